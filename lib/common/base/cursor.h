@@ -1,0 +1,65 @@
+/* cursor: bounded reads from a header in memory.
+ *
+ * Past the end it yields 0 and sets `bad` for good, so a header reads straight down and is checked once;
+ * before a loop or an allocation trusts a count, check `bad`.
+ */
+#ifndef BASE_CURSOR_H
+#define BASE_CURSOR_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cursor {
+    const uint8_t *p;       /* next byte; borrowed */
+    uint64_t left;          /* bytes from p to the end */
+    uint64_t at;            /* file offset of p, for messages */
+    bool bad;               /* a read went past the end */
+    bool big;               /* multi-byte integers are big-endian */
+};
+
+/* The next n bytes, or NULL (and bad) when fewer are left. Borrowed from the buffer. */
+static inline const uint8_t *
+cursor_take(struct cursor *c, uint64_t n)
+{
+    if (c->bad || n > c->left) {
+        c->bad = true;
+        return NULL;
+    }
+    const uint8_t *p = c->p;
+    c->p += n;
+    c->left -= n;
+    c->at += n;
+    return p;
+}
+
+static inline uint8_t
+cursor_u8(struct cursor *c)
+{
+    const uint8_t *p = cursor_take(c, 1);
+    return p ? *p : 0;
+}
+
+static inline uint16_t
+cursor_u16(struct cursor *c)
+{
+    const uint8_t *p = cursor_take(c, 2);
+    return !p ? 0 : c->big ? load_be16(p) : load_le16(p);
+}
+
+static inline uint32_t
+cursor_u32(struct cursor *c)
+{
+    const uint8_t *p = cursor_take(c, 4);
+    return !p ? 0 : c->big ? load_be32(p) : load_le32(p);
+}
+
+static inline uint64_t
+cursor_u64(struct cursor *c)
+{
+    const uint8_t *p = cursor_take(c, 8);
+    return !p ? 0 : c->big ? load_be64(p) : load_le64(p);
+}
+
+#endif

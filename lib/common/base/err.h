@@ -1,0 +1,57 @@
+/* err: the one error type. The first failure is kept; whoever knows most sets it.
+ *
+ * What can fail returns bool and takes `struct err *` last. Storage is the caller's; nothing is owned.
+ */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum err_kind {
+    ERR_NONE,
+    ERR_USAGE,          /* the command line asks for something that makes no sense */
+    ERR_MALFORMED,      /* the bytes contradict the format or each other */
+    ERR_OPEN,           /* an input cannot be opened */
+    ERR_UNSUPPORTED,    /* legal, recognised, not implemented or not representable */
+    ERR_BUG,            /* our own mistake */
+    ERR_CREATE,         /* the output cannot be created */
+    ERR_IO,             /* a read or a write failed */
+    ERR_LIMIT,          /* well-formed so far, but more than the budget allows */
+    ERR_UNSAFE,         /* a pickle wants a global that is not on the allowlist */
+    ERR_KINDS
+};
+
+enum { ERR_TEXT = 2048, ERR_FILE = 512 };
+#define ERR_NO_OFFSET UINT64_MAX
+
+struct err {
+    enum err_kind kind;
+    int sys;                    /* errno behind an I/O failure, else 0 */
+    uint64_t at;                /* byte offset in the file, or ERR_NO_OFFSET */
+    char file[ERR_FILE];        /* shown name of the file, escaped; "" when none */
+    char text[ERR_TEXT];        /* what was found, what was expected; escaped, one line */
+};
+
+void err_init(struct err *err);
+
+/* Keep this failure unless one is kept already. Always returns false. Names from a file must come
+ * through str_shown() (base/str.h): the text is taken as it is, cut at ERR_TEXT.
+ * `at` is the byte offset the failure is at, ERR_NO_OFFSET when there is none. */
+bool err_set(struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* err_set for a failed system call: appends ": " and the text of `sys`, an errno value. */
+bool err_sys(struct err *err, enum err_kind kind, int sys, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* err_set ERR_LIMIT for a failed allocation of n bytes. */
+bool err_memory(struct err *err, uint64_t n);
+
+/* Name the file a kept failure is about, unless it is named already. `shown` is copied. Returns false. */
+bool err_in_file(struct err *err, const char *shown);
+
+/* "malformed", "unsupported" ...: the word of the error line and of JSON. */
+const char *err_kind_name(enum err_kind kind);
+
+#endif

@@ -1,0 +1,31 @@
+/* limits: built-in ceilings on untrusted input. The command line can only tighten them. */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+#include "base/err.h"
+
+struct limits {
+    uint64_t alloc;             /* largest single allocation that a header can ask for, bytes */
+    uint64_t total;             /* sum of such allocations, bytes */
+    uint64_t items;             /* tensors, keys or members */
+    uint64_t ratio;             /* expansion of a compressed member */
+    uint64_t rank;              /* dimensions of a tensor */
+    uint64_t json_header;       /* safetensors header, bytes */
+    uint64_t json_depth;
+    uint64_t index_file;        /* *.index.json, bytes */
+    uint64_t side_file;         /* config.json and the like, bytes */
+    uint64_t shards;            /* files of one model */
+    uint64_t gguf_key;          /* bytes of a key or a tensor name */
+    uint64_t gguf_string;       /* bytes of a string value */
+    uint64_t gguf_array;        /* elements of an array */
+    uint64_t gguf_depth;        /* nesting of arrays */
+    uint64_t gguf_alignment;
+};
+
+/* The ceilings; `limits` of every tool starts as this. */
+extern const struct limits limits_default;
+
+/* True when n is within max; otherwise an ERR_LIMIT that names `what` and both numbers. */
+bool limits_check(uint64_t n, uint64_t max, const char *what, struct err *err);
+
+#endif

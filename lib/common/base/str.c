@@ -1,0 +1,283 @@
+#include "base/str.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+void
+str_clear(struct str *s)
+{
+    free(s->p);
+    *s = (struct str){ 0 };
+}
+
+static bool
+reserve(struct str *s, size_t n)
+{
+    if (s->failed)
+        return false;
+    if (s->p && n < s->room - s->len)
+        return true;
+    size_t room = s->room ? s->room : 64;
+    while (room - s->len <= n) {
+        if (room > SIZE_MAX / 2) {
+            s->failed = true;
+            return false;
+        }
+        room *= 2;
+    }
+    char *p = realloc(s->p, room);
+    if (!p) {
+        s->failed = true;
+        return false;
+    }
+    s->p = p;
+    s->room = room;
+    return true;
+}
+
+void
+str_add(struct str *s, const char *p, size_t n)
+{
+    if (!reserve(s, n))
+        return;
+    if (n != 0)
+        memcpy(s->p + s->len, p, n);
+    s->len += n;
+    s->p[s->len] = '\0';
+}
+
+void
+str_text(struct str *s, const char *text)
+{
+    str_add(s, text, strlen(text));
+}
+
+void
+str_format(struct str *s, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n >= 0 && reserve(s, (size_t)n)) {
+        vsnprintf(s->p + s->len, (size_t)n + 1, format, again);
+        s->len += (size_t)n;
+    }
+    va_end(again);
+}
+
+size_t
+str_utf8_char(const char *text, size_t n, uint32_t *code)
+{
+    const uint8_t *p = (const uint8_t *)text;
+    if (n == 0)
+        return 0;
+    if (p[0] < 0x80) {
+        *code = p[0];
+        return 1;
+    }
+    static const struct { uint8_t mask, lead; uint32_t least; } forms[] = {
+        { 0xE0, 0xC0, 0x80 }, { 0xF0, 0xE0, 0x800 }, { 0xF8, 0xF0, 0x10000 },
+    };
+    for (size_t i = 0; i < 3; i++) {
+        if ((p[0] & forms[i].mask) != forms[i].lead)
+            continue;
+        size_t len = i + 2;
+        if (len > n)
+            return 0;
+        uint32_t c = p[0] & (uint8_t)~forms[i].mask;
+        for (size_t k = 1; k < len; k++) {
+            if ((p[k] & 0xC0) != 0x80)
+                return 0;
+            c = c << 6 | (p[k] & 0x3F);
+        }
+        if (c < forms[i].least || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
+            return 0;
+        *code = c;
+        return len;
+    }
+    return 0;
+}
+
+bool
+str_is_utf8(const char *p, size_t n)
+{
+    while (n != 0) {
+        uint32_t code;
+        size_t len = str_utf8_char(p, n, &code);
+        if (len == 0)
+            return false;
+        p += len;
+        n -= len;
+    }
+    return true;
+}
+
+/* Characters that move the cursor, hide, or reorder text on a terminal. */
+static bool
+is_hazard(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E)
+        || (c >= 0x2060 && c <= 0x2069) || c == 0xFEFF;
+}
+
+/* Append the escaped form of the character at p[0..n); returns the bytes it took. */
+static size_t
+add_escaped_char(struct str *s, const char *p, size_t n)
+{
+    uint32_t code;
+    size_t len = str_utf8_char(p, n, &code);
+    if (len == 0) {
+        str_format(s, "\\x%02x", (uint8_t)p[0]);
+        return 1;
+    }
+    if (is_hazard(code))
+        str_format(s, "\\u{%x}", (unsigned)code);
+    else
+        str_add(s, p, len);
+    return len;
+}
+
+void
+str_add_escaped(struct str *s, const char *p, size_t n)
+{
+    while (n != 0) {
+        size_t len = add_escaped_char(s, p, n);
+        p += len;
+        n -= len;
+    }
+}
+
+const char *
+str_shown(char buf[STR_SHOWN], const char *p, size_t n)
+{
+    enum { CUT = 256 };
+    struct str s = { 0 };
+    size_t done = 0;
+    while (done < n) {
+        size_t before = s.len;
+        size_t len = add_escaped_char(&s, p + done, n - done);
+        if (s.failed || s.len > CUT) {
+            s.len = before;
+            break;
+        }
+        done += len;
+    }
+    if (done == n)
+        snprintf(buf, STR_SHOWN, "%.*s", (int)s.len, s.p ? s.p : "");
+    else
+        snprintf(buf, STR_SHOWN, "%.*s... (%zu bytes more)", (int)s.len, s.p ? s.p : "", n - done);
+    str_clear(&s);
+    return buf;
+}
+
+static void
+add_json_char(struct str *s, const char *p, size_t len, uint32_t code, bool safe)
+{
+    static const char shorts[] = "\bb\ff\nn\rr\tt\"\"\\\\";
+    for (size_t i = 0; i + 1 < sizeof shorts; i += 2)
+        if (code == (uint8_t)shorts[i]) {
+            char pair[2] = { '\\', shorts[i + 1] };
+            str_add(s, pair, 2);
+            return;
+        }
+    if (code < 0x20 || (safe && is_hazard(code)))
+        str_format(s, "\\u%04x", (unsigned)code);
+    else
+        str_add(s, p, len);
+}
+
+void
+str_add_json(struct str *s, const char *p, size_t n, bool safe)
+{
+    while (n != 0) {
+        /* A run that needs no look: the common case for names and tokens. */
+        size_t plain = 0;
+        while (plain < n && (uint8_t)p[plain] >= 0x20 && (uint8_t)p[plain] < 0x7F && p[plain] != '"'
+            && p[plain] != '\\')
+            plain++;
+        if (plain != 0)
+            str_add(s, p, plain);
+        p += plain;
+        n -= plain;
+        if (n == 0)
+            return;
+        uint32_t code;
+        size_t len = str_utf8_char(p, n, &code);
+        if (len == 0) {
+            str_format(s, "\\\\x%02x", (uint8_t)p[0]);
+            len = 1;
+        } else {
+            add_json_char(s, p, len, code, safe);
+        }
+        p += len;
+        n -= len;
+    }
+}
+
+/* Leading decimal digits of *text; moves *text past them. */
+static bool
+digits(uint64_t *out, const char **text)
+{
+    const char *p = *text;
+    uint64_t v = 0;
+    if (!isdigit((unsigned char)*p))
+        return false;
+    for (; isdigit((unsigned char)*p); p++)
+        if (!num_mul(&v, v, 10) || !num_add(&v, v, (uint64_t)(*p - '0')))
+            return false;
+    *out = v;
+    *text = p;
+    return true;
+}
+
+bool
+str_to_u64(uint64_t *out, const char *text)
+{
+    uint64_t v;
+    if (!digits(&v, &text) || *text != '\0')
+        return false;
+    *out = v;
+    return true;
+}
+
+bool
+str_to_size(uint64_t *out, const char *text)
+{
+    static const char units[] = "KMGT";
+    uint64_t v;
+    if (!digits(&v, &text))
+        return false;
+    const char *unit = *text ? strchr(units, toupper((unsigned char)*text)) : NULL;
+    if (unit) {
+        if (!num_mul(&v, v, UINT64_C(1) << 10 * (unit - units + 1)))
+            return false;
+        text++;
+    }
+    if (*text != '\0')
+        return false;
+    *out = v;
+    return true;
+}
+
+const char *
+str_size(char buf[STR_SIZE], uint64_t nbytes)
+{
+    static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    if (nbytes < 1024) {
+        snprintf(buf, STR_SIZE, "%u bytes", (unsigned)nbytes);
+        return buf;
+    }
+    double v = (double)nbytes / 1024;
+    size_t u = 0;
+    for (; v >= 1024 && u + 1 < sizeof units / sizeof *units; u++)
+        v /= 1024;
+    snprintf(buf, STR_SIZE, "%.2f %s", v, units[u]);
+    return buf;
+}
