@@ -1,0 +1,63 @@
+/* dtype: what one element, or one block of elements, of a tensor is. Facts only; decoders are elsewhere. */
+#ifndef DTYPE_DTYPE_H
+#define DTYPE_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The scalar types come first, in the order of the reference safetensors library: the value is the rank
+ * by which its writer sorts. Block types of ggml follow. */
+enum dtype {
+    DTYPE_BOOL, DTYPE_F4, DTYPE_F6_E2M3, DTYPE_F6_E3M2, DTYPE_U8, DTYPE_I8,
+    DTYPE_F8_E5M2, DTYPE_F8_E4M3, DTYPE_F8_E8M0, DTYPE_F8_E4M3FNUZ, DTYPE_F8_E5M2FNUZ,
+    DTYPE_I16, DTYPE_U16, DTYPE_F16, DTYPE_BF16, DTYPE_I32, DTYPE_U32, DTYPE_F32,
+    DTYPE_C64, DTYPE_F64, DTYPE_I64, DTYPE_U64,
+
+    DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_Q8_0, DTYPE_Q8_1,
+    DTYPE_Q2_K, DTYPE_Q3_K, DTYPE_Q4_K, DTYPE_Q5_K, DTYPE_Q6_K, DTYPE_Q8_K,
+    DTYPE_IQ2_XXS, DTYPE_IQ2_XS, DTYPE_IQ3_XXS, DTYPE_IQ1_S, DTYPE_IQ4_NL, DTYPE_IQ3_S,
+    DTYPE_IQ2_S, DTYPE_IQ4_XS, DTYPE_IQ1_M, DTYPE_TQ1_0, DTYPE_TQ2_0, DTYPE_MXFP4,
+    DTYPE_NVFP4, DTYPE_Q1_0, DTYPE_Q2_0,
+
+    DTYPE_UNKNOWN,          /* a ggml id that this table does not know: listed, never sized */
+    DTYPE_COUNT,
+    DTYPE_SCALARS = DTYPE_Q4_0
+};
+
+enum dtype_class { DTYPE_IS_BOOL, DTYPE_IS_INT, DTYPE_IS_FLOAT, DTYPE_IS_COMPLEX, DTYPE_IS_BLOCK, DTYPE_IS_UNKNOWN };
+
+enum { DTYPE_NO_GGML = -1 };
+
+struct dtype_facts {
+    const char *name;           /* the safetensors tag, or the name of gguf-py */
+    uint16_t elems;             /* elements that share `bytes`; 1 for a scalar of whole bytes */
+    uint16_t bytes;             /* bytes of those elements */
+    uint8_t word;               /* bytes of one byte-swapped unit of a scalar; 1: nothing to swap */
+    int8_t ggml;                /* id in a GGUF file, or DTYPE_NO_GGML */
+    enum dtype_class kind;
+};
+
+/* The row of a type. Never NULL for a value of the enum. */
+const struct dtype_facts *dtype_facts(enum dtype dtype);
+
+static inline const char *
+dtype_name(enum dtype dtype)
+{
+    return dtype_facts(dtype)->name;
+}
+
+/* The scalar type of a safetensors tag (case matters). False when there is none. */
+bool dtype_from_tag(enum dtype *out, const char *tag, size_t n);
+
+/* The type of a ggml id. False for a removed or an unknown id. */
+bool dtype_from_ggml(enum dtype *out, uint32_t id);
+
+/* The name of a ggml id that existed once ("Q4_2"), or NULL. */
+const char *dtype_ggml_removed(uint32_t id);
+
+/* What a weight may be without being quantized, and what FP8 is. */
+bool dtype_is_float(enum dtype dtype);      /* F64 F32 F16 BF16 */
+bool dtype_is_float8(enum dtype dtype);     /* E4M3, E5M2 and their FNUZ forms; not E8M0 */
+
+#endif

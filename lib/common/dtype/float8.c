@@ -1,0 +1,69 @@
+/* float8: values of the one-byte float codes.
+ *
+ *     E4M3, E4M3FNUZ   s eeee mmm        value = (-1)^s * 2^(e - bias) * (1 + m/2^M)
+ *     E5M2, E5M2FNUZ   s eeeee mm        e = 0:  (-1)^s * 2^(1 - bias) * m/2^M
+ *     E8M0             eeeeeeee          value = 2^(e - 127), 0xFF is NaN
+ *
+ *                 bias   not a number        infinity   minus zero
+ *     E4M3          7    0x7F 0xFF           none       0x80
+ *     E5M2         15    0x7D-7F 0xFD-FF     0x7C 0xFC  0x80
+ *     E4M3FNUZ      8    0x80                none       none
+ *     E5M2FNUZ     16    0x80                none       none
+ *
+ * Sources: OCP 8-bit Floating Point Specification; OCP Microscaling Formats; the FNUZ forms as in ml_dtypes.
+ */
+#include "dtype/float8.h"
+
+#include "base/bytes.h"
+
+#include <assert.h>
+
+#define FLOAT_NAN 0x7FC00000u
+#define FLOAT_INF 0x7F800000u
+
+static float
+power_of_two(int k)
+{
+    return float_of_bits((uint32_t)(127 + k) << 23);
+}
+
+/* Sign, exponent and mantissa of the given width and bias, without special codes. */
+static float
+finite(uint8_t code, int mantissa_bits, int bias)
+{
+    int e = (code & 0x7F) >> mantissa_bits;
+    int m = code & ((1 << mantissa_bits) - 1);
+    int one = 1 << mantissa_bits;
+    float magnitude = e == 0 ? (float)m * power_of_two(1 - bias - mantissa_bits)
+        : (float)(one + m) * power_of_two(e - bias - mantissa_bits);
+
+    return code & 0x80 ? -magnitude : magnitude;
+}
+
+float
+float8_to_float(enum dtype dtype, uint8_t code)
+{
+    uint8_t magnitude = code & 0x7F;
+
+    switch (dtype) {
+    case DTYPE_F8_E4M3:
+        return magnitude == 0x7F ? float_of_bits(FLOAT_NAN) : finite(code, 3, 7);
+    case DTYPE_F8_E5M2:
+        if (magnitude > 0x7C)
+            return float_of_bits(FLOAT_NAN);
+        if (magnitude == 0x7C)
+            return float_of_bits((uint32_t)(code & 0x80) << 24 | FLOAT_INF);
+        return finite(code, 2, 15);
+    case DTYPE_F8_E4M3FNUZ:
+        return code == 0x80 ? float_of_bits(FLOAT_NAN) : finite(code, 3, 8);
+    case DTYPE_F8_E5M2FNUZ:
+        return code == 0x80 ? float_of_bits(FLOAT_NAN) : finite(code, 2, 16);
+    case DTYPE_F8_E8M0:
+        if (code == 0xFF)
+            return float_of_bits(FLOAT_NAN);
+        return float_of_bits(code == 0 ? 0x00400000u : (uint32_t)code << 23);   /* 2^-127 is subnormal */
+    default:
+        assert(false);          /* not a float8 dtype */
+        return 0;
+    }
+}

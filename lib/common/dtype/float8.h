@@ -1,0 +1,11 @@
+/* float8: the one-byte floats of OCP (E4M3, E5M2, E8M0) and of AMD (the FNUZ forms). */
+#ifndef DTYPE_FLOAT8_H
+#define DTYPE_FLOAT8_H
+
+#include "dtype/dtype.h"
+
+/* The value of a code, exact; NaN is the canonical one. `dtype` is DTYPE_F8_E4M3, _E5M2, _E4M3FNUZ,
+ * _E5M2FNUZ or _E8M0. */
+float float8_to_float(enum dtype dtype, uint8_t code);
+
+#endif

@@ -1,0 +1,49 @@
+#include "dtype/ggml_block.h"
+
+#include "base/bytes.h"
+
+/* The multi-byte fields of a block: `count` fields of `width` bytes from byte `at` on. Arrays of bytes have
+ * none. Layouts: gguf-quants.md section 3; drawn in kernel/ref. */
+struct fields {
+    uint16_t at;
+    uint8_t width, count;
+};
+
+enum { FIELDS = 3 };
+
+static const struct fields fields[DTYPE_COUNT][FIELDS] = {
+    [DTYPE_Q4_0] = { { 0, 2, 1 } },
+    [DTYPE_Q4_1] = { { 0, 2, 2 } },
+    [DTYPE_Q5_0] = { { 0, 2, 1 }, { 2, 4, 1 } },
+    [DTYPE_Q5_1] = { { 0, 2, 2 }, { 4, 4, 1 } },
+    [DTYPE_Q8_0] = { { 0, 2, 1 } },
+    [DTYPE_Q8_1] = { { 0, 2, 2 } },
+    [DTYPE_Q2_K] = { { 80, 2, 2 } },
+    [DTYPE_Q3_K] = { { 108, 2, 1 } },
+    [DTYPE_Q4_K] = { { 0, 2, 2 } },
+    [DTYPE_Q5_K] = { { 0, 2, 2 } },
+    [DTYPE_Q6_K] = { { 208, 2, 1 } },
+    [DTYPE_Q8_K] = { { 0, 4, 1 }, { 260, 2, 16 } },
+    [DTYPE_IQ2_XXS] = { { 0, 2, 1 }, { 2, 4, 16 } },
+    [DTYPE_IQ2_XS] = { { 0, 2, 1 }, { 2, 2, 32 } },
+    [DTYPE_IQ3_XXS] = { { 0, 2, 1 }, { 66, 4, 8 } },
+    [DTYPE_IQ1_S] = { { 0, 2, 1 }, { 34, 2, 8 } },
+    [DTYPE_IQ4_NL] = { { 0, 2, 1 } },
+    [DTYPE_IQ3_S] = { { 0, 2, 1 } },
+    [DTYPE_IQ2_S] = { { 0, 2, 1 } },
+    [DTYPE_IQ4_XS] = { { 0, 2, 2 } },
+    [DTYPE_IQ1_M] = { { 48, 2, 4 } },
+    [DTYPE_TQ1_0] = { { 52, 2, 1 } },
+    [DTYPE_TQ2_0] = { { 64, 2, 1 } },
+    [DTYPE_Q1_0] = { { 0, 2, 1 } },
+    [DTYPE_Q2_0] = { { 0, 2, 1 } },
+};
+
+void
+ggml_block_swap(enum dtype dtype, uint8_t *p, size_t nblocks)
+{
+    size_t step = dtype_facts(dtype)->bytes;
+    for (; nblocks != 0; nblocks--, p += step)
+        for (size_t i = 0; i < FIELDS; i++)
+            bytes_swap(p + fields[dtype][i].at, fields[dtype][i].width, fields[dtype][i].count);
+}
