@@ -1,0 +1,308 @@
+#include "catalog/catalog.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+
+enum { CHUNK = 64 << 10 };
+
+/* Memory that is only ever given back as a whole; what is in it never moves. */
+struct chunk {
+    struct chunk *next;
+    size_t used, room;
+    _Alignas(8) uint8_t bytes[];
+};
+
+struct catalog {
+    struct chunk *chunks;
+    struct tensor *tensors;
+    size_t ntensors, room_tensors;
+    const struct tensor **by_name;      /* ntensors, sorted; NULL until sealed */
+    struct meta *metas;
+    size_t nmetas, room_metas;
+    const char **warnings;
+    size_t nwarnings, room_warnings;
+    const char *config;
+    size_t config_len;
+    struct catalog_facts facts;
+};
+
+struct catalog *
+catalog_new(struct err *err)
+{
+    struct catalog *c = calloc(1, sizeof *c);
+    if (!c)
+        err_memory(err, sizeof *c);
+    return c;
+}
+
+void
+catalog_free(struct catalog *c)
+{
+    if (!c)
+        return;
+    for (struct chunk *next; c->chunks; c->chunks = next) {
+        next = c->chunks->next;
+        free(c->chunks);
+    }
+    free(c->tensors);
+    free(c->by_name);
+    free(c->metas);
+    free(c->warnings);
+    free(c);
+}
+
+void *
+catalog_alloc(struct catalog *c, size_t n, struct err *err)
+{
+    n = (n + 7) & ~(size_t)7;
+    if (!c->chunks || n > c->chunks->room - c->chunks->used) {
+        size_t room = n > CHUNK ? n : CHUNK;
+        struct chunk *chunk = malloc(sizeof *chunk + room);
+        if (!chunk) {
+            err_memory(err, room);
+            return NULL;
+        }
+        *chunk = (struct chunk){ .next = c->chunks, .room = room };
+        c->chunks = chunk;
+    }
+    void *p = c->chunks->bytes + c->chunks->used;
+    c->chunks->used += n;
+    return p;
+}
+
+/* n bytes of p and a NUL, for as long as the catalog lives. */
+static char *
+copy_text(struct catalog *c, const char *p, size_t n, struct err *err)
+{
+    char *copy = catalog_alloc(c, n + 1, err);
+    if (copy) {
+        if (n != 0)
+            memcpy(copy, p, n);
+        copy[n] = '\0';
+    }
+    return copy;
+}
+
+/* The array with room for one more item of `size` bytes after n, moved when it was full; NULL on failure. */
+static void *
+grown(void *array, size_t n, size_t *room, size_t size, struct err *err)
+{
+    if (n < *room)
+        return array;
+    size_t more = *room ? 2 * *room : 64;
+    void *moved = realloc(array, more * size);
+    if (moved)
+        *room = more;
+    else
+        err_memory(err, more * size);
+    return moved;
+}
+
+bool
+catalog_add(struct catalog *c, const struct tensor *t, struct err *err)
+{
+    struct tensor *tensors = grown(c->tensors, c->ntensors, &c->room_tensors, sizeof *tensors, err);
+    if (!tensors)
+        return false;
+    c->tensors = tensors;
+    struct tensor copy = *t;
+    uint64_t *dim = catalog_alloc(c, t->shape.rank * sizeof *dim, err);
+    copy.name = copy_text(c, t->name, t->name_len, err);
+    if (!dim || !copy.name)
+        return false;
+    if (t->shape.rank != 0)
+        memcpy(dim, t->shape.dim, t->shape.rank * sizeof *dim);
+    copy.shape.dim = dim;
+    copy.listed = (uint32_t)c->ntensors;
+    c->tensors[c->ntensors++] = copy;
+    return true;
+}
+
+bool
+catalog_add_meta(struct catalog *c, const struct meta *m, struct err *err)
+{
+    struct meta *metas = grown(c->metas, c->nmetas, &c->room_metas, sizeof *metas, err);
+    if (!metas)
+        return false;
+    c->metas = metas;
+    c->metas[c->nmetas++] = *m;
+    return true;
+}
+
+static int
+compare_u64(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+compare_position(const void *pa, const void *pb)
+{
+    const struct tensor *a = pa, *b = pb;
+    int by = compare_u64(a->extent.file, b->extent.file);
+    if (by == 0)
+        by = compare_u64(a->extent.at, b->extent.at);
+    if (by == 0)
+        by = compare_u64(a->extent.nbytes, b->extent.nbytes);
+    return by ? by : compare_u64(a->listed, b->listed);
+}
+
+static int
+compare_text(const char *a, size_t na, const char *b, size_t nb)
+{
+    int by = memcmp(a, b, na < nb ? na : nb);
+    return by ? by : compare_u64(na, nb);
+}
+
+static int
+compare_name(const void *pa, const void *pb)
+{
+    const struct tensor *a = *(const struct tensor *const *)pa, *b = *(const struct tensor *const *)pb;
+    return compare_text(a->name, a->name_len, b->name, b->name_len);
+}
+
+bool
+catalog_seal_as_added(struct catalog *c, struct err *err)
+{
+    c->by_name = malloc((c->ntensors + 1) * sizeof *c->by_name);
+    if (!c->by_name)
+        return err_memory(err, c->ntensors * sizeof *c->by_name);
+    for (size_t i = 0; i < c->ntensors; i++)
+        c->by_name[i] = &c->tensors[i];
+    if (c->ntensors != 0)
+        qsort(c->by_name, c->ntensors, sizeof *c->by_name, compare_name);
+    for (size_t i = 1; i < c->ntensors; i++)
+        if (compare_name(&c->by_name[i - 1], &c->by_name[i]) == 0) {
+            char shown[STR_SHOWN];
+            str_shown(shown, c->by_name[i]->name, c->by_name[i]->name_len);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "two tensors have the name %s", shown);
+        }
+    return true;
+}
+
+bool
+catalog_seal(struct catalog *c, struct err *err)
+{
+    if (c->ntensors != 0)
+        qsort(c->tensors, c->ntensors, sizeof *c->tensors, compare_position);
+    return catalog_seal_as_added(c, err);
+}
+
+size_t
+catalog_count(const struct catalog *c)
+{
+    return c->ntensors;
+}
+
+const struct tensor *
+catalog_at(const struct catalog *c, size_t i)
+{
+    return &c->tensors[i];
+}
+
+size_t
+catalog_index(const struct catalog *c, const struct tensor *t)
+{
+    return (size_t)(t - c->tensors);
+}
+
+const struct tensor *
+catalog_find(const struct catalog *c, const char *name, size_t n)
+{
+    size_t lo = 0, hi = c->ntensors;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int by = compare_text(name, n, c->by_name[mid]->name, c->by_name[mid]->name_len);
+        if (by == 0)
+            return c->by_name[mid];
+        if (by < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return NULL;
+}
+
+size_t
+catalog_meta_count(const struct catalog *c)
+{
+    return c->nmetas;
+}
+
+const struct meta *
+catalog_meta_at(const struct catalog *c, size_t i)
+{
+    return &c->metas[i];
+}
+
+const struct meta *
+catalog_meta_find(const struct catalog *c, const char *key)
+{
+    size_t n = strlen(key);
+    for (size_t i = 0; i < c->nmetas; i++)
+        if (c->metas[i].key_len == n && memcmp(c->metas[i].key, key, n) == 0)
+            return &c->metas[i];
+    return NULL;
+}
+
+struct catalog_facts *
+catalog_facts(struct catalog *c)
+{
+    return &c->facts;
+}
+
+const struct catalog_facts *
+catalog_facts_of(const struct catalog *c)
+{
+    return &c->facts;
+}
+
+bool
+catalog_set_config(struct catalog *c, const char *text, size_t n, struct err *err)
+{
+    c->config = copy_text(c, text, n, err);
+    c->config_len = n;
+    return c->config != NULL;
+}
+
+const char *
+catalog_config(const struct catalog *c, size_t *n)
+{
+    *n = c->config_len;
+    return c->config;
+}
+
+void
+catalog_warn(struct catalog *c, const char *format, ...)
+{
+    struct err ignored;     /* a warning that finds no memory is not worth a failure */
+    err_init(&ignored);
+    char text[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    char *copy = n < 0 ? NULL : copy_text(c, text, num_min((size_t)n, sizeof text - 1), &ignored);
+    const char **warnings = grown(c->warnings, c->nwarnings, &c->room_warnings, sizeof *warnings, &ignored);
+    if (warnings)
+        c->warnings = warnings;
+    if (copy && warnings)
+        c->warnings[c->nwarnings++] = copy;
+}
+
+size_t
+catalog_warning_count(const struct catalog *c)
+{
+    return c->nwarnings;
+}
+
+const char *
+catalog_warning_at(const struct catalog *c, size_t i)
+{
+    return c->warnings[i];
+}

@@ -1,0 +1,172 @@
+/* metadata: values as GGUF lays them down, read where they lie.
+ *
+ *      u8 .. f64   1, 2, 4 or 8 bytes; bool is one byte
+ *      string      | length u64 | that many bytes |
+ *      array       | type of its elements u32 | count u64 | the elements back to back |
+ *
+ * An array of arrays repeats the whole array form for each element. From docs/gguf.md of ggml.
+ */
+#include "catalog/metadata.h"
+
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/num.h"
+
+/* A struct meta_array was walked once to find its end, and whoever did that bounded its depth more tightly. */
+enum { CHECKED_DEPTH = 64 };
+
+static const struct { const char *name; size_t size; } types[META_TYPES] = {
+    [META_U8] = { "u8", 1 },      [META_I8] = { "i8", 1 },      [META_U16] = { "u16", 2 },
+    [META_I16] = { "i16", 2 },    [META_U32] = { "u32", 4 },    [META_I32] = { "i32", 4 },
+    [META_F32] = { "f32", 4 },    [META_BOOL] = { "bool", 1 },  [META_STRING] = { "str", 0 },
+    [META_ARRAY] = { "arr", 0 },  [META_U64] = { "u64", 8 },    [META_I64] = { "i64", 8 },
+    [META_F64] = { "f64", 8 },
+};
+
+size_t
+meta_type_size(enum meta_type type)
+{
+    return (unsigned)type < META_TYPES ? types[type].size : 0;
+}
+
+const char *
+meta_type_name(enum meta_type type)
+{
+    return (unsigned)type < META_TYPES ? types[type].name : "unknown";
+}
+
+bool
+meta_as_u64(const struct meta_value *value, uint64_t *out)
+{
+    switch (value->type) {
+    case META_U8:
+    case META_U16:
+    case META_U32:
+    case META_U64:
+        *out = value->as.u;
+        return true;
+    case META_I8:
+    case META_I16:
+    case META_I32:
+    case META_I64:
+        if (value->as.i < 0)
+            return false;
+        *out = (uint64_t)value->as.i;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Type and count of an array's elements. */
+static bool
+take_array_head(struct cursor *c, enum meta_type *type, uint64_t *count)
+{
+    uint32_t id = cursor_u32(c);
+    *count = cursor_u64(c);
+    *type = (enum meta_type)id;
+    return !c->bad && id < META_TYPES;
+}
+
+/* Go past `count` elements. `depth`: how many more levels of arrays may follow. */
+static bool
+skip_elements(struct cursor *c, enum meta_type type, uint64_t count, unsigned depth)
+{
+    size_t size = meta_type_size(type);
+    uint64_t nbytes;
+    if (size != 0)
+        return num_mul(&nbytes, count, size) && cursor_take(c, nbytes);
+    if (type == META_STRING) {
+        while (count != 0 && cursor_take(c, cursor_u64(c)))
+            count--;
+        return count == 0;
+    }
+    for (; count != 0; count--) {
+        enum meta_type inner;
+        uint64_t n;
+        if (depth == 0 || !take_array_head(c, &inner, &n) || !skip_elements(c, inner, n, depth - 1))
+            return false;
+    }
+    return true;
+}
+
+static bool
+take_array(struct meta_array *a, struct cursor *c, unsigned depth)
+{
+    *a = (struct meta_array){ .big_endian = c->big };
+    if (depth == 0 || !take_array_head(c, &a->type, &a->count))
+        return false;
+    a->p = c->p;
+    uint64_t before = c->left;
+    if (!skip_elements(c, a->type, a->count, depth - 1))
+        return false;
+    a->nbytes = before - c->left;
+    return true;
+}
+
+static double
+double_of_bits(uint64_t u)
+{
+    double d;
+    memcpy(&d, &u, sizeof d);
+    return d;
+}
+
+bool
+meta_decode(struct meta_value *value, enum meta_type type, const uint8_t *p, uint64_t n, bool big_endian,
+    unsigned depth, uint64_t *used)
+{
+    struct cursor c = { .p = p, .left = n, .big = big_endian };
+    *value = (struct meta_value){ .type = type };
+    switch (type) {
+    case META_U8:   value->as.u = cursor_u8(&c); break;
+    case META_I8:   value->as.i = (int8_t)cursor_u8(&c); break;
+    case META_U16:  value->as.u = cursor_u16(&c); break;
+    case META_I16:  value->as.i = (int16_t)cursor_u16(&c); break;
+    case META_U32:  value->as.u = cursor_u32(&c); break;
+    case META_I32:  value->as.i = (int32_t)cursor_u32(&c); break;
+    case META_F32:  value->as.f = (double)float_of_bits(cursor_u32(&c)); break;
+    case META_BOOL: value->as.u = cursor_u8(&c) != 0; break;
+    case META_U64:  value->as.u = cursor_u64(&c); break;
+    case META_I64:  value->as.i = (int64_t)cursor_u64(&c); break;
+    case META_F64:  value->as.f = double_of_bits(cursor_u64(&c)); break;
+    case META_STRING:
+        value->as.s.n = cursor_u64(&c);
+        value->as.s.p = (const char *)cursor_take(&c, value->as.s.n);
+        break;
+    case META_ARRAY:
+        if (!take_array(&value->as.a, &c, depth))
+            return false;
+        break;
+    default:
+        return false;
+    }
+    *used = n - c.left;
+    return !c.bad;
+}
+
+struct meta_iter
+meta_first(const struct meta_array *array)
+{
+    return (struct meta_iter){
+        .p = array->p,
+        .left = array->count,
+        .nbytes = array->nbytes,
+        .type = array->type,
+        .big_endian = array->big_endian,
+    };
+}
+
+bool
+meta_next(struct meta_iter *it, struct meta_value *value)
+{
+    uint64_t used;
+    if (it->left == 0
+        || !meta_decode(value, it->type, it->p, it->nbytes, it->big_endian, CHECKED_DEPTH, &used))
+        return false;
+    it->p += used;
+    it->nbytes -= used;
+    it->left--;
+    return true;
+}

@@ -1,0 +1,63 @@
+/* metadata: what a file says about itself besides its tensors: typed values under keys, in file order.
+ * The ids are GGUF's; safetensors has strings only. */
+#ifndef CATALOG_METADATA_H
+#define CATALOG_METADATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum meta_type {
+    META_U8, META_I8, META_U16, META_I16, META_U32, META_I32, META_F32, META_BOOL, META_STRING, META_ARRAY,
+    META_U64, META_I64, META_F64, META_TYPES
+};
+
+/* Elements back to back as they lie in a GGUF file. Read them with meta_first/meta_next. */
+struct meta_array {
+    enum meta_type type;        /* of the elements */
+    uint64_t count;
+    const uint8_t *p;           /* borrowed; checked: count elements are there */
+    uint64_t nbytes;
+    bool big_endian;
+};
+
+struct meta_value {
+    enum meta_type type;
+    union {
+        uint64_t u;             /* META_U8 .. META_U64, META_BOOL */
+        int64_t i;              /* META_I8 .. META_I64 */
+        double f;               /* META_F32 (exact), META_F64 */
+        struct { const char *p; size_t n; } s;      /* borrowed; any bytes */
+        struct meta_array a;
+    } as;
+};
+
+struct meta {
+    const char *key;            /* key_len bytes; borrowed */
+    size_t key_len;
+    struct meta_value value;
+};
+
+/* Bytes of a value of fixed size, 0 for strings and arrays. */
+size_t meta_type_size(enum meta_type type);
+const char *meta_type_name(enum meta_type type);        /* "u8" .. "f64", ggml's short names */
+
+/* Any integer value (not bool) that is not negative. */
+bool meta_as_u64(const struct meta_value *value, uint64_t *out);
+
+/* Walk an array: struct meta_iter it = meta_first(&array); while (meta_next(&it, &value)) ... */
+struct meta_iter {
+    const uint8_t *p;
+    uint64_t left, nbytes;
+    enum meta_type type;
+    bool big_endian;
+};
+struct meta_iter meta_first(const struct meta_array *array);
+bool meta_next(struct meta_iter *it, struct meta_value *value);
+
+/* One value of `type` at p[0..n), as GGUF writes it: its bytes in *used. False when they do not fit, when an
+ * element type is unknown, or arrays nest deeper than `depth`. */
+bool meta_decode(struct meta_value *value, enum meta_type type, const uint8_t *p, uint64_t n, bool big_endian,
+    unsigned depth, uint64_t *used);
+
+#endif

@@ -1,0 +1,25 @@
+/* tensor: the facts about one tensor of an input or an output. Copy freely; names and dimensions are
+ * borrowed from the catalog that holds it. */
+#ifndef CATALOG_TENSOR_H
+#define CATALOG_TENSOR_H
+
+#include "catalog/shape.h"
+
+struct extent {
+    uint32_t file;              /* index among the files of the model */
+    uint64_t at;                /* file offset of the first byte */
+    uint64_t nbytes;
+};
+
+struct tensor {
+    const char *name;           /* UTF-8 or not, may hold NUL; name_len bytes, then a NUL */
+    uint32_t name_len;
+    enum dtype dtype;
+    uint32_t ggml_id;           /* the id in the file when dtype is DTYPE_UNKNOWN */
+    uint32_t listed;            /* position in the header; set by catalog_add */
+    bool big_endian;            /* multi-byte units of the data are big-endian */
+    struct shape shape;
+    struct extent extent;
+};
+
+#endif
