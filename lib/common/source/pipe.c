@@ -1,0 +1,147 @@
+/* An input that only goes forward. Behind the head every byte passes once; ranges named by source_keep()
+ * are copied aside as they pass. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "source/source_priv.h"
+
+enum { SKIP_STEP = 64 << 10 };
+
+/* Remember the end of the bytes p[0..n) that have just passed. */
+static void
+look_back(struct source *src, const uint8_t *p, size_t n)
+{
+    size_t old = n < SOURCE_BACK ? (size_t)num_min(src->nback, SOURCE_BACK - n) : 0;
+    size_t new = n < SOURCE_BACK ? n : SOURCE_BACK;
+    memmove(src->back, src->back + src->nback - old, old);
+    memcpy(src->back + old, p + n - new, new);
+    src->nback = old + new;
+}
+
+/* Copy aside what the bytes p[0..n) at offset `at` hold of kept ranges. */
+static void
+pass(struct source *src, uint64_t at, const uint8_t *p, size_t n)
+{
+    uint64_t end = at + n;
+    look_back(src, p, n);
+    while (src->passing < src->nkept) {
+        struct kept *k = &src->kept[src->passing];
+        uint64_t from = num_max(at, k->at), to = num_min(end, k->at + k->n);
+        if (from < to)
+            memcpy(k->p + (from - k->at), p + (from - at), (size_t)(to - from));
+        if (k->at + k->n > end)
+            return;
+        src->passing++;
+    }
+}
+
+bool
+pipe_some(struct source *src, void *buf, size_t n, size_t *got, struct err *err)
+{
+    ssize_t r;
+    while ((r = read(src->fd, buf, n)) < 0 && (errno == EINTR || errno == EAGAIN))
+        if (errno == EAGAIN)    /* somebody else made our standard input non-blocking */
+            poll(&(struct pollfd){ .fd = src->fd, .events = POLLIN }, 1, -1);
+    if (r < 0) {
+        err_sys(err, ERR_IO, errno, "it cannot be read");
+        return err_in_file(err, src->name);
+    }
+    if (r == 0)
+        src->ended = true;
+    pass(src, src->pos, buf, (size_t)r);
+    src->pos += (uint64_t)r;
+    src->nread += (uint64_t)r;
+    *got = (size_t)r;
+    return true;
+}
+
+bool
+pipe_skip(struct source *src, uint64_t to, struct err *err)
+{
+    uint8_t *scratch = src->pos < to && !src->ended ? malloc(SKIP_STEP) : NULL;
+    if (!scratch)
+        return src->pos >= to || src->ended || err_memory(err, SKIP_STEP);
+    bool ok = true;
+    while (ok && src->pos < to && !src->ended) {
+        size_t got;
+        ok = pipe_some(src, scratch, (size_t)num_min(SKIP_STEP, to - src->pos), &got, err);
+    }
+    free(scratch);
+    return ok;
+}
+
+/* Bytes that passed earlier, all of them: they must lie in one kept range. */
+static bool
+read_kept(struct source *src, uint64_t at, uint8_t *buf, size_t n, struct err *err)
+{
+    size_t lo = 0, hi = src->nkept;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (src->kept[mid].at + src->kept[mid].n <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    const struct kept *k = &src->kept[lo];
+    if (lo == src->nkept || at < k->at || n > k->at + k->n - at)
+        return err_set(err, ERR_BUG, at, "bytes are wanted from a pipe after they have passed");
+    memcpy(buf, k->p + (at - k->at), n);
+    return true;
+}
+
+bool
+pipe_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err)
+{
+    uint8_t *to = buf;
+    if (at < src->pos && src->pos - at <= src->nback) {
+        size_t part = (size_t)num_min(n, src->pos - at);
+        memcpy(to, src->back + src->nback - (src->pos - at), part);
+        to += part;
+        at += part;
+        n -= part;
+    }
+    if (at < src->pos)
+        return n == 0 || read_kept(src, at, to, n, err);
+    if (!pipe_skip(src, at, err))
+        return false;
+    uint64_t end = at + n;
+    while (n != 0 && !src->ended) {
+        size_t got;
+        if (!pipe_some(src, to, n, &got, err))
+            return false;
+        to += got;
+        n -= got;
+    }
+    if (n == 0)
+        return true;
+    err_set(err, ERR_MALFORMED, src->pos, "truncated: it ends here, at least %" PRIu64 " bytes were expected", end);
+    return err_in_file(err, src->name);
+}
+
+bool
+source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err)
+{
+    if (src->seekable || n == 0 || at + n <= src->have)
+        return true;
+    if (src->nkept == src->room_kept) {
+        size_t room = src->room_kept ? 2 * src->room_kept : 16;
+        struct kept *kept = realloc(src->kept, room * sizeof *kept);
+        if (!kept)
+            return err_memory(err, room * sizeof *kept);
+        src->kept = kept;
+        src->room_kept = room;
+    }
+    uint8_t *p = malloc((size_t)n);
+    if (!p)
+        return err_memory(err, n);
+    src->kept[src->nkept++] = (struct kept){ .at = at, .n = n, .p = p };
+    /* What the head holds already has passed. */
+    if (at < src->have)
+        memcpy(p, src->head + at, (size_t)(src->have - at));
+    return true;
+}

@@ -1,0 +1,245 @@
+#include "source/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "source/source_priv.h"
+
+enum { HEAD_STEP = 64 << 10 };      /* the head grows by reads of at least this */
+
+/* What kind of input the descriptor is. */
+static bool
+look(struct source *src, bool pipe_ok, struct err *err)
+{
+    struct stat st;
+    if (fstat(src->fd, &st) != 0)
+        return err_sys(err, ERR_OPEN, errno, "it cannot be examined");
+    src->dev = st.st_dev;
+    src->ino = st.st_ino;
+    if (S_ISREG(st.st_mode) && lseek(src->fd, 0, SEEK_CUR) == 0) {
+        src->seekable = true;
+        src->size = (uint64_t)st.st_size;
+        return true;
+    }
+    if (S_ISDIR(st.st_mode))
+        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is a directory");
+    if (!pipe_ok || S_ISSOCK(st.st_mode))
+        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is not a regular file");
+    int flags = fcntl(src->fd, F_GETFL);
+    if (src->own_fd && flags >= 0)
+        fcntl(src->fd, F_SETFL, flags & ~O_NONBLOCK);
+    src->size = SOURCE_SIZE_UNKNOWN;
+    return true;
+}
+
+static char *
+shown_name(const char *path)
+{
+    struct str s = { 0 };
+    if (path)
+        str_add_escaped(&s, path, strlen(path));
+    else
+        str_text(&s, "(standard input)");
+    return s.failed ? NULL : s.p;
+}
+
+bool
+source_open(struct source **out, const char *path, bool pipe_ok, struct err *err)
+{
+    struct source *src = calloc(1, sizeof *src);
+    if (!src)
+        return err_memory(err, sizeof *src);
+    *out = src;
+    src->fd = src->spool = -1;
+    src->name = shown_name(path);
+    if (!src->name)
+        return err_memory(err, strlen(path));
+    /* A FIFO opens for reading only when someone writes; anything else that is no file must not block. */
+    struct stat st;
+    int wait = !path || (pipe_ok && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) ? 0 : O_NONBLOCK;
+    src->own_fd = path != NULL;
+    src->fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait) : STDIN_FILENO;
+    if (src->fd < 0)
+        err_sys(err, ERR_OPEN, errno, "it cannot be opened");
+    else
+        look(src, pipe_ok, err);
+    if (err->kind != ERR_NONE)
+        return err_in_file(err, src->name);
+    void *head = mmap(NULL, SOURCE_HEAD_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+        -1, 0);
+    if (head == MAP_FAILED)
+        return err_memory(err, SOURCE_HEAD_MAX);
+    src->head = head;
+    src->room = SOURCE_HEAD_MAX;
+    return true;
+}
+
+void
+source_close(struct source *src)
+{
+    if (!src)
+        return;
+    if (src->own_fd && src->fd >= 0)
+        close(src->fd);
+    if (src->spool >= 0)
+        close(src->spool);
+    if (src->head)
+        munmap(src->head, src->room);
+    for (size_t i = 0; i < src->nkept; i++)
+        free(src->kept[i].p);
+    free(src->kept);
+    free(src->name);
+    free(src);
+}
+
+const char *
+source_name(const struct source *src)
+{
+    return src->name;
+}
+
+bool
+source_seekable(const struct source *src)
+{
+    return src->seekable;
+}
+
+uint64_t
+source_size(const struct source *src)
+{
+    return src->size;
+}
+
+uint64_t
+source_bytes_read(const struct source *src)
+{
+    return src->nread;
+}
+
+bool
+source_identity(const struct source *src, uint64_t *dev, uint64_t *ino)
+{
+    *dev = src->dev;
+    *ino = src->ino;
+    return src->seekable && src->spool < 0;
+}
+
+/* n bytes at `at` of a descriptor that can seek; fewer: the file shrank under us. */
+static bool
+read_fully(struct source *src, int fd, uint64_t at, uint8_t *buf, size_t n, struct err *err)
+{
+    while (n != 0) {
+        ssize_t got = pread(fd, buf, n, (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            err_sys(err, ERR_IO, errno, "it cannot be read");
+            return err_in_file(err, src->name);
+        }
+        if (got == 0) {
+            err_set(err, ERR_IO, at, "it became shorter while it was read");
+            return err_in_file(err, src->name);
+        }
+        src->nread += (uint64_t)got;
+        buf += got;
+        at += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+bool
+source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *have, struct err *err)
+{
+    if (n > SOURCE_HEAD_MAX) {
+        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header: more than %" PRIu64 " bytes", (uint64_t)SOURCE_HEAD_MAX);
+        return err_in_file(err, src->name);
+    }
+    n = num_min(n, src->room);
+    while (src->have < n && !src->ended) {
+        size_t want = (size_t)num_min(num_max(n - src->have, HEAD_STEP), src->room - src->have);
+        if (src->seekable) {
+            want = (size_t)num_min(want, src->size - src->have);
+            if (want == 0)
+                break;
+            if (!read_fully(src, src->fd, src->have, src->head + src->have, want, err))
+                return false;
+            src->have += want;
+            continue;
+        }
+        size_t got;
+        if (!pipe_some(src, src->head + src->have, want, &got, err))
+            return false;
+        src->have = src->pos;
+    }
+    *p = src->head;
+    *have = src->have;
+    return true;
+}
+
+bool
+source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err)
+{
+    const uint8_t *p;
+    uint64_t have;
+    *ended = src->seekable;
+    if (!src->seekable && !source_head(src, n, &p, &have, err))
+        return false;
+    *ended = src->seekable || src->ended;
+    return true;
+}
+
+void
+source_head_done(struct source *src)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t used = num_max(page, (src->have + page - 1) / page * page);
+    if (used < src->room && munmap(src->head + used, src->room - used) == 0)
+        src->room = used;
+}
+
+bool
+source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err)
+{
+    uint8_t *to = buf;
+    /* What lies in the head is there for good; a file reads it again, so that large reads stay whole. */
+    if (at < src->have && (!src->seekable || src->spool >= 0)) {
+        size_t part = (size_t)num_min(n, src->have - at);
+        memcpy(to, src->head + at, part);
+        to += part;
+        at += part;
+        n -= part;
+    }
+    if (n == 0)
+        return true;
+    if (src->spool >= 0)
+        return read_fully(src, src->spool, at - src->spool_base, to, n, err);
+    if (src->seekable)
+        return read_fully(src, src->fd, at, to, n, err);
+    return pipe_read(src, at, to, n, err);
+}
+
+bool
+source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
+{
+    uint64_t size = src->size;
+    if (!src->seekable) {
+        if (!pipe_skip(src, UINT64_MAX, err))
+            return false;
+        size = src->pos;
+    }
+    if (size < end)
+        err_set(err, ERR_MALFORMED, size, "truncated: it has %" PRIu64 " bytes, its tensors need %" PRIu64, size, end);
+    else if (size > end && !tail_ok)
+        err_set(err, ERR_MALFORMED, end, "%" PRIu64 " bytes follow the last tensor (MetadataIncompleteBuffer)",
+            size - end);
+    return err->kind == ERR_NONE || err_in_file(err, src->name);
+}

@@ -1,0 +1,51 @@
+/* The inside of a source, for source.c, pipe.c and spool.c. */
+#ifndef SOURCE_SOURCE_PRIV_H
+#define SOURCE_SOURCE_PRIV_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "source/source.h"
+
+struct kept {
+    uint64_t at, n;
+    uint8_t *p;                 /* owned, n bytes */
+};
+
+struct source {
+    int fd;                     /* the input; -1 when closed */
+    bool own_fd;                /* close it */
+    bool seekable;
+    uint64_t size;              /* SOURCE_SIZE_UNKNOWN for a pipe */
+    dev_t dev;
+    ino_t ino;
+    char *name;                 /* owned, escaped */
+
+    uint8_t *head;              /* `room` bytes of address space; only what is used has memory */
+    uint64_t room;              /* SOURCE_HEAD_MAX until source_head_done() */
+    uint64_t have;              /* bytes of it that are read */
+
+    uint64_t pos;               /* pipe: offset of the next byte the descriptor gives */
+    bool ended;                 /* pipe: the descriptor gave its end */
+    struct kept *kept;          /* pipe: ranges in rising order; owned */
+    size_t nkept, room_kept;
+    size_t passing;             /* first kept range that has not passed yet */
+    uint8_t back[SOURCE_BACK];  /* pipe: the bytes just before pos */
+    size_t nback;
+
+    int spool;                  /* descriptor of the spool, or -1 */
+    uint64_t spool_base;        /* file offset of its first byte */
+
+    atomic_uint_fast64_t nread;
+};
+
+/* One read(2): at most n bytes, 0 at the end; retries EINTR. False and ERR_IO on failure. */
+bool pipe_some(struct source *src, void *buf, size_t n, size_t *got, struct err *err);
+
+/* Exactly n bytes at `at`, which is behind the head. */
+bool pipe_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err);
+
+/* Go on to offset `to` (UINT64_MAX: to the end), dropping what is not kept. Stops early at the end. */
+bool pipe_skip(struct source *src, uint64_t to, struct err *err);
+
+#endif
