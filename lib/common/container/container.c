@@ -1,0 +1,82 @@
+#include "container/container.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+enum { PROBE_BYTES = 512 };
+
+static bool
+starts(const uint8_t *head, size_t n, const char *magic, size_t len)
+{
+    return n >= len && memcmp(head, magic, len) == 0;
+}
+
+static bool
+probe_old_ggml(const uint8_t *head, size_t n, uint64_t size)
+{
+    static const char magics[][5] = { "GGML", "GGMF", "GGJT", "lmgg", "fmgg", "tjgg" };
+    (void)size;
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+        if (starts(head, n, magics[i], 4))
+            return true;
+    return false;
+}
+
+static bool
+probe_zip(const uint8_t *head, size_t n, uint64_t size)
+{
+    (void)size;
+    return starts(head, n, "PK\3\4", 4) || starts(head, n, "PK\5\6", 4);
+}
+
+static bool
+probe_npy(const uint8_t *head, size_t n, uint64_t size)
+{
+    (void)size;
+    return starts(head, n, "\x93NUMPY", 6);
+}
+
+static bool
+probe_pickle(const uint8_t *head, size_t n, uint64_t size)
+{
+    (void)size;
+    return n >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5;
+}
+
+static bool
+probe_tar(const uint8_t *head, size_t n, uint64_t size)
+{
+    (void)size;
+    return n >= 262 && memcmp(head + 257, "ustar", 5) == 0;
+}
+
+/* In the order of trial. A row without read() is recognised by name only. */
+static const struct container *const rows[] = {
+    &container_gguf,
+    &container_safetensors,
+    &(const struct container){ .name = "GGML file older than GGUF (convert it again)", .probe = probe_old_ggml },
+    &(const struct container){ .name = "ZIP archive (PyTorch checkpoint or NPZ)", .probe = probe_zip },
+    &(const struct container){ .name = "NPY array", .probe = probe_npy },
+    &(const struct container){ .name = "PyTorch checkpoint (pickle)", .probe = probe_pickle },
+    &(const struct container){ .name = "tar archive", .probe = probe_tar },
+};
+
+bool
+container_detect(const struct container **out, struct source *src, struct err *err)
+{
+    const uint8_t *head;
+    uint64_t have;
+    if (!source_head(src, PROBE_BYTES, &head, &have, err))
+        return false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i]->probe(head, (size_t)have, source_size(src))) {
+            *out = rows[i];
+            return rows[i]->read
+                || err_set(err, ERR_UNSUPPORTED, 0, "this is a %s, which cannot be read", rows[i]->name);
+        }
+    /* safetensors has no magic: its reader says best what is wrong with a header that is not one. */
+    *out = &container_safetensors;
+    return true;
+}

@@ -1,0 +1,26 @@
+/* container: who reads what. A new container is one row in container.c and one file. */
+#ifndef CONTAINER_CONTAINER_H
+#define CONTAINER_CONTAINER_H
+
+#include "base/limits.h"
+#include "catalog/catalog.h"
+#include "source/source.h"
+
+struct container {
+    const char *name;           /* "safetensors", "GGUF", "PyTorch checkpoint" ... */
+    /* Whether the first n bytes (at least 16, or all) of an input of `size` bytes are this container's. */
+    bool (*probe)(const uint8_t *head, size_t n, uint64_t size);
+    /* Read the header of src, file number `file` of the model, into the catalog; weights stay untouched.
+     * Everything is validated that header and size show. NULL: recognised, not supported. */
+    bool (*read)(struct catalog *c, struct source *src, uint32_t file, const struct limits *limits,
+        struct err *err);
+    /* Whether bytes may follow the last tensor. */
+    bool tail_ok;
+};
+
+extern const struct container container_safetensors, container_gguf;
+
+/* The container of an input by its content. ERR_MALFORMED when no row fits. */
+bool container_detect(const struct container **out, struct source *src, struct err *err);
+
+#endif

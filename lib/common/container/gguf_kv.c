@@ -1,0 +1,302 @@
+/* gguf_kv: the keys of a GGUF file.
+ *
+ *      | key: length u64, bytes | type of the value u32 | value |      n_kv times
+ *
+ * Nothing says how long a value is, so the walk goes through all of it, once, and leaves it where it lies
+ * (catalog/metadata.c draws the values). The head of the source grows as the walk asks for more.
+ */
+#include "container/gguf_priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+
+enum { ARRAY_HEAD = 4 + 8, STRING_LEAST = 8 };
+
+/* Where a key lies, to find one that is there twice. */
+struct key {
+    const char *p;
+    uint64_t n;
+    uint64_t at;        /* file offset of its record */
+};
+
+struct keys {
+    struct key *key;    /* owned */
+    size_t count, room;
+};
+
+/* The type id of a value or of the elements of an array. */
+static bool
+read_type(struct gguf *g, const char *what, enum meta_type *type, struct err *err)
+{
+    uint64_t at = g->c.at;
+    if (!gguf_need(g, 4, err))
+        return false;
+    uint32_t id = cursor_u32(&g->c);
+    if (id >= META_TYPES)
+        return gguf_fail(g, err, ERR_MALFORMED, at, "%s type %" PRIu32 " is not known, expected 0 to %d", what, id,
+            META_TYPES - 1);
+    *type = (enum meta_type)id;
+    return true;
+}
+
+/* str_is_utf8, quick about ASCII: 8 bytes at a time. `left` bytes, at least n, may be looked at. */
+static inline bool
+is_utf8(const uint8_t *p, uint64_t n, uint64_t left)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    uint64_t i = 0, seen = 0;
+    for (; n - i >= 8; i += 8)
+        seen |= load_le64(p + i);
+    if (i < n && left - i >= 8)
+        seen |= load_le64(p + i) & (UINT64_MAX >> 8 * (8 - (n - i)));
+    else
+        for (; i < n; i++)
+            seen |= p[i];
+    return (seen & high) == 0 || str_is_utf8((const char *)p, n);
+}
+
+static bool
+skip_strings(struct gguf *g, uint64_t count, struct err *err)
+{
+    struct cursor c = g->c;     /* in registers: vocabularies have hundreds of thousands of them */
+    while (count != 0) {
+        uint64_t n = 0;
+        if (c.left >= STRING_LEAST)
+            n = c.big ? load_be64(c.p) : load_le64(c.p);
+        if (c.left < STRING_LEAST || n > c.left - STRING_LEAST) {
+            /* Not all of it is here yet: the careful way, once per step of the head. */
+            const char *p;
+            g->c = c;
+            if (!gguf_string(g, "string in the array", g->limits->gguf_string, &p, &n, err))
+                return false;
+            if (!str_is_utf8(p, n))
+                gguf_odd(g, GGUF_ODD_TEXT);
+            c = g->c;
+            count--;
+            continue;
+        }
+        if (n > g->limits->gguf_string)
+            return gguf_fail(g, err, ERR_LIMIT, c.at,
+                "string in the array: %" PRIu64 " bytes are over the limit of %" PRIu64, n, g->limits->gguf_string);
+        if (!is_utf8(c.p + STRING_LEAST, n, c.left - STRING_LEAST))
+            gguf_odd(g, GGUF_ODD_TEXT);
+        cursor_take(&c, STRING_LEAST + n);
+        count--;
+    }
+    g->c = c;
+    return true;
+}
+
+/* `depth`: levels of arrays that may still follow inside. */
+static bool
+read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err)
+{
+    uint64_t at = g->c.at, least;
+    *a = (struct meta_array){ .big_endian = g->c.big };
+    if (depth == 0)
+        return gguf_fail(g, err, ERR_LIMIT, at, "arrays nest deeper than the limit of %" PRIu64,
+            g->limits->gguf_depth);
+    if (!read_type(g, "element", &a->type, err) || !gguf_need(g, 8, err))
+        return false;
+    a->count = cursor_u64(&g->c);
+    if (a->count > g->limits->gguf_array)
+        return gguf_fail(g, err, ERR_LIMIT, at + 4, "array: %" PRIu64 " elements are over the limit of %" PRIu64,
+            a->count, g->limits->gguf_array);
+
+    size_t size = meta_type_size(a->type);
+    least = size ? size : a->type == META_STRING ? STRING_LEAST : ARRAY_HEAD;
+    if (!num_mul(&least, a->count, least))
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "array: %" PRIu64 " elements are beyond any file", a->count);
+    if (g->size != SOURCE_SIZE_UNKNOWN && least > g->size - g->c.at)
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4,
+            "array: %" PRIu64 " elements need at least %" PRIu64 " bytes, %" PRIu64 " are left", a->count, least,
+            g->size - g->c.at);
+
+    uint64_t start = g->c.at;
+    a->p = g->c.p;
+    if (size != 0) {
+        if (!gguf_need(g, least, err))
+            return false;
+        cursor_take(&g->c, least);
+        for (uint64_t i = 0; a->type == META_BOOL && i < least; i++)
+            if (a->p[i] > 1)
+                gguf_odd(g, GGUF_ODD_BOOL);
+    } else if (a->type == META_STRING) {
+        if (!skip_strings(g, a->count, err))
+            return false;
+    } else {
+        gguf_odd(g, GGUF_ODD_NESTED);
+        for (uint64_t i = 0; i < a->count; i++) {
+            struct meta_array inner;
+            if (!read_array(g, &inner, depth - 1, err))
+                return false;
+        }
+    }
+    a->nbytes = g->c.at - start;
+    return true;
+}
+
+static bool
+read_value(struct gguf *g, struct meta_value *value, enum meta_type type, struct err *err)
+{
+    *value = (struct meta_value){ .type = type };
+    if (type == META_ARRAY)
+        return read_array(g, &value->as.a, g->limits->gguf_depth, err);
+    if (type == META_STRING) {
+        uint64_t n;
+        if (!gguf_string(g, "value", g->limits->gguf_string, &value->as.s.p, &n, err))
+            return false;
+        value->as.s.n = (size_t)n;
+        if (!str_is_utf8(value->as.s.p, value->as.s.n))
+            gguf_odd(g, GGUF_ODD_TEXT);
+        return true;
+    }
+    uint64_t size = meta_type_size(type), used;
+    if (!gguf_need(g, size, err))
+        return false;
+    if (type == META_BOOL && *g->c.p > 1)
+        gguf_odd(g, GGUF_ODD_BOOL);
+    meta_decode(value, type, g->c.p, size, g->c.big, 0, &used);
+    cursor_take(&g->c, size);
+    return true;
+}
+
+static bool
+read_key(struct gguf *g, struct meta *m, struct err *err)
+{
+    uint64_t at = g->c.at, n;
+    g->name = NULL;
+    if (!gguf_string(g, "name", g->limits->gguf_key, &m->key, &n, err))
+        return false;
+    m->key_len = (size_t)n;
+    g->name = m->key;
+    g->name_len = n;
+    if (n == 0)
+        return gguf_fail(g, err, ERR_MALFORMED, at, "its name is empty");
+    if (memchr(m->key, '\0', m->key_len))
+        return gguf_fail(g, err, ERR_MALFORMED, at, "its name holds a NUL byte");
+
+    /* Words of lower case letters, digits and _, joined by dots; "-" is in the names of architectures. */
+    bool good = m->key[0] != '.' && m->key[n - 1] != '.';
+    for (size_t i = 0; i < m->key_len; i++) {
+        char k = m->key[i];
+        good = good && ((k >= 'a' && k <= 'z') || (k >= '0' && k <= '9') || k == '_' || k == '-'
+            || (k == '.' && m->key[i - 1] != '.'));
+    }
+    if (!good)
+        gguf_odd(g, GGUF_ODD_KEY);
+    return true;
+}
+
+static bool
+is_key(const struct meta *m, const char *key)
+{
+    return m->key_len == strlen(key) && memcmp(m->key, key, m->key_len) == 0;
+}
+
+static bool
+note_alignment(struct gguf *g, const struct meta_value *value, uint64_t at, struct err *err)
+{
+    if (value->type != META_U32)
+        return gguf_fail(g, err, ERR_MALFORMED, at, "its type is %s, expected u32", meta_type_name(value->type));
+    uint64_t a = value->as.u;
+    if (a == 0 || (a & (a - 1)) != 0)
+        return gguf_fail(g, err, ERR_MALFORMED, at, "%" PRIu64 " is not a power of two", a);
+    if (a > g->limits->gguf_alignment)
+        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu64 " is over the limit of %" PRIu64, a,
+            g->limits->gguf_alignment);
+    g->alignment = a;
+    return true;
+}
+
+/* Keep the values that say how to read the file. */
+static bool
+note_value(struct gguf *g, const struct meta *m, uint64_t at, struct err *err)
+{
+    if (is_key(m, "general.alignment"))
+        return note_alignment(g, &m->value, at, err);
+    bool no = is_key(m, "split.no"), count = is_key(m, "split.count");
+    if (!no && !count)
+        return true;
+    if (!meta_as_u64(&m->value, no ? &g->split_no : &g->split_count))
+        return gguf_fail(g, err, ERR_MALFORMED, at, "it is no count: found %s, expected an integer not below 0",
+            meta_type_name(m->value.type));
+    g->split_no_given |= no;
+    g->split_count_given |= count;
+    return true;
+}
+
+static int
+compare_keys(const void *pa, const void *pb)
+{
+    const struct key *a = pa, *b = pb;
+    if (a->n != b->n)
+        return a->n < b->n ? -1 : 1;
+    int by = memcmp(a->p, b->p, a->n);
+    return by ? by : (a->at > b->at) - (a->at < b->at);
+}
+
+/* Two readers may take the value of either of two keys of one name, so neither is right. */
+static bool
+check_duplicates(struct gguf *g, struct keys *keys, struct err *err)
+{
+    const struct key *first = NULL, *again = NULL;
+    if (keys->count != 0)
+        qsort(keys->key, keys->count, sizeof *keys->key, compare_keys);
+    for (size_t i = 1; i < keys->count; i++) {
+        const struct key *a = &keys->key[i - 1], *b = &keys->key[i];
+        if (a->n == b->n && memcmp(a->p, b->p, a->n) == 0 && (!again || b->at < again->at)) {
+            first = a;
+            again = b;
+        }
+    }
+    if (!again)
+        return true;
+    g->name = again->p;
+    g->name_len = again->n;
+    return gguf_fail(g, err, ERR_MALFORMED, again->at, "it is there twice, before at byte %" PRIu64, first->at);
+}
+
+static bool
+remember_key(struct keys *keys, const struct meta *m, uint64_t at, struct err *err)
+{
+    if (keys->count == keys->room) {
+        size_t room = keys->room ? 2 * keys->room : 64;
+        struct key *more = realloc(keys->key, room * sizeof *more);
+        if (!more)
+            return err_memory(err, room * sizeof *more);
+        keys->key = more;
+        keys->room = room;
+    }
+    keys->key[keys->count++] = (struct key){ .p = m->key, .n = m->key_len, .at = at };
+    return true;
+}
+
+bool
+gguf_read_keys(struct gguf *g, uint64_t count, struct err *err)
+{
+    struct keys keys = { .count = 0 };
+    bool ok = true;
+    g->item = "key";
+    for (g->index = 0; ok && g->index < count; g->index++) {
+        struct meta m = { .key = NULL };
+        enum meta_type type = META_U8;
+        uint64_t at = g->c.at, value_at;
+        ok = read_key(g, &m, err)
+            && read_type(g, "value", &type, err);
+        value_at = g->c.at;
+        /* Parts of a split model after the first only repeat what the first says of the split. */
+        ok = ok && read_value(g, &m.value, type, err)
+            && note_value(g, &m, value_at, err)
+            && remember_key(&keys, &m, at, err)
+            && (g->file != 0 || catalog_add_meta(g->catalog, &m, err));
+    }
+    ok = ok && check_duplicates(g, &keys, err);
+    free(keys.key);
+    g->item = g->name = NULL;
+    return ok;
+}

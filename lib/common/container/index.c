@@ -1,0 +1,186 @@
+/* { "metadata": {...}, "weight_map": { "tensor name": "file name", ... } } */
+#include "container/index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_pull.h"
+
+struct reader {
+    struct pull json;
+    struct index *index;
+    size_t room;
+    char *free;                 /* in index->texts */
+    const struct limits *limits;
+    struct err *err;
+};
+
+static bool
+broken(struct reader *r)
+{
+    char why[PULL_EXPLAIN];
+    return err_set(r->err, ERR_MALFORMED, pull_fault_at(&r->json), "the index is not valid JSON: %s",
+        pull_explain(why, &r->json));
+}
+
+static bool
+unexpected(struct reader *r, const char *what)
+{
+    if (r->json.fault != PULL_OK)
+        return broken(r);
+    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json), "the index is not one: %s", what);
+}
+
+/* The string of the last token with a NUL behind it. */
+static const char *
+keep(struct reader *r, size_t *n)
+{
+    char *p = r->free;
+    *n = pull_unescape(p, &r->json.token);
+    p[*n] = '\0';
+    r->free = p + *n + 1;
+    return p;
+}
+
+static bool
+is_plain_name(const char *name, size_t n)
+{
+    if (n == 0 || name[0] == '-' || strcmp(name, "..") == 0 || strcmp(name, ".") == 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (name[i] == '/' || (unsigned char)name[i] < 0x20 || name[i] == 0x7F)
+            return false;
+    return true;
+}
+
+static bool
+add(struct reader *r, const struct index_entry *e)
+{
+    struct index *x = r->index;
+    if (x->count == r->room) {
+        size_t room = r->room ? 2 * r->room : 256;
+        struct index_entry *entry = realloc(x->entry, room * sizeof *entry);
+        if (!entry)
+            return err_memory(r->err, room * sizeof *entry);
+        x->entry = entry;
+        r->room = room;
+    }
+    x->entry[x->count++] = *e;
+    return limits_check(x->count, r->limits->items, "tensors in the index", r->err);
+}
+
+static bool
+read_map(struct reader *r)
+{
+    if (pull_next(&r->json) != PULL_OBJECT)
+        return unexpected(r, "weight_map must be an object");
+    enum pull_token token;
+    while ((token = pull_next(&r->json)) == PULL_KEY) {
+        struct index_entry e;
+        size_t n;
+        e.tensor = keep(r, &e.tensor_len);
+        if (pull_next(&r->json) != PULL_STRING)
+            return unexpected(r, "a value of weight_map is not a string");
+        e.shard = keep(r, &n);
+        if (!is_plain_name(e.shard, n)) {
+            char shown[STR_SHOWN];
+            return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
+                "the index names the file %s, which is not a plain name in its own directory", str_shown(shown, e.shard, n));
+        }
+        if (!add(r, &e))
+            return false;
+    }
+    return token == PULL_OBJECT_END || broken(r);
+}
+
+static int
+compare_tensor(const void *pa, const void *pb)
+{
+    const struct index_entry *a = pa, *b = pb;
+    int by = memcmp(a->tensor, b->tensor, a->tensor_len < b->tensor_len ? a->tensor_len : b->tensor_len);
+    return by ? by : (a->tensor_len > b->tensor_len) - (a->tensor_len < b->tensor_len);
+}
+
+static int
+compare_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sort, refuse a tensor that is named twice, and list the distinct files. */
+static bool
+arrange(struct index *x, const struct limits *limits, struct err *err)
+{
+    qsort(x->entry, x->count, sizeof *x->entry, compare_tensor);
+    for (size_t i = 1; i < x->count; i++)
+        if (compare_tensor(&x->entry[i - 1], &x->entry[i]) == 0) {
+            char shown[STR_SHOWN];
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the index names tensor %s twice",
+                str_shown(shown, x->entry[i].tensor, x->entry[i].tensor_len));
+        }
+    x->shard = malloc((x->count + 1) * sizeof *x->shard);
+    if (!x->shard)
+        return err_memory(err, x->count * sizeof *x->shard);
+    for (size_t i = 0; i < x->count; i++)
+        x->shard[i] = x->entry[i].shard;
+    qsort(x->shard, x->count, sizeof *x->shard, compare_text);
+    for (size_t i = 0; i < x->count; i++)
+        if (i == 0 || strcmp(x->shard[i], x->shard[i - 1]) != 0)
+            x->shard[x->nshards++] = x->shard[i];
+    return limits_check(x->nshards, limits->shards, "files of the model", err);
+}
+
+bool
+index_read(struct index *index, const char *text, size_t n, const struct limits *limits, struct err *err)
+{
+    struct reader r = { .index = index, .limits = limits, .err = err };
+    *index = (struct index){ 0 };
+    index->texts = malloc(n + 1);       /* a string loses its quotes and gains a NUL */
+    if (!index->texts)
+        return err_memory(err, n);
+    r.free = index->texts;
+    pull_init(&r.json, text, n, 0, limits->json_depth);
+    bool mapped = false;
+    if (pull_next(&r.json) != PULL_OBJECT)
+        return unexpected(&r, "it is no JSON object");
+    enum pull_token token;
+    while ((token = pull_next(&r.json)) == PULL_KEY) {
+        const struct pull_text *key = &r.json.token;
+        bool is_map = key->n == 10 && memcmp(key->p, "weight_map", 10) == 0;
+        if (is_map && mapped)
+            return unexpected(&r, "it has weight_map twice");
+        mapped = mapped || is_map;
+        if (is_map ? !read_map(&r) : !pull_skip(&r.json))
+            return err->kind == ERR_NONE ? broken(&r) : false;
+    }
+    if (token != PULL_OBJECT_END || pull_next(&r.json) != PULL_END)
+        return broken(&r);
+    if (!mapped || index->count == 0)
+        return unexpected(&r, "it has no weight_map with entries");
+    return arrange(index, limits, err);
+}
+
+void
+index_clear(struct index *index)
+{
+    free(index->entry);
+    free(index->shard);
+    free(index->texts);
+    *index = (struct index){ 0 };
+}
+
+bool
+index_check(const struct index *x, struct catalog *catalog, struct err *err)
+{
+    for (size_t i = 0; i < x->count; i++) {
+        const struct index_entry *e = &x->entry[i];
+        const struct tensor *t = catalog_find(catalog, e->tensor, e->tensor_len);
+        char name[STR_SHOWN], file[STR_SHOWN];
+        if (!t || strcmp(x->shard[t->extent.file], e->shard) != 0)
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the index names tensor %s in %s, which does not hold it",
+                str_shown(name, e->tensor, e->tensor_len), str_shown(file, e->shard, strlen(e->shard)));
+    }
+    if (catalog_count(catalog) > x->count)
+        catalog_warn(catalog, "%zu tensors are in the files but not in the index", catalog_count(catalog) - x->count);
+    return true;
+}

@@ -1,0 +1,303 @@
+#include "container/model.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "container/index.h"
+
+static bool
+ends(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), len = strlen(suffix);
+    return n >= len && strcmp(text + n - len, suffix) == 0;
+}
+
+/* Open one more file of the model and read its header. */
+static bool
+add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *limits, struct err *err)
+{
+    struct source **src = realloc(m->src, (m->nsrc + 1) * sizeof *src);
+    if (!src)
+        return err_memory(err, (m->nsrc + 1) * sizeof *src);
+    m->src = src;
+    src[m->nsrc] = NULL;
+    const struct container *container = NULL;
+    bool ok = source_open(&src[m->nsrc], path, pipe_ok, err);
+    struct source *this = src[m->nsrc];
+    m->nsrc += this != NULL;
+    ok = ok && container_detect(&container, this, err)
+        && (m->nsrc == 1 || container == m->container
+            || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the model is %s", container->name,
+                m->container->name))
+        && container->read(m->catalog, this, m->nsrc - 1, limits, err);
+    m->container = container;
+    if (ok && source_seekable(this))
+        source_head_done(this);
+    else if (!ok && this)
+        err_in_file(err, source_name(this));
+    return ok;
+}
+
+/* --- side files ------------------------------------------------------------------------------------------ */
+
+/* dir/name as a path; the caller frees it. */
+static char *
+join(const char *dir, size_t dir_len, const char *name, struct err *err)
+{
+    struct str s = { 0 };
+    str_add(&s, dir, dir_len);
+    str_format(&s, "%s%s", dir_len ? "/" : "", name);
+    if (s.failed)
+        err_memory(err, dir_len);
+    return s.failed ? NULL : s.p;
+}
+
+/* Open a small text file whole; its text lives until source_close(*src). */
+static bool
+open_text(struct source **src, const char *path, uint64_t max, const char *what, const char **text, size_t *n,
+    struct err *err)
+{
+    const uint8_t *p;
+    uint64_t have = 0;
+    bool ok = source_open(src, path, false, err) && limits_check(source_size(*src), max, what, err)
+        && source_head(*src, source_size(*src), &p, &have, err);
+    if (!ok && *src)
+        return err_in_file(err, source_name(*src));
+    *text = (const char *)p;
+    *n = (size_t)have;
+    return ok;
+}
+
+/* Keep the directory's config.json with the catalog, where there is one. */
+static bool
+add_config(struct model *m, const char *dir, size_t dir_len, const struct limits *limits, struct err *err)
+{
+    struct source *src = NULL;
+    struct stat st;
+    const char *text;
+    size_t n;
+    char *path = join(dir, dir_len, "config.json", err);
+    bool ok = path != NULL;
+    if (ok && stat(path, &st) == 0)
+        ok = open_text(&src, path, limits->side_file, "config.json bytes", &text, &n, err)
+            && catalog_set_config(m->catalog, text, n, err);
+    source_close(src);
+    free(path);
+    return ok;
+}
+
+/* --- several files --------------------------------------------------------------------------------------- */
+
+static bool
+open_index(struct model *m, const char *path, const struct limits *limits, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t dir_len = slash ? (size_t)(slash - path) : 0, n;
+    struct source *src = NULL;
+    struct index index = { 0 };
+    const char *text;
+    bool ok = open_text(&src, path, limits->index_file, "index bytes", &text, &n, err)
+        && (index_read(&index, text, n, limits, err) || err_in_file(err, source_name(src)));
+    for (size_t i = 0; ok && i < index.nshards; i++) {
+        char *shard = join(slash ? path : "", dir_len, index.shard[i], err);
+        ok = shard && add_file(m, shard, false, limits, err);
+        free(shard);
+    }
+    ok = ok && add_config(m, path, dir_len, limits, err) && catalog_seal(m->catalog, err)
+        && (index_check(&index, m->catalog, err) || err_in_file(err, source_name(src)));
+    index_clear(&index);
+    source_close(src);
+    return ok;
+}
+
+/* The number behind the last '-' before `end`, of exactly five digits; moves *end to that '-'. */
+static bool
+part_number(const char *path, const char **end, uint64_t *number)
+{
+    const char *p = *end - 6;
+    char digits[6] = { 0 };
+    if (p < path || *p != '-')
+        return false;
+    memcpy(digits, p + 1, 5);
+    *end = p;
+    return str_to_u64(number, digits);
+}
+
+/* One part of a split GGUF model: what its own keys say must be what its place demands. */
+static bool
+check_part(const struct model *m, const struct catalog_facts *first, uint32_t no, struct err *err)
+{
+    const struct catalog_facts *f = catalog_facts_of(m->catalog);
+    if (f->split_no == no && f->split_count == first->split_count)
+        return true;
+    err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it says that it is part %" PRIu64 " of %" PRIu64 ", expected part %" PRIu32
+        " of %" PRIu64, f->split_no + 1, f->split_count, no + 1, first->split_count);
+    return err_in_file(err, source_name(m->src[no]));
+}
+
+/* The tensors of all parts together are as many as the first part says. */
+static bool
+check_total(const struct model *m, struct err *err)
+{
+    const struct meta *total = catalog_meta_find(m->catalog, "split.tensors.count");
+    uint64_t n;
+    if (!total || !meta_as_u64(&total->value, &n) || n == catalog_count(m->catalog))
+        return true;
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts hold %zu tensors, split.tensors.count says %" PRIu64,
+        catalog_count(m->catalog), n);
+}
+
+/* The first part is read: open the others, PREFIX-0000i-of-0000N.gguf. */
+static bool
+open_parts(struct model *m, const char *path, const struct limits *limits, struct err *err)
+{
+    const struct catalog_facts first = *catalog_facts_of(m->catalog);
+    const char *end = path + strlen(path) - (ends(path, ".gguf") ? 5 : 0);
+    uint64_t count = 0, number = 0;
+    bool named = part_number(path, &end, &count) && end - path >= 3 && memcmp(end - 3, "-of", 3) == 0;
+    end -= 3;
+    if (!named || !part_number(path, &end, &number) || number != 1)
+        return true;            /* a part alone: inspect shows it, a conversion refuses it */
+    if (!check_part(m, &first, 0, err) || !limits_check(count, limits->shards, "files of the model", err))
+        return false;
+    if (count != first.split_count)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
+            PRIu64, count, first.split_count);
+    bool ok = true;
+    for (uint32_t i = 1; ok && i < count; i++) {
+        struct str part = { 0 };
+        str_format(&part, "%.*s-%05u-of-%05u.gguf", (int)(end - path), path, (unsigned)i + 1, (unsigned)count);
+        ok = (!part.failed || err_memory(err, part.room)) && add_file(m, part.p, false, limits, err)
+            && check_part(m, &first, i, err);
+        str_clear(&part);
+    }
+    *catalog_facts(m->catalog) = first;
+    catalog_facts(m->catalog)->split_count = 0;         /* all of it is here */
+    return ok;
+}
+
+/* --- a directory ----------------------------------------------------------------------------------------- */
+
+/* The only entry of a directory that ends so: its name in *found (owned), NULL when there is none. Of the
+ * parts of a split GGUF the first counts. Two of them: ERR_USAGE. */
+static bool
+only_file(const char *dir, const char *suffix, char **found, struct err *err)
+{
+    *found = NULL;
+    DIR *d = opendir(dir);
+    if (!d)
+        return err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    bool ok = true;
+    for (const struct dirent *e; ok && (e = readdir(d)) != NULL;) {
+        const char *part = strstr(e->d_name, "-of-");
+        bool later = part && part - e->d_name >= 6 && ends(e->d_name, ".gguf") && strncmp(part - 6, "-00001", 6) != 0;
+        if (!ends(e->d_name, suffix) || later)
+            continue;
+        if (*found) {
+            char a[STR_SHOWN], b[STR_SHOWN];
+            ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds %s and %s: name one of them",
+                str_shown(a, *found, strlen(*found)), str_shown(b, e->d_name, strlen(e->d_name)));
+        } else {
+            *found = strdup(e->d_name);
+            ok = *found || err_memory(err, sizeof e->d_name);
+        }
+    }
+    closedir(d);
+    return ok;
+}
+
+/* The file of a model directory that is to be read: the first of these that is there. The caller frees it. */
+static char *
+choose_file(const char *dir, struct err *err)
+{
+    static const char *const steps[] = { "model.safetensors.index.json", "model.safetensors", "*.safetensors",
+        "pytorch_model.bin.index.json", "pytorch_model.bin", "*.gguf", "*.npz", "*.pth", "*.pt", "*.bin", "*.npy" };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct stat st;
+        char *name = NULL;
+        if (steps[i][0] == '*' && !only_file(dir, steps[i] + 1, &name, err)) {
+            free(name);
+            return NULL;
+        }
+        char *path = steps[i][0] == '*' && !name ? NULL : join(dir, strlen(dir), name ? name : steps[i], err);
+        free(name);
+        if (path && stat(path, &st) == 0)
+            return path;
+        free(path);
+    }
+    err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file");
+    return NULL;
+}
+
+/* --- */
+
+static bool
+open_file(struct model *m, const char *path, const struct limits *limits, struct err *err)
+{
+    if (path && ends(path, ".index.json"))
+        return open_index(m, path, limits, err);
+    return add_file(m, path, true, limits, err)
+        && (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, limits, err))
+        && catalog_seal(m->catalog, err) && (m->nsrc == 1 || check_total(m, err));
+}
+
+bool
+model_open(struct model *m, const char *operand, const struct limits *limits, struct err *err)
+{
+    const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
+    struct stat st;
+    *m = (struct model){ .catalog = catalog_new(err) };
+    bool ok = m->catalog != NULL;
+    if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        char *file = choose_file(path, err);
+        ok = file && open_file(m, file, limits, err)
+            && (ends(file, ".index.json") || add_config(m, path, strlen(path), limits, err));
+        free(file);
+    } else if (ok) {
+        ok = open_file(m, path, limits, err);
+    }
+    char shown[STR_SHOWN];
+    if (!ok)
+        err_in_file(err, path ? str_shown(shown, path, strlen(path)) : "(standard input)");
+    return ok;
+}
+
+void
+model_clear(struct model *m)
+{
+    for (uint32_t i = 0; i < m->nsrc; i++)
+        source_close(m->src[i]);
+    free(m->src);
+    catalog_free(m->catalog);
+    *m = (struct model){ 0 };
+}
+
+bool
+model_complete(const struct model *m, struct err *err)
+{
+    const struct catalog_facts *f = catalog_facts_of(m->catalog);
+    if (f->split_count == 0)
+        return true;
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is part %" PRIu64 " of %" PRIu64
+        " of a split model: name the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
+        f->split_count, f->split_count);
+}
+
+uint64_t
+model_data_end(const struct model *m, uint32_t file)
+{
+    uint64_t end = file + 1 == m->nsrc ? catalog_facts_of(m->catalog)->header_end : 0;
+    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
+        const struct extent *e = &catalog_at(m->catalog, i)->extent;
+        if (e->file == file)
+            end = num_max(end, e->at + e->nbytes);
+    }
+    return end;
+}

@@ -1,0 +1,224 @@
+/* safetensors: a JSON header, then the tensors back to back.
+ *
+ *      0        8              8 + N                          end of file
+ *      | N u64  | JSON, N bytes | tensor | tensor | ... | tensor |
+ *
+ *      {"__metadata__":{"format":"pt"}, "name":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}, ...}
+ *
+ * Offsets count from 8 + N. Sorted by them, the tensors tile the rest of the file: no hole, no overlap, no
+ * tail. The order of the checks and the names in parentheses are those of the reference library
+ * (huggingface/safetensors, tensor.rs, read_metadata and validate). Stricter than it: a name given twice, also
+ * in __metadata__, is malformed, and there are limits.
+ */
+#include "container/safetensors_priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/num.h"
+
+enum { PREFIX = SAFETENSORS_PREFIX, LEAST_FILE = PREFIX + 2 };
+
+static int
+compare_offsets(const void *pa, const void *pb)
+{
+    const struct entry *a = pa, *b = pb;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);       /* as listed: one buffer holds all names */
+}
+
+static void
+sort_entries(struct reader *r)
+{
+    for (size_t i = 1; i < r->count; i++)
+        if (compare_offsets(&r->entries[i - 1], &r->entries[i]) > 0) {
+            qsort(r->entries, r->count, sizeof *r->entries, compare_offsets);
+            return;
+        }
+}
+
+/* Tensor i does not begin where the one before it ends, or ends before it begins. */
+static bool
+bad_offset(struct reader *r, size_t i, uint64_t expected)
+{
+    const struct entry *e = &r->entries[i];
+    char name[STR_SHOWN], before[STR_SHOWN];
+    entry_shown(r, name, e);
+    if (e->begin == expected)
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: ends at %" PRIu64 ", before its start at %" PRIu64 " (InvalidOffset)", name, e->end,
+            e->begin);
+    if (e->begin > expected)
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: starts at %" PRIu64 ", expected %" PRIu64 ": a hole (InvalidOffset)", name, e->begin,
+            expected);
+    return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+        "tensor %s: starts at %" PRIu64 ", expected %" PRIu64 ": overlaps tensor %s (InvalidOffset)", name,
+        e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
+}
+
+/* The dimensions of a shape that read_shape() found good. */
+static void
+take_shape(uint64_t *dim, const char *p)
+{
+    uint64_t v = 0;
+    for (; *p != ']'; p++) {
+        if (*p >= '0' && *p <= '9') {
+            v = 10 * v + (uint64_t)(*p - '0');
+        } else if (*p == ',') {
+            *dim++ = v;
+            v = 0;
+        }
+    }
+    *dim = v;
+}
+
+static bool
+check_size(struct reader *r, const struct entry *e, const struct shape *shape)
+{
+    uint64_t need = 0;
+    bool whole = false;
+    const char *dtype = dtype_name((enum dtype)e->dtype);
+    char name[STR_SHOWN], dims[SHAPE_TEXT];
+    if (!shape_nbytes(shape, (enum dtype)e->dtype, &need, &whole))
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: %s %s is more than 64 bits can count (ValidationOverflow)", entry_shown(r, name, e),
+            dtype, shape_text(dims, shape));
+    if (!whole)
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: %s %s does not fill whole bytes (MisalignedSlice)", entry_shown(r, name, e), dtype,
+            shape_text(dims, shape));
+    if (e->end - e->begin != need)
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: found %" PRIu64 " bytes, expected %" PRIu64 " for %s %s (TensorInvalidInfo)",
+            entry_shown(r, name, e), e->end - e->begin, need, dtype, shape_text(dims, shape));
+    return true;
+}
+
+static bool
+add_tensor(struct reader *r, const struct entry *e, const struct shape *shape)
+{
+    size_t name_len;
+    const char *name = entry_decoded(r, e, &name_len);
+    const struct tensor t = {
+        .name = name,
+        .name_len = (uint32_t)name_len,
+        .dtype = (enum dtype)e->dtype,
+        .shape = *shape,
+        .extent = { .file = r->file, .at = r->data_at + e->begin, .nbytes = e->end - e->begin },
+    };
+    return name && catalog_add(r->catalog, &t, r->err);
+}
+
+/* Check that the tensors tile the data, in order of their offsets, and put them into the catalog.
+ * *data_end: where the last one ends in the file. */
+static bool
+lay_out(struct reader *r, uint64_t *data_end)
+{
+    uint64_t expected = 0;
+    uint64_t *dim = calloc((size_t)r->rank_max + 1, sizeof *dim);
+    bool ok = dim || err_memory(r->err, ((uint64_t)r->rank_max + 1) * sizeof *dim);
+
+    sort_entries(r);
+    *data_end = r->data_at;
+    for (size_t i = 0; ok && i < r->count; i++) {
+        const struct entry *e = &r->entries[i];
+        const struct shape shape = { .rank = e->rank, .dim = dim };
+        if (e->begin != expected || e->end < e->begin) {
+            ok = bad_offset(r, i, expected);
+            break;
+        }
+        expected = e->end;
+        take_shape(dim, e->shape);
+        ok = check_size(r, e, &shape)
+            && (num_add(data_end, r->data_at, expected)
+                || err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+                    "data ends at %" PRIu64 " + %" PRIu64 ", beyond any file (MetadataIncompleteBuffer)",
+                    r->data_at, expected))
+            && add_tensor(r, e, &shape);
+    }
+    free(dim);
+    return ok;
+}
+
+/* The N bytes of the header, where to find them and where they end. */
+static bool
+take_header(struct source *src, const struct limits *limits, const uint8_t **p, uint64_t *n, struct err *err)
+{
+    uint64_t have, size = source_size(src);
+    if (!source_head(src, PREFIX, p, &have, err))
+        return false;
+    if (have < PREFIX)
+        return err_set(err, ERR_MALFORMED, 0,
+            "file: found %" PRIu64 " bytes, expected a header length of 8 (HeaderTooSmall)", have);
+    *n = load_le64(*p);
+    if (*n > limits->json_header)
+        return err_set(err, ERR_LIMIT, 0,
+            "header length: %" PRIu64 " is over the limit of %" PRIu64 " (HeaderTooLarge)", *n,
+            limits->json_header);
+    if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
+        have = size;
+    else if (!limits_check(PREFIX + *n, num_min(limits->alloc, limits->total), "header allocation", err)
+        || !source_head(src, PREFIX + *n, p, &have, err))
+        return false;
+    if (have < PREFIX + *n)
+        return err_set(err, ERR_MALFORMED, 0,
+            "header: found %" PRIu64 " bytes, expected %" PRIu64 " (InvalidHeaderLength)", have - PREFIX, *n);
+    return true;
+}
+
+static bool
+check_end(struct source *src, uint64_t data_end, struct err *err)
+{
+    uint64_t size = source_size(src);
+    if (size == SOURCE_SIZE_UNKNOWN || size == data_end)
+        return true;
+    return err_set(err, ERR_MALFORMED, num_min(size, data_end),
+        "file: found %" PRIu64 " bytes, expected %" PRIu64 " (MetadataIncompleteBuffer)", size, data_end);
+}
+
+static bool
+safetensors_read(struct catalog *c, struct source *src, uint32_t file, const struct limits *limits,
+    struct err *err)
+{
+    struct reader r = { .catalog = c, .limits = limits, .err = err, .file = file };
+    const uint8_t *p;
+    uint64_t n = 0, data_end = 0;
+
+    if (!take_header(src, limits, &p, &n, err))
+        return false;
+    r.data_at = PREFIX + n;
+    pull_init(&r.json, (const char *)p + PREFIX, (size_t)n, PREFIX, limits->json_depth);
+    catalog_facts(c)->format = container_safetensors.name;
+    catalog_facts(c)->header_end = r.data_at;
+
+    bool ok = safetensors_read_header(&r) && lay_out(&r, &data_end) && check_end(src, data_end, err);
+    free(r.scratch);
+    free(r.entries);
+    return ok;
+}
+
+static bool
+safetensors_probe(const uint8_t *head, size_t n, uint64_t size)
+{
+    if (n < LEAST_FILE)
+        return false;
+    uint64_t header = load_le64(head);
+    if (header > limits_default.json_header || size < PREFIX + header)
+        return false;
+    for (size_t i = PREFIX; i < n && i < PREFIX + header; i++)
+        if (head[i] != ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r')
+            return head[i] == '{';
+    return n < PREFIX + header;     /* all white space so far; no other container begins so */
+}
+
+const struct container container_safetensors = {
+    .name = "safetensors",
+    .probe = safetensors_probe,
+    .read = safetensors_read,
+};

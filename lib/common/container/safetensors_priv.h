@@ -1,0 +1,48 @@
+/* Private to the safetensors reader: what safetensors_header.c makes of the JSON for safetensors.c. */
+#ifndef CONTAINER_SAFETENSORS_PRIV_H
+#define CONTAINER_SAFETENSORS_PRIV_H
+
+#include "base/json_pull.h"
+#include "base/str.h"
+#include "container/container.h"
+
+enum { SAFETENSORS_PREFIX = 8 };        /* bytes of the header length */
+
+/* A tensor while its header is read. Small, because there may be a million; the catalog has it in full later. */
+struct entry {
+    uint64_t begin, end;            /* data_offsets */
+    const char *name;               /* in the header, as it is spelled there; name_len bytes */
+    const char *shape;              /* in the header: after the [ of its dimensions */
+    uint32_t name_len;
+    uint32_t rank;
+    uint8_t dtype;                  /* enum dtype */
+    bool escaped;                   /* name */
+};
+
+struct reader {
+    struct pull json;
+    struct catalog *catalog;
+    const struct limits *limits;
+    struct err *err;
+    uint32_t file;
+    uint64_t data_at;               /* file offset of the data, 8 + N */
+    struct entry *entries;          /* owned */
+    size_t count, room;
+    uint32_t rank_max;
+    bool has_metadata;
+    size_t shared_keys;             /* metadata keys of the shards before this one */
+    char *scratch;                  /* owned; the last string that was unescaped */
+    size_t scratch_room;
+};
+
+/* Read the whole header, r->json, into r->entries, in its order, and the catalog's metadata. */
+bool safetensors_read_header(struct reader *r);
+
+/* File offset of a tensor's name. */
+uint64_t entry_at(const struct reader *r, const struct entry *e);
+/* Its characters; in r->scratch, until the next call, when it has escapes. NULL on failure. */
+const char *entry_decoded(struct reader *r, const struct entry *e, size_t *n);
+/* Its form for a message. Returns buf. */
+const char *entry_shown(struct reader *r, char buf[STR_SHOWN], const struct entry *e);
+
+#endif
