@@ -1,0 +1,175 @@
+/* kernels: the sets, and which of them this CPU gets. The scalar set is complete; each other set is the one
+ * below it with the members that its instructions make faster. */
+#include "kernel/kernels.h"
+
+#include "kernel/fp4_blocks.h"
+#include "kernel/fp8.h"
+#include "kernel/iq4.h"
+#include "kernel/iq_grids.h"
+#include "kernel/iq_quants.h"
+#include "kernel/k_quants.h"
+#include "kernel/nan.h"
+#include "kernel/q_blocks.h"
+#include "kernel/round.h"
+#include "kernel/ternary.h"
+
+#if defined(__x86_64__)
+#include "kernel/x86/x86.h"
+#endif
+
+#include <assert.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+static const struct kernels scalar = {
+    .name = "scalar",
+    .round_bf16 = round_bf16,
+    .round_f16 = round_f16,
+    .block_f32 = {
+        [DTYPE_Q4_0] = q4_0_dequantize,         [DTYPE_Q4_1] = q4_1_dequantize,
+        [DTYPE_Q5_0] = q5_0_dequantize,         [DTYPE_Q5_1] = q5_1_dequantize,
+        [DTYPE_Q8_0] = q8_0_dequantize,         [DTYPE_Q8_1] = q8_1_dequantize,
+        [DTYPE_Q2_K] = q2_k_dequantize,         [DTYPE_Q3_K] = q3_k_dequantize,
+        [DTYPE_Q4_K] = q4_k_dequantize,         [DTYPE_Q5_K] = q5_k_dequantize,
+        [DTYPE_Q6_K] = q6_k_dequantize,         [DTYPE_Q8_K] = q8_k_dequantize,
+        [DTYPE_IQ2_XXS] = iq2_xxs_dequantize,   [DTYPE_IQ2_XS] = iq2_xs_dequantize,
+        [DTYPE_IQ3_XXS] = iq3_xxs_dequantize,   [DTYPE_IQ1_S] = iq1_s_dequantize,
+        [DTYPE_IQ4_NL] = iq4_nl_dequantize,     [DTYPE_IQ3_S] = iq3_s_dequantize,
+        [DTYPE_IQ2_S] = iq2_s_dequantize,       [DTYPE_IQ4_XS] = iq4_xs_dequantize,
+        [DTYPE_IQ1_M] = iq1_m_dequantize,       [DTYPE_TQ1_0] = tq1_0_dequantize,
+        [DTYPE_TQ2_0] = tq2_0_dequantize,       [DTYPE_MXFP4] = mxfp4_dequantize,
+        [DTYPE_NVFP4] = nvfp4_dequantize,       [DTYPE_Q1_0] = q1_0_dequantize,
+        [DTYPE_Q2_0] = q2_0_dequantize,
+    },
+    .fp8_f32 = {
+        [DTYPE_F8_E4M3] = fp8_e4m3_f32,         [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_f32,
+        [DTYPE_F8_E5M2] = fp8_e5m2_f32,         [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_f32,
+    },
+    .fp8_bf16 = {
+        [DTYPE_F8_E4M3] = fp8_e4m3_bf16,        [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_bf16,
+        [DTYPE_F8_E5M2] = fp8_e5m2_bf16,        [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_bf16,
+    },
+};
+
+#if defined(__x86_64__)
+static struct kernels avx2, avx512;         /* filled by kernels_pick */
+
+/* What kernel/x86/x86.h asks for; the builtin also asks whether the system saves the registers. */
+static bool
+cpu_has_avx2(void)
+{
+    unsigned a, b, c, d;                    /* clang's builtin does not know F16C */
+
+    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+static bool
+cpu_has_avx512(void)
+{
+    return cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512vbmi");
+}
+#endif
+
+/* Sets fastest first; `set` is NULL when this machine cannot run it. */
+enum { SETS = 3 };
+struct set {
+    const char *name;
+    const struct kernels *set;
+};
+
+static void
+sets_build(struct set sets[SETS])
+{
+    sets[0] = (struct set){ "avx512", NULL };
+    sets[1] = (struct set){ "avx2", NULL };
+    sets[2] = (struct set){ "scalar", &scalar };
+
+    fp8_build();
+    iq_grids_build();
+#if defined(__x86_64__)
+    if (cpu_has_avx2()) {
+        avx2 = scalar;
+        avx2.name = "avx2";
+        kernels_use_avx2(&avx2);
+        sets[1].set = &avx2;
+    }
+    if (cpu_has_avx512()) {
+        avx512 = avx2;
+        avx512.name = "avx512";
+        kernels_use_avx512(&avx512);
+        sets[0].set = &avx512;
+    }
+#endif
+}
+
+const struct kernels *
+kernels_pick(const char *amn_cpu, struct err *err)
+{
+    struct set sets[SETS];
+
+    sets_build(sets);
+    for (int i = 0; i < SETS; i++) {
+        if (amn_cpu == NULL || amn_cpu[0] == '\0') {        /* an empty variable counts as unset */
+            if (sets[i].set != NULL)
+                return sets[i].set;
+        } else if (strcmp(amn_cpu, sets[i].name) == 0) {
+            if (sets[i].set == NULL)
+                err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "AMN_CPU: this CPU has no %s", sets[i].name);
+            return sets[i].set;
+        }
+    }
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "AMN_CPU: expected scalar, avx2 or avx512");
+    return NULL;
+}
+
+/* Floats that wait between a decoder and a rounding: they stay in L1. */
+enum { PIECE = 1024 };
+
+void
+kernels_block(const struct kernels *k, enum dtype dtype, enum dtype to, void *restrict y,
+    const uint8_t *restrict src, size_t nblocks)
+{
+    const struct dtype_facts *facts = dtype_facts(dtype);
+    kernel_round16 *round = to == DTYPE_BF16 ? k->round_bf16 : k->round_f16;
+    uint16_t *codes = y;
+    float piece[PIECE];
+
+    assert(facts->elems <= PIECE && (to == DTYPE_F32 || to == DTYPE_BF16 || to == DTYPE_F16));
+    if (to == DTYPE_F32) {
+        k->block_f32[dtype](y, src, nblocks);
+        return;
+    }
+    if (to == DTYPE_BF16 && k->block_bf16[dtype] != NULL) {
+        k->block_bf16[dtype](codes, src, nblocks);
+        return;
+    }
+    while (nblocks > 0) {
+        size_t now = PIECE / facts->elems;
+
+        if (now > nblocks)
+            now = nblocks;
+        k->block_f32[dtype](piece, src, now);
+        round(codes, piece, now * facts->elems);
+        codes += now * facts->elems;
+        src += now * facts->bytes;
+        nblocks -= now;
+    }
+}
+
+void
+kernels_round(const struct kernels *k, enum dtype to, void *restrict y, float *restrict x, size_t n)
+{
+    assert(to == DTYPE_F32 || to == DTYPE_BF16 || to == DTYPE_F16);
+    if (to == DTYPE_BF16)
+        k->round_bf16(y, x, n);
+    else if (to == DTYPE_F16)
+        k->round_f16(y, x, n);
+    else if (n > 0) {
+        nan_canonical_all(x, n);
+        memcpy(y, x, n * sizeof *x);
+    }
+}

@@ -1,0 +1,52 @@
+/* kernels: the codecs as pure functions on buffers, and the set of them picked for this CPU.
+ *
+ * Bits are the contract: every member of every set gives the same bytes for the same input. A NaN result is
+ * always the one canonical NaN: BF16 0x7FC0, F16 0x7E00, F32 0x7FC00000. No member can fail, allocates, or
+ * needs alignment; buffers never overlap. Sizes were checked by the caller.
+ */
+#ifndef KERNEL_KERNELS_H
+#define KERNEL_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "dtype/dtype.h"
+
+/* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
+typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
+
+/* nblocks blocks of one ggml type to nblocks * elems floats (exact bits of ggml's C, NaN apart). */
+typedef void kernel_block_f32(float *restrict y, const uint8_t *restrict src, size_t nblocks);
+
+/* The same with the rounding to BF16 inside: y holds nblocks * elems codes. */
+typedef void kernel_block_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks);
+
+/* A tile of FP8 codes times one scale: y[r * y_stride + c] = code(x[r * x_stride + c]) * scale, one F32
+ * multiplication, for r < rows, c < cols. Strides count elements. */
+typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale);
+typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale);
+
+struct kernels {
+    const char *name;                               /* "scalar", "avx2", "avx512" */
+    kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
+    kernel_block_f32 *block_f32[DTYPE_COUNT];       /* by block dtype; NULL: not decodable yet */
+    kernel_block_bf16 *block_bf16[DTYPE_COUNT];     /* NULL: use block_f32, then round_bf16 */
+    kernel_fp8_f32 *fp8_f32[DTYPE_COUNT];           /* by float8 dtype; never NULL for those four */
+    kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
+};
+
+/* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE
+ * for another name, ERR_UNSUPPORTED for a set this CPU lacks. Call once at start; valid for ever. */
+const struct kernels *kernels_pick(const char *amn_cpu, struct err *err);
+
+/* Blocks of `dtype` (its block_f32 is not NULL) to nblocks * elems values of `to`: BF16, F16 or F32. */
+void kernels_block(const struct kernels *k, enum dtype dtype, enum dtype to, void *restrict y,
+    const uint8_t *restrict src, size_t nblocks);
+
+/* n floats to `to` (BF16, F16 or F32, the last with canonical NaN). x is scratch and may be changed. */
+void kernels_round(const struct kernels *k, enum dtype to, void *restrict y, float *restrict x, size_t n);
+
+#endif

@@ -1,0 +1,25 @@
+/* nan: the one NaN that kernels give. What an operation gives depends on the CPU (x86: negative), and a NaN
+ * operand hands on its payload; so NaN results are replaced, in the few blocks that can have any. */
+#ifndef KERNEL_NAN_H
+#define KERNEL_NAN_H
+
+#include "base/bytes.h"
+
+#include <stddef.h>
+
+#define NAN_CANONICAL 0x7FC00000u
+
+static inline float
+nan_canonical(float f)
+{
+    return f != f ? float_of_bits(NAN_CANONICAL) : f;
+}
+
+static inline void
+nan_canonical_all(float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = nan_canonical(y[i]);
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* fp8: float8 codes times a scale. A code has 256 values, so a tile of more elements than that makes the
+ * table of its 256 products first and looks them up; a smaller one multiplies each element. */
+#include "kernel/fp8.h"
+
+#include "dtype/bfloat16.h"
+#include "dtype/float8.h"
+#include "kernel/nan.h"
+
+enum { CODES = 256, TABLE_PAYS = 2 * CODES };
+
+/* Value of each code; written by fp8_build only. */
+static float e4m3[CODES], e5m2[CODES], e4m3fnuz[CODES], e5m2fnuz[CODES];
+
+void
+fp8_build(void)
+{
+    for (int c = 0; c < CODES; c++) {
+        e4m3[c] = float8_to_float(DTYPE_F8_E4M3, (uint8_t)c);
+        e5m2[c] = float8_to_float(DTYPE_F8_E5M2, (uint8_t)c);
+        e4m3fnuz[c] = float8_to_float(DTYPE_F8_E4M3FNUZ, (uint8_t)c);
+        e5m2fnuz[c] = float8_to_float(DTYPE_F8_E5M2FNUZ, (uint8_t)c);
+    }
+}
+
+static void
+tile_f32(const float value[CODES], float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    float product[CODES];
+
+    if (rows == 0 || cols < TABLE_PAYS / rows) {
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < cols; c++)
+                y[r * y_stride + c] = nan_canonical(value[x[r * x_stride + c]] * scale);
+        return;
+    }
+    for (int code = 0; code < CODES; code++)
+        product[code] = nan_canonical(value[code] * scale);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c++)
+            y[r * y_stride + c] = product[x[r * x_stride + c]];
+}
+
+static void
+tile_bf16(const float value[CODES], uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x,
+    size_t x_stride, size_t rows, size_t cols, float scale)
+{
+    uint16_t product[CODES];
+
+    if (rows == 0 || cols < TABLE_PAYS / rows) {
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < cols; c++)
+                y[r * y_stride + c] = bfloat16_of_float(value[x[r * x_stride + c]] * scale);
+        return;
+    }
+    for (int code = 0; code < CODES; code++)
+        product[code] = bfloat16_of_float(value[code] * scale);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c++)
+            y[r * y_stride + c] = product[x[r * x_stride + c]];
+}
+
+void
+fp8_e4m3_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_f32(e4m3, y, y_stride, x, x_stride, rows, cols, scale);
+}
+
+void
+fp8_e4m3_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_bf16(e4m3, y, y_stride, x, x_stride, rows, cols, scale);
+}
+
+void
+fp8_e5m2_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_f32(e5m2, y, y_stride, x, x_stride, rows, cols, scale);
+}
+
+void
+fp8_e5m2_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_bf16(e5m2, y, y_stride, x, x_stride, rows, cols, scale);
+}
+
+void
+fp8_e4m3fnuz_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_f32(e4m3fnuz, y, y_stride, x, x_stride, rows, cols, scale);
+}
+
+void
+fp8_e4m3fnuz_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_bf16(e4m3fnuz, y, y_stride, x, x_stride, rows, cols, scale);
+}
+
+void
+fp8_e5m2fnuz_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_f32(e5m2fnuz, y, y_stride, x, x_stride, rows, cols, scale);
+}
+
+void
+fp8_e5m2fnuz_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_bf16(e5m2fnuz, y, y_stride, x, x_stride, rows, cols, scale);
+}

@@ -1,0 +1,163 @@
+/* q_blocks: one or two binary16 factors per block, little-endian, and codes of 1 to 8 bits.
+ *
+ *     Q4_0   d:f16 | qs[16]                     Q8_0   d:f16 | qs: 32 x i8
+ *     Q4_1   d:f16 | m:f16 | qs[16]             Q8_1   d:f16 | s:f16 | qs: 32 x i8
+ *     Q5_0   d:f16 | qh[4] | qs[16]             Q1_0   d:f16 | qs[16]
+ *     Q5_1   d:f16 | m:f16 | qh[4] | qs[16]     Q2_0   d:f16 | qs[16]
+ *
+ * In the 4 and 5 bit types the first half of a block is in the low nibbles, the second in the high ones:
+ *
+ *     qs[j]   7 6 5 4 | 3 2 1 0            qh    bit e (from the lowest of qh[0]) is bit 4 of element e
+ *              j + 16 |    j
+ *
+ * Only an infinite or NaN factor gives a NaN, hence the check of the factors after each block.
+ * Source: ggml-quants.c, dequantize_row_<type> (ggml has no decoder of Q8_1, an activation type).
+ */
+#include "kernel/q_blocks.h"
+
+#include "dtype/ggml_block.h"
+#include "dtype/half.h"
+#include "kernel/nan.h"
+
+/* y[e] = (q - 8) * d */
+void
+q4_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += Q4_0_BYTES, y += Q4_0_ELEMS) {
+        uint16_t scale = load_le16(src);
+        const uint8_t *qs = src + 2;
+        float d = half_to_float(scale);
+
+        for (int j = 0; j < 16; j++) {
+            y[j] = (float)((qs[j] & 15) - 8) * d;
+            y[j + 16] = (float)((qs[j] >> 4) - 8) * d;
+        }
+        if (!half_is_finite(scale))
+            nan_canonical_all(y, Q4_0_ELEMS);
+    }
+}
+
+/* y[e] = q * d + m, two roundings */
+void
+q4_1_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += Q4_1_BYTES, y += Q4_1_ELEMS) {
+        uint16_t scale = load_le16(src), min = load_le16(src + 2);
+        const uint8_t *qs = src + 4;
+        float d = half_to_float(scale), m = half_to_float(min);
+
+        for (int j = 0; j < 16; j++) {
+            y[j] = (float)(qs[j] & 15) * d + m;
+            y[j + 16] = (float)(qs[j] >> 4) * d + m;
+        }
+        if (!half_is_finite(scale) || !half_is_finite(min))
+            nan_canonical_all(y, Q4_1_ELEMS);
+    }
+}
+
+/* The 32 codes of 5 bits of a Q5_0 or Q5_1 block. */
+static void
+q5_codes(uint8_t q[restrict 32], const uint8_t *restrict qh, const uint8_t *restrict qs)
+{
+    uint32_t high = load_le32(qh);
+
+    for (int j = 0; j < 16; j++) {
+        q[j] = (uint8_t)((qs[j] & 15) | (high >> j & 1) << 4);
+        q[j + 16] = (uint8_t)(qs[j] >> 4 | (high >> (j + 16) & 1) << 4);
+    }
+}
+
+/* y[e] = (q - 16) * d */
+void
+q5_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += Q5_0_BYTES, y += Q5_0_ELEMS) {
+        uint16_t scale = load_le16(src);
+        float d = half_to_float(scale);
+        uint8_t q[Q5_0_ELEMS];
+
+        q5_codes(q, src + 2, src + 6);
+        for (int j = 0; j < Q5_0_ELEMS; j++)
+            y[j] = (float)(q[j] - 16) * d;
+        if (!half_is_finite(scale))
+            nan_canonical_all(y, Q5_0_ELEMS);
+    }
+}
+
+/* y[e] = q * d + m, two roundings */
+void
+q5_1_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += Q5_1_BYTES, y += Q5_1_ELEMS) {
+        uint16_t scale = load_le16(src), min = load_le16(src + 2);
+        float d = half_to_float(scale), m = half_to_float(min);
+        uint8_t q[Q5_1_ELEMS];
+
+        q5_codes(q, src + 4, src + 8);
+        for (int j = 0; j < Q5_1_ELEMS; j++)
+            y[j] = (float)q[j] * d + m;
+        if (!half_is_finite(scale) || !half_is_finite(min))
+            nan_canonical_all(y, Q5_1_ELEMS);
+    }
+}
+
+/* y[e] = q * d, for the 32 signed bytes at qs */
+static inline void
+q8_block(float *restrict y, const uint8_t *restrict qs, uint16_t scale)
+{
+    float d = half_to_float(scale);
+
+    for (int j = 0; j < 32; j++)
+        y[j] = (float)(int8_t)qs[j] * d;
+    if (!half_is_finite(scale))
+        nan_canonical_all(y, 32);
+}
+
+void
+q8_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += Q8_0_BYTES, y += Q8_0_ELEMS)
+        q8_block(y, src + 2, load_le16(src));
+}
+
+/* s, the sum of the block for dot products, plays no part. */
+void
+q8_1_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += Q8_1_BYTES, y += Q8_1_ELEMS)
+        q8_block(y, src + 4, load_le16(src));
+}
+
+/* Element e is bit e % 8 of byte e / 8: 1 is +d, 0 is -d. */
+void
+q1_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += Q1_0_BYTES, y += Q1_0_ELEMS) {
+        uint16_t scale = load_le16(src);
+        const uint8_t *qs = src + 2;
+        float d = half_to_float(scale);
+
+        for (int j = 0; j < Q1_0_ELEMS / 8; j++)
+            for (int bit = 0; bit < 8; bit++)
+                y[8 * j + bit] = qs[j] & 1 << bit ? d : -d;
+        if (!half_is_finite(scale))
+            nan_canonical_all(y, Q1_0_ELEMS);
+    }
+}
+
+/* Element e is bits 2 (e % 4) .. of byte e / 4: y[e] = (q - 1) * d, so -d 0 d 2d. */
+void
+q2_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += Q2_0_BYTES, y += Q2_0_ELEMS) {
+        uint16_t scale = load_le16(src);
+        const uint8_t *qs = src + 2;
+        float d = half_to_float(scale);
+
+        for (int j = 0; j < Q2_0_ELEMS / 4; j++)
+            for (int k = 0; k < 4; k++)
+                y[4 * j + k] = (float)((qs[j] >> 2 * k & 3) - 1) * d;
+        if (!half_is_finite(scale))
+            nan_canonical_all(y, Q2_0_ELEMS);
+    }
+}

@@ -1,0 +1,18 @@
+/* avx2: the set, put together from its parts. */
+#if defined(__x86_64__)
+
+#include "kernel/x86/x86.h"
+
+#include "kernel/x86/x86_priv.h"
+
+void
+kernels_use_avx2(struct kernels *k)
+{
+    avx2_use_round(k);
+    avx2_use_fp8(k);
+    avx2_use_blocks(k);         /* all of them; then what is faster for some */
+    avx2_use_nibbles(k);
+    avx2_use_groups(k);
+}
+
+#endif

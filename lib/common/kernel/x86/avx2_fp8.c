@@ -1,0 +1,234 @@
+/* avx2_fp8: tiles of E4M3 and E5M2 codes times a scale.
+ *
+ * Plain way, 16 codes at a time: an E5M2 code is the upper byte of a half; an E4M3 code moved by one bit is a
+ * half too, but for a factor of 2^8 (biases 15 and 7) and the NaN code. Halves widen exactly, subnormals
+ * included, and so does the factor; then comes the one F32 multiplication, then the rounding.
+ *
+ * Table way, for BF16: as long as products stay away from overflow and subnormals, one step of the code's
+ * exponent is one step of the product's exponent and leaves its mantissa alone. So the mantissa picks one of
+ * a few products of exponent 0, a subnormal code picks its own product (together at most 16 entries: two
+ * byte shuffles), and the exponent field is added in place, s eeee mmm -> s 0000 eeee 0000000. The plain way
+ * makes the entries. Infinite and NaN codes would come out wrong: the largest code seen is kept, and a row
+ * with one of them is done again the plain way. */
+#if defined(__x86_64__)
+
+#include "kernel/x86/x86_priv.h"
+
+#include "kernel/x86/avx2_inline.h"
+
+/* What differs between the two formats. Always a constant once inlined. */
+struct fp8 {
+    bool e4m3;
+    int mantissa_bits;
+    int8_t first_special;           /* without sign: from this code on infinite or NaN */
+};
+static const struct fp8 E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
+
+/* Codes below this many are not worth a table. */
+enum { TABLE_PAYS = 64 };
+
+/* 16 codes to floats, times scale; canonical NaN. */
+static inline __attribute__((always_inline)) void
+products(__m256 out[2], __m128i code, const struct fp8 f, __m256 scale)
+{
+    __m256i h = _mm256_slli_epi16(_mm256_cvtepu8_epi16(code), 8);
+
+    if (f.e4m3) {
+        __m256i all = _mm256_set1_epi16(0x7F00);
+        __m256i nan = _mm256_cmpeq_epi16(_mm256_and_si256(h, all), all);
+
+        h = _mm256_and_si256(_mm256_srai_epi16(h, 1), _mm256_set1_epi16((short)0xBF80));
+        h = _mm256_or_si256(h, _mm256_and_si256(nan, _mm256_set1_epi16(0x7E00)));
+    }
+    out[0] = _mm256_cvtph_ps(_mm256_castsi256_si128(h));
+    out[1] = _mm256_cvtph_ps(_mm256_extracti128_si256(h, 1));
+    for (int i = 0; i < 2; i++) {
+        if (f.e4m3)
+            out[i] = _mm256_mul_ps(out[i], _mm256_set1_ps(256));
+        out[i] = canonical256(_mm256_mul_ps(out[i], scale));
+    }
+}
+
+static inline __attribute__((always_inline)) __m256i
+products_bf16(__m128i code, const struct fp8 f, __m256 scale)
+{
+    __m256 p[2];
+
+    products(p, code, f, scale);
+    return concat256(bf16_high256(p[0]), bf16_high256(p[1]));
+}
+
+/* n products, plain way. The last few go through buffers. */
+static inline __attribute__((always_inline)) void
+row_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, __m256 scale)
+{
+    __m256 p[2];
+    uint8_t last[16] = { 0 };
+
+    for (; n >= 16; n -= 16, x += 16, y += 16) {
+        products(p, _mm_loadu_si128((const __m128i *)x), f, scale);
+        _mm256_storeu_ps(y, p[0]);
+        _mm256_storeu_ps(y + 8, p[1]);
+    }
+    if (n > 0) {
+        memcpy(last, x, n);
+        products(p, _mm_loadu_si128((const __m128i *)last), f, scale);
+        memcpy(y, p, n * sizeof *y);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, __m256 scale)
+{
+    uint8_t last[16] = { 0 };
+    __m256i v;
+
+    for (; n >= 16; n -= 16, x += 16, y += 16)
+        _mm256_storeu_si256((__m256i *)y, products_bf16(_mm_loadu_si128((const __m128i *)x), f, scale));
+    if (n > 0) {
+        memcpy(last, x, n);
+        v = products_bf16(_mm_loadu_si128((const __m128i *)last), f, scale);
+        memcpy(y, &v, n * sizeof *y);
+    }
+}
+
+/* Bytes of the table's BF16 codes; both halves of a register alike. */
+struct table {
+    __m256i low, high;
+};
+
+/* Entry m: the product of code m. From the smallest normal code on, which has the exponent field 1, an
+ * exponent less. */
+static inline __attribute__((always_inline)) struct table
+table_make(const struct fp8 f, __m256 scale)
+{
+    const __m128i iota = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m256i split = _mm256_broadcastsi128_si256(_mm_set_epi8(15, 13, 11, 9, 7, 5, 3, 1, 14, 12, 10, 8, 6, 4, 2, 0));
+    __m256i normal = _mm256_cmpgt_epi16(_mm256_cvtepu8_epi16(iota), _mm256_set1_epi16((short)((1 << f.mantissa_bits) - 1)));
+    __m256i v = products_bf16(iota, f, scale);
+
+    v = _mm256_sub_epi16(v, _mm256_and_si256(normal, _mm256_set1_epi16(1 << 7)));
+    v = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(v, split), 0xD8);
+    return (struct table){ _mm256_permute4x64_epi64(v, 0x44), _mm256_permute4x64_epi64(v, 0xEE) };
+}
+
+/* Look up 32 codes: elements 0..15 to y[0], 16..31 to y[1]. `largest` is kept per byte. */
+static inline __attribute__((always_inline)) void
+lookup(__m256i y[2], __m256i code, const struct table *t, const struct fp8 f, __m256i *largest)
+{
+    const __m256i hidden = _mm256_set1_epi8((char)(1 << f.mantissa_bits));
+    const __m256i mantissa = _mm256_set1_epi8((char)((1 << f.mantissa_bits) - 1));
+    const __m256i fields = _mm256_set1_epi16((short)(0x8000 | (f.e4m3 ? 15 << 7 : 31 << 7)));
+
+    /* the unpacks work within halves: put elements 8..15 into the upper one */
+    code = _mm256_permute4x64_epi64(code, 0xD8);
+
+    /* a subnormal code is less than its mantissa with the hidden bit, any other is not */
+    __m256i magnitude = _mm256_and_si256(code, _mm256_set1_epi8(0x7F));
+    __m256i entry = _mm256_min_epu8(magnitude, _mm256_or_si256(_mm256_and_si256(code, mantissa), hidden));
+    __m256i low = _mm256_shuffle_epi8(t->low, entry);
+    __m256i high = _mm256_shuffle_epi8(t->high, entry);
+    __m256i zero = _mm256_setzero_si256();
+
+    *largest = _mm256_max_epu8(*largest, magnitude);
+    for (int i = 0; i < 2; i++) {
+        __m256i base = i ? _mm256_unpackhi_epi8(low, high) : _mm256_unpacklo_epi8(low, high);
+        __m256i wide = i ? _mm256_unpackhi_epi8(zero, code) : _mm256_unpacklo_epi8(zero, code);
+        __m256i move = _mm256_srai_epi16(wide, f.e4m3 ? 4 : 3);
+
+        y[i] = _mm256_add_epi16(base, _mm256_and_si256(move, fields));
+    }
+}
+
+static inline __attribute__((always_inline)) void
+row_table(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct table *t, const struct fp8 f,
+    __m256 scale)
+{
+    const size_t whole = n & ~(size_t)31;
+    __m256i largest = _mm256_setzero_si256();
+    __m256i v[2];
+
+    for (size_t i = 0; i < whole; i += 32) {
+        _mm_prefetch((const char *)x + i + 2048, _MM_HINT_T0);
+        lookup(v, _mm256_loadu_si256((const __m256i *)(x + i)), t, f, &largest);
+        _mm256_storeu_si256((__m256i *)(y + i), v[0]);
+        _mm256_storeu_si256((__m256i *)(y + i + 16), v[1]);
+    }
+
+    __m256i special = _mm256_cmpgt_epi8(largest, _mm256_set1_epi8((char)(f.first_special - 1)));
+    size_t done = _mm256_testz_si256(special, special) ? whole : 0;
+    row_bf16(y + done, x + done, n - done, f, scale);
+}
+
+/* May one step of the code's exponent be taken for one of the product's? Values go from 2^-16 to 2^16. */
+static inline bool
+far_from_limits(float scale)
+{
+    uint32_t exponent = bits_of_float(scale) >> 23 & 0xFF;
+
+    return exponent >= 127 - 109 && exponent <= 127 + 109;
+}
+
+static inline __attribute__((always_inline)) void
+tile_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale, const struct fp8 f)
+{
+    const __m256 s = _mm256_set1_ps(scale);
+
+    if (rows * cols >= TABLE_PAYS && far_from_limits(scale)) {
+        const struct table t = table_make(f, s);
+
+        for (size_t r = 0; r < rows; r++)
+            row_table(y + r * y_stride, x + r * x_stride, cols, &t, f, s);
+    } else {
+        for (size_t r = 0; r < rows; r++)
+            row_bf16(y + r * y_stride, x + r * x_stride, cols, f, s);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+tile_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale, const struct fp8 f)
+{
+    for (size_t r = 0; r < rows; r++)
+        row_f32(y + r * y_stride, x + r * x_stride, cols, f, _mm256_set1_ps(scale));
+}
+
+static void
+e4m3_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_bf16(y, y_stride, x, x_stride, rows, cols, scale, E4M3);
+}
+
+static void
+e5m2_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_bf16(y, y_stride, x, x_stride, rows, cols, scale, E5M2);
+}
+
+static void
+e4m3_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_f32(y, y_stride, x, x_stride, rows, cols, scale, E4M3);
+}
+
+static void
+e5m2_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
+{
+    tile_f32(y, y_stride, x, x_stride, rows, cols, scale, E5M2);
+}
+
+void
+avx2_use_fp8(struct kernels *k)
+{
+    k->fp8_f32[DTYPE_F8_E4M3] = e4m3_f32;
+    k->fp8_f32[DTYPE_F8_E5M2] = e5m2_f32;
+    k->fp8_bf16[DTYPE_F8_E4M3] = e4m3_bf16;
+    k->fp8_bf16[DTYPE_F8_E5M2] = e5m2_bf16;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* avx2_inline: rounding eight floats at a time. Shared by the avx2_*.c files only. */
+#ifndef KERNEL_X86_AVX2_INLINE_H
+#define KERNEL_X86_AVX2_INLINE_H
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernel/nan.h"
+
+/* Eight floats, any NaN among them made the canonical one. */
+static inline __m256
+canonical256(__m256 v)
+{
+    __m256 nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
+
+    return _mm256_blendv_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32((int)NAN_CANONICAL)), nan);
+}
+
+/* Round eight floats to BF16, ties to even. The code is the upper half of each lane, the lower half is
+ * rubbish. No NaN but the canonical one may come in: a payload of ones would carry into the sign. */
+static inline __m256i
+bf16_high256(__m256 v)
+{
+    __m256i bits = _mm256_castps_si256(v);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+
+    return _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7FFF)), odd);
+}
+
+/* The upper halves of 2 x 8 lanes as 16 codes, element 2i from even[i] and 2i + 1 from odd[i]. */
+static inline __m256i
+interleave256(__m256i even, __m256i odd)
+{
+    return _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xAA);
+}
+
+/* The upper halves of 2 x 8 lanes as 16 codes, per half register: lanes 0..3 of lo and of hi, then 4..7. */
+static inline __m256i
+pack256(__m256i lo, __m256i hi)
+{
+    return _mm256_packus_epi32(_mm256_srli_epi32(lo, 16), _mm256_srli_epi32(hi, 16));
+}
+
+/* The same in order: those of `lo` first. */
+static inline __m256i
+concat256(__m256i lo, __m256i hi)
+{
+    return _mm256_permute4x64_epi64(pack256(lo, hi), 0xD8);
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* avx2_round: floats to BF16 and F16, 16 at a time; the tail goes through a full-size buffer. */
+#if defined(__x86_64__)
+
+#include "kernel/x86/x86_priv.h"
+
+#include "kernel/x86/avx2_inline.h"
+
+static inline __m256i
+bf16_of16(const float *x)
+{
+    return concat256(bf16_high256(canonical256(_mm256_loadu_ps(x))),
+        bf16_high256(canonical256(_mm256_loadu_ps(x + 8))));
+}
+
+/* The instruction rounds as we want, subnormals too, but hands on NaN payloads. */
+static inline __m256i
+f16_of16(const float *x)
+{
+    __m256 lo = canonical256(_mm256_loadu_ps(x)), hi = canonical256(_mm256_loadu_ps(x + 8));
+
+    return _mm256_set_m128i(_mm256_cvtps_ph(hi, _MM_FROUND_TO_NEAREST_INT),
+        _mm256_cvtps_ph(lo, _MM_FROUND_TO_NEAREST_INT));
+}
+
+static inline __attribute__((always_inline)) void
+each16(uint16_t *restrict y, const float *restrict x, size_t n, __m256i round(const float *))
+{
+    float last[16] = { 0 };
+    uint16_t code[16];
+
+    for (; n >= 16; n -= 16, x += 16, y += 16)
+        _mm256_storeu_si256((__m256i *)y, round(x));
+    if (n > 0) {
+        memcpy(last, x, n * sizeof *x);
+        _mm256_storeu_si256((__m256i *)code, round(last));
+        memcpy(y, code, n * sizeof *y);
+    }
+}
+
+static void
+round_bf16(uint16_t *restrict y, const float *restrict x, size_t n)
+{
+    each16(y, x, n, bf16_of16);
+}
+
+static void
+round_f16(uint16_t *restrict y, const float *restrict x, size_t n)
+{
+    each16(y, x, n, f16_of16);
+}
+
+void
+avx2_use_round(struct kernels *k)
+{
+    k->round_bf16 = round_bf16;
+    k->round_f16 = round_f16;
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* nibbles: the types with 4-bit codes and one scale for 32 of them. Such a group takes at most 16 values: round
+ * those to BF16 once, then pick. avx2_nibbles.c and avx512_nibbles.c include this after saying how:
+ *
+ *     struct values                   the 16 numbers that codes stand for, as floats
+ *     values_of(table)                from bytes
+ *     pick_pair(y, qs, values, f)     two groups: scale and pick; y[i]: 32 elements from the nibbles of the
+ *                                     16 bytes at qs[i], low ones first, with the factors f[i]
+ *     pick_planes(y, qs, values, f)   two groups from 32 bytes: y[0] of the low nibbles, y[1] of the high ones
+ */
+#ifndef KERNEL_X86_NIBBLES_H
+#define KERNEL_X86_NIBBLES_H
+
+#include "kernel/kernels.h"
+#include "kernel/x86/pick.h"
+#include "kernel/x86/unpack_k.h"
+#include "kernel/x86/unpack_q.h"
+
+static const int8_t signed_values[16] = { -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7 };
+static const int8_t unsigned_values[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+/* The factors of one block; false if one is infinite or NaN. */
+typedef bool factors_fn(struct unpacked *u, const uint8_t *src);
+
+/* What a decoder of 32-element blocks needs to know. Always a constant once inlined. */
+struct nibbles {
+    factors_fn *factors;
+    int bytes, qs;              /* of a block; where its codes begin */
+    bool has_min;
+};
+
+static ALWAYS_INLINE struct pick
+pick_of(factors_fn *factors, const uint8_t *src, bool has_min)
+{
+    struct unpacked u;
+    struct pick f;
+
+    f.finite = factors(&u, src);
+    f.has_min = has_min;
+    f.scale = u.scale[0];
+    f.min = has_min ? u.min[0] : 0;
+    return f;
+}
+
+static ALWAYS_INLINE void
+pick_blocks(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks, const int8_t table[16],
+    const struct nibbles c)
+{
+    const struct values values = values_of(table);
+    uint16_t unused[32];
+
+    for (; nblocks >= 2; nblocks -= 2, src += 2 * c.bytes, y += 64)
+        pick_pair((uint16_t *[]){ y, y + 32 }, (const uint8_t *[]){ src + c.qs, src + c.bytes + c.qs }, &values,
+            (struct pick[]){ pick_of(c.factors, src, c.has_min), pick_of(c.factors, src + c.bytes, c.has_min) });
+    if (nblocks > 0) {
+        struct pick f = pick_of(c.factors, src, c.has_min);
+
+        pick_pair((uint16_t *[]){ y, unused }, (const uint8_t *[]){ src + c.qs, src + c.qs }, &values,
+            (struct pick[]){ f, f });
+    }
+}
+
+static ALWAYS_INLINE bool
+mxfp4_factor(struct unpacked *u, const uint8_t *src)
+{
+    u->scale[0] = mxfp4_scale(src[0]);
+    return true;
+}
+
+static void
+q4_0_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    pick_blocks(y, src, nblocks, signed_values, (struct nibbles){ one_scale, Q4_0_BYTES, 2, false });
+}
+
+static void
+q4_1_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    pick_blocks(y, src, nblocks, unsigned_values, (struct nibbles){ scale_and_sum, Q4_1_BYTES, 4, true });
+}
+
+static void
+iq4_nl_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    pick_blocks(y, src, nblocks, iq4_values, (struct nibbles){ one_scale, IQ4_NL_BYTES, 2, false });
+}
+
+static void
+mxfp4_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    pick_blocks(y, src, nblocks, fp4_values, (struct nibbles){ mxfp4_factor, MXFP4_BYTES, 1, false });
+}
+
+static void
+iq4_xs_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    const struct values values = values_of(iq4_values);
+
+    for (; nblocks > 0; nblocks--, src += IQ4_XS_BYTES, y += QK_K) {
+        const uint8_t *qs = src + 8;
+        bool finite = half_finite(src);
+        float scale[8];
+
+        scales8(scale, half_at(src), iq4_xs_scales(src), true);
+        keep_in_memory(scale);
+        for (int c = 0; c < 8; c += 2)
+            pick_pair((uint16_t *[]){ y + 32 * c, y + 32 * c + 32 }, (const uint8_t *[]){ qs + 16 * c, qs + 16 * c + 16 },
+                &values, (struct pick[]){ { finite, false, scale[c], 0 }, { finite, false, scale[c + 1], 0 } });
+    }
+}
+
+static void
+q4_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    const struct values values = values_of(unsigned_values);
+
+    for (; nblocks > 0; nblocks--, src += Q4_K_BYTES, y += QK_K) {
+        struct unpacked u;
+        bool finite = k_factors(&u, src);
+
+        keep_in_memory(&u);
+        for (int c = 0; c < 8; c += 2)
+            pick_planes((uint16_t *[]){ y + 32 * c, y + 32 * c + 32 }, src + 16 + 16 * c, &values, (struct pick[]){
+                { finite, true, u.scale[c], u.min[c] }, { finite, true, u.scale[c + 1], u.min[c + 1] } });
+    }
+}
+
+static void
+nibbles_use(struct kernels *k)
+{
+    k->block_bf16[DTYPE_Q4_0] = q4_0_bf16;
+    k->block_bf16[DTYPE_Q4_1] = q4_1_bf16;
+    k->block_bf16[DTYPE_Q4_K] = q4_k_bf16;
+    k->block_bf16[DTYPE_IQ4_NL] = iq4_nl_bf16;
+    k->block_bf16[DTYPE_IQ4_XS] = iq4_xs_bf16;
+    k->block_bf16[DTYPE_MXFP4] = mxfp4_bf16;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* unpack: ggml blocks taken apart into whole numbers and factors, y = scale * q - min. What follows, the same
+ * for all of them, is in decode.h. Instructions up to AVX2 and F16C: 32 codes at a time.
+ *
+ * Layouts are drawn in kernel/ref/, beside the definitions; here is only what is done to them at once. */
+#ifndef KERNEL_X86_UNPACK_H
+#define KERNEL_X86_UNPACK_H
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "dtype/ggml_block.h"
+
+/* One block. Scales and mins are per group of `struct codec`.group elements. */
+struct unpacked {
+    int8_t q[QK_K] __attribute__((aligned(32)));
+    const int8_t *codes;            /* q, or inside the block when they are bytes there */
+    float scale[16], min[16];
+};
+
+/* Unpack the block at src. False if a factor is infinite or NaN: then products may be NaN. */
+typedef bool unpack_fn(struct unpacked *u, const uint8_t *src);
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static ALWAYS_INLINE __m256i
+load256(const uint8_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+static ALWAYS_INLINE __m128i
+load128(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+
+static ALWAYS_INLINE uint64_t
+load64(const void *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Make the compiler believe that *p has just changed. Factors are best read back by broadcasting loads;
+ * compilers that see through the arrays take registers apart instead, at twice the cost. */
+static ALWAYS_INLINE void
+keep_in_memory(void *p)
+{
+    __asm__ volatile("" : : "r"(p) : "memory");
+}
+
+/* Codes 32c .. 32c + 31. */
+static ALWAYS_INLINE void
+put(struct unpacked *u, int c, __m256i q)
+{
+    _mm256_store_si256((__m256i *)(u->q + 32 * c), q);
+}
+
+/* Four binary16 widened. (gcc's AVX-512 flags bring the instruction along under another name only.) */
+static ALWAYS_INLINE __m128
+half4(__m128i h)
+{
+#if defined(__F16C__)
+    return _mm_cvtph_ps(h);
+#else
+    return _mm_maskz_cvtph_ps(0xF, h);
+#endif
+}
+
+/* The binary16 at p. A NaN may keep its payload: products are made canonical later. */
+static ALWAYS_INLINE float
+half_at(const uint8_t *p)
+{
+    return _mm_cvtss_f32(half4(_mm_cvtsi32_si128(load_le16(p))));
+}
+
+static ALWAYS_INLINE bool
+half_finite(const uint8_t *p)
+{
+    return (p[1] & 0x7C) != 0x7C;
+}
+
+/* scale[0..7] = d * low eight bytes of v, signed or not */
+static ALWAYS_INLINE void
+scales8(float scale[8], float d, __m128i v, bool is_signed)
+{
+    __m256i wide = is_signed ? _mm256_cvtepi8_epi32(v) : _mm256_cvtepu8_epi32(v);
+
+    _mm256_storeu_ps(scale, _mm256_mul_ps(_mm256_set1_ps(d), _mm256_cvtepi32_ps(wide)));
+}
+
+static ALWAYS_INLINE void
+scales16(float scale[16], float d, __m128i v, bool is_signed)
+{
+    scales8(scale, d, v, is_signed);
+    scales8(scale + 8, d, _mm_srli_si128(v, 8), is_signed);
+}
+
+/* Fields of `mask` bits, moved right by `shift`, of each byte. */
+static ALWAYS_INLINE __m256i
+field(__m256i v, int shift, int mask)
+{
+    return _mm256_and_si256(_mm256_srli_epi16(v, shift), _mm256_set1_epi8((char)mask));
+}
+
+/* Bit `from` of each byte, as bit `to`. */
+static ALWAYS_INLINE __m256i
+bit(__m256i v, int from, int to)
+{
+    v = from > to ? _mm256_srli_epi16(v, from - to) : _mm256_slli_epi16(v, to - from);
+    return _mm256_and_si256(v, _mm256_set1_epi8((char)(1 << to)));
+}
+
+/* 32 bits, the lowest first, as bytes 0 or 0xFF. */
+static ALWAYS_INLINE __m256i
+bits32(uint32_t bits)
+{
+    const __m256i spread = _mm256_set_epi8(3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2,
+        1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m256i one = _mm256_set1_epi64x((long long)0x8040201008040201);
+    __m256i v = _mm256_shuffle_epi8(_mm256_set1_epi32((int)bits), spread);
+
+    return _mm256_cmpeq_epi8(_mm256_and_si256(v, one), one);
+}
+
+/* The 32 nibbles of 16 bytes: all low ones, then all high ones. */
+static ALWAYS_INLINE __m256i
+nibbles32(const uint8_t *qs)
+{
+    __m128i v = load128(qs);
+
+    return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(v, 4), v), _mm256_set1_epi8(15));
+}
+
+/* The value of each nibble, from a table of 16. */
+static ALWAYS_INLINE __m256i
+pick16(const int8_t table[16], __m256i nibbles)
+{
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load128((const uint8_t *)table)), nibbles);
+}
+
+static const int8_t iq4_values[16] = { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 };
+static const int8_t fp4_values[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };  /* twice E2M1 */
+
+#endif

@@ -1,0 +1,27 @@
+/* x86_priv: the parts of the two sets, one per file. */
+#ifndef KERNEL_X86_X86_PRIV_H
+#define KERNEL_X86_X86_PRIV_H
+
+#include "kernel/kernels.h"
+
+/* F32 to 16 bits */
+void avx2_use_round(struct kernels *k);
+void avx512_use_round(struct kernels *k);
+
+/* Tiles of E4M3 and E5M2 */
+void avx2_use_fp8(struct kernels *k);
+void avx512_use_fp8(struct kernels *k);
+
+/* Every block type */
+void avx2_use_blocks(struct kernels *k);
+void avx512_use_blocks(struct kernels *k);
+
+/* To BF16, the types of 4-bit codes with a scale for 32 elements */
+void avx2_use_nibbles(struct kernels *k);
+void avx512_use_nibbles(struct kernels *k);
+
+/* To BF16, the types whose groups of 16 elements take few values */
+void avx2_use_groups(struct kernels *k);
+void avx512_use_groups(struct kernels *k);
+
+#endif
