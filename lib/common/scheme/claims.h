@@ -1,0 +1,35 @@
+/* claims: what a scheme sees of the model while it looks for its weights. For the files of this layer. */
+#ifndef SCHEME_CLAIMS_H
+#define SCHEME_CLAIMS_H
+
+#include "scheme/config.h"
+#include "scheme/scheme.h"
+
+/* A name in two pieces: `base_len` bytes of `base`, then `suffix`. */
+struct part_name {
+    const char *base;
+    size_t base_len;
+    const char *suffix;
+};
+
+/* "P.weight" -> P with its length; false when the name does not end so. */
+bool name_strip(const struct tensor *t, const char *suffix, struct part_name *p);
+
+const struct catalog *claims_catalog(const struct claims *c);
+const struct config *claims_config(const struct claims *c);
+void claims_warn(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The tensor base + suffix, or NULL. */
+const struct tensor *claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix);
+
+/* Take a companion for the weight being claimed; only once it is sure that the claim holds. Taken by another weight already: ERR_MALFORMED. */
+bool claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err);
+
+/* Call the decoded weight base + suffix; does nothing when the codes are called so already. */
+bool claims_rename(struct claims *c, struct weight *w, const struct part_name *base, const char *suffix,
+    struct err *err);
+
+/* Take what belongs to the weight P.weight but does not alter it: input_scale, k_scale ... (schemes.md 1.4). */
+bool claims_take_idle(struct claims *c, const struct tensor *codes, struct err *err);
+
+#endif

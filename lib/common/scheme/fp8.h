@@ -1,0 +1,14 @@
+/* fp8: float8 codes with F32, BF16, F16, E8M0 or U8 (E8M0 code) scales, and without any. */
+#ifndef SCHEME_FP8_H
+#define SCHEME_FP8_H
+
+#include "scheme/claims.h"
+#include "scheme/roles.h"
+
+extern const struct scheme scheme_fp8;
+
+/* A weight without a scale is a plain cast, unless its scale was lost: config.json says that there should be
+ * one, or a weight whose name differs in numbers only has one. Then ERR_MALFORMED. */
+bool fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* ggml block types: a tensor is its blocks in order, and any run of blocks decodes alone (kernel/ has the
+ * formulas). NVFP4 has a second level: X.scale, F32 [1] or one a matrix of stacked experts, multiplies the
+ * decoded value; X.input_scale does not touch the weight. Source: llama.cpp, llama-model.cpp. */
+#include "scheme/ggml.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "dtype/ggml_block.h"
+#include "scheme/claims.h"
+
+enum { CODES, SCALE };          /* parts */
+enum { PER_MATRIX };            /* facts: elements that share one scale */
+
+static bool
+fit_scale(struct weight *w, struct err *err)
+{
+    const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
+    const struct shape *s = &codes->shape;
+    uint64_t experts = s->rank >= 3 ? s->dim[s->rank - 3] : 1, numel, total;
+    if (scale->dtype != DTYPE_F32 || scale->shape.rank > 1 || !shape_numel(&scale->shape, &numel)
+        || !shape_numel(s, &total) || (numel != 1 && numel != experts) || numel == 0) {
+        char a[STR_SHOWN], b[STR_SHOWN], text[SHAPE_TEXT];
+        return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: is %s %s, expected F32 [1] or [%" PRIu64
+            "] for %s", str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype),
+            shape_text(text, &scale->shape), experts, str_shown(b, codes->name, codes->name_len));
+    }
+    w->fact[PER_MATRIX] = numel == 1 ? total : s->dim[s->rank - 1] * s->dim[s->rank - 2];
+    return true;
+}
+
+/* The scales of an NVFP4 weight, under either of two names, and what is dropped with it. */
+static bool
+find_scale(struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
+{
+    struct part_name p;
+    const struct tensor *whole = claims_find(c, codes->name, codes->name_len, ".scale"), *module = NULL, *input = NULL;
+    if (name_strip(codes, ".weight", &p)) {
+        module = claims_find(c, p.base, p.base_len, ".scale");
+        input = claims_find(c, p.base, p.base_len, ".input_scale");
+    }
+    if (whole && module) {
+        char a[STR_SHOWN], b[STR_SHOWN], name[STR_SHOWN];
+        return err_set(err, ERR_MALFORMED, whole->extent.at, "tensor %s: has two scales, %s and %s",
+            str_shown(name, codes->name, codes->name_len), str_shown(a, module->name, module->name_len),
+            str_shown(b, whole->name, whole->name_len));
+    }
+    w->part[SCALE] = whole ? whole : module;
+    return (!w->part[SCALE] || (fit_scale(w, err) && claims_take(c, w->part[SCALE], codes, err)))
+        && (!input || claims_take(c, input, codes, err));
+}
+
+static enum claim
+claim(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
+{
+    (void)self;
+    if (dtype_facts(codes->dtype)->kind != DTYPE_IS_BLOCK)
+        return CLAIM_NO;
+    return codes->dtype != DTYPE_NVFP4 || find_scale(c, codes, w, err) ? CLAIM_YES : CLAIM_FAIL;
+}
+
+static uint64_t
+matrix_of(const struct weight *w, uint64_t i)
+{
+    return i / w->fact[PER_MATRIX];
+}
+
+static void
+span(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct dtype_facts *f = dtype_facts(w->part[CODES]->dtype);
+    *s = (struct span){ .count = 0 };
+    if (part == CODES) {
+        uint64_t block = first / f->elems;
+        *s = (struct span){ .at = block * f->bytes, .len = (num_ceil_div(first + count, f->elems) - block) * f->bytes,
+            .count = 1 };
+    } else if (part == SCALE && w->part[SCALE]) {
+        uint64_t from = matrix_of(w, first), to = matrix_of(w, first + count - 1);
+        *s = (struct span){ .at = 4 * from, .len = 4 * (to - from + 1), .count = 1 };
+    }
+}
+
+/* Multiply n decoded elements, the first of which is element `at` of the tensor, by their matrix's scale. */
+static void
+apply_scale(const struct weight *w, const uint8_t *scales, uint64_t from, uint64_t at, float *v, size_t n)
+{
+    bool big = w->part[SCALE]->big_endian;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *p = scales + 4 * (matrix_of(w, at + i) - from);
+        v[i] *= float_of_bits(big ? load_be32(p) : load_le32(p));
+    }
+}
+
+/* Elements [first, first + count) that need care: cut blocks, or a scale. Whole blocks through floats. */
+static void
+decode_carefully(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t start,
+    uint64_t first, uint64_t count, enum dtype to, uint8_t *y)
+{
+    enum { STEP = 1024 };
+    const struct dtype_facts *f = dtype_facts(w->part[CODES]->dtype);
+    size_t size = dtype_facts(to)->bytes, per_step = STEP / f->elems;
+    for (uint64_t end = first + count; first < end;) {
+        float v[STEP];
+        uint64_t block = first / f->elems, blocks = num_min(num_ceil_div(end, f->elems) - block, per_step);
+        uint64_t base = block * f->elems, n = num_min(end, base + blocks * f->elems) - first;
+        k->block_f32[w->part[CODES]->dtype](v, in[CODES] + (block - start / f->elems) * f->bytes, (size_t)blocks);
+        float *from = v + (first - base);
+        if (w->part[SCALE])
+            apply_scale(w, in[SCALE], matrix_of(w, start), first, from, (size_t)n);
+        kernels_round(k, to, y, from, (size_t)n);
+        y += n * size;
+        first += n;
+    }
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first, uint64_t count,
+    enum dtype to, void *out)
+{
+    enum dtype type = w->part[CODES]->dtype;
+    const struct dtype_facts *f = dtype_facts(type);
+    size_t size = dtype_facts(to)->bytes;
+    uint64_t block = first / f->elems, end = first + count;
+    uint8_t *y = out;
+    if (w->part[CODES]->big_endian)
+        ggml_block_swap(type, in[CODES], (size_t)(num_ceil_div(end, f->elems) - block));
+    if (w->part[SCALE]) {
+        decode_carefully(w, k, in, first, first, count, to, y);
+        return;
+    }
+    uint64_t from = num_min(num_ceil_div(first, f->elems) * f->elems, end);         /* first whole block */
+    uint64_t till = num_max(end / f->elems * f->elems, from);                       /* end of the last one */
+    decode_carefully(w, k, in, first, first, from - first, to, y);
+    if (till > from)
+        kernels_block(k, type, to, y + (from - first) * size, in[CODES] + (from / f->elems - block) * f->bytes,
+            (size_t)((till - from) / f->elems));
+    decode_carefully(w, k, in, first, till, end - till, to, y + (till - first) * size);
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    snprintf(buf, SCHEME_DETAIL, "%s%s", dtype_name(w->part[CODES]->dtype), w->part[SCALE] ? " with scale" : "");
+}
+
+const struct scheme scheme_ggml = {
+    .name = "GGUF",
+    .claim = claim,
+    .span = span,
+    .decode = decode,
+    .describe = describe,
+};
+
+static enum claim
+claim_unknown(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
+{
+    (void)self, (void)c, (void)w, (void)err;
+    return codes->dtype == DTYPE_UNKNOWN ? CLAIM_YES : CLAIM_NO;
+}
+
+static void
+describe_unknown(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    snprintf(buf, SCHEME_DETAIL, "ggml type %" PRIu32, w->part[CODES]->ggml_id);
+}
+
+const struct scheme scheme_ggml_unknown = {
+    .name = "GGUF",
+    .claim = claim_unknown,
+    .describe = describe_unknown,
+};

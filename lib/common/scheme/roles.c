@@ -1,0 +1,293 @@
+/* Who claims what. The rows are tried in the order of the table, each on all tensors nobody has claimed, so
+ * that the first row that fits a weight wins; what is left over is looked at last. */
+#include "scheme/roles.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "scheme/claims.h"
+#include "scheme/fp8.h"
+#include "scheme/ggml.h"
+#include "scheme/leftover.h"
+#include "scheme/recognised.h"
+
+struct roles {
+    struct weight *weights;
+    size_t nweights, room;
+    uint32_t *owner;            /* of each tensor: 1 + index of its weight, 0 when it is nobody's */
+    const struct catalog *catalog;
+};
+
+struct claims {
+    struct roles *roles;
+    struct catalog *catalog;
+    struct config *config;
+};
+
+const struct catalog *
+claims_catalog(const struct claims *c)
+{
+    return c->catalog;
+}
+
+const struct config *
+claims_config(const struct claims *c)
+{
+    return c->config;
+}
+
+void
+claims_warn(struct claims *c, const char *format, ...)
+{
+    char line[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    catalog_warn(c->catalog, "%s", line);
+}
+
+bool
+name_strip(const struct tensor *t, const char *suffix, struct part_name *p)
+{
+    size_t n = strlen(suffix);
+    if (t->name_len < n || memcmp(t->name + t->name_len - n, suffix, n) != 0)
+        return false;
+    *p = (struct part_name){ .base = t->name, .base_len = t->name_len - n, .suffix = suffix };
+    return true;
+}
+
+const struct tensor *
+claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix)
+{
+    char small[256];
+    size_t suffix_len = strlen(suffix), n = base_len + suffix_len;
+    char *name = n <= sizeof small ? small : malloc(n);
+    if (!name)
+        return NULL;
+    memcpy(name, base, base_len);
+    memcpy(name + base_len, suffix, suffix_len);
+    const struct tensor *found = catalog_find(c->catalog, name, n);
+    if (name != small)
+        free(name);
+    return found;
+}
+
+bool
+claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err)
+{
+    uint32_t *owner = &c->roles->owner[catalog_index(c->catalog, companion)];
+    if (*owner == c->roles->nweights + 1)
+        return true;
+    if (*owner != 0) {
+        char a[STR_SHOWN], b[STR_SHOWN], other[STR_SHOWN];
+        const struct tensor *first = c->roles->weights[*owner - 1].part[0];
+        return err_set(err, ERR_MALFORMED, companion->extent.at, "tensor %s: belongs to two quantized weights, %s and %s",
+            str_shown(a, companion->name, companion->name_len), str_shown(b, first->name, first->name_len),
+            str_shown(other, codes->name, codes->name_len));
+    }
+    *owner = (uint32_t)c->roles->nweights + 1;
+    return true;
+}
+
+bool
+claims_rename(struct claims *c, struct weight *w, const struct part_name *base, const char *suffix, struct err *err)
+{
+    size_t suffix_len = strlen(suffix), n = base->base_len + suffix_len;
+    if (n == w->name_len && memcmp(w->name + base->base_len, suffix, suffix_len) == 0)
+        return true;
+    char *name = catalog_alloc(c->catalog, n + 1, err);
+    if (!name)
+        return false;
+    memcpy(name, base->base, base->base_len);
+    memcpy(name + base->base_len, suffix, suffix_len + 1);
+    w->name = name;
+    w->name_len = (uint32_t)n;
+    return true;
+}
+
+bool
+claims_take_idle(struct claims *c, const struct tensor *codes, struct err *err)
+{
+    /* Behind P of P.weight; then behind the whole name, for stacked experts. */
+    static const char *const of_module[] = {
+        ".input_scale", ".input_scale_ub", ".input_zero_point", ".input_global_scale", ".input_g_idx",
+        ".activation_scale", ".output_scale", ".output_zero_point", ".q_scale", ".k_scale", ".v_scale",
+        ".kv_scale", ".prob_output_scale", ".k_zero_point", ".v_zero_point", ".weight_shape", ".weight_format",
+        ".act_scale", ".act_scales", ".qscale_act", ".scale_input",
+    };
+    struct part_name p;
+    bool module = name_strip(codes, ".weight", &p);
+    for (size_t i = 0; module && i < sizeof of_module / sizeof *of_module; i++) {
+        const struct tensor *idle = claims_find(c, p.base, p.base_len, of_module[i]);
+        if (idle && !claims_take(c, idle, codes, err))
+            return false;
+    }
+    const struct tensor *idle = claims_find(c, codes->name, codes->name_len, "_input_scale");
+    return !idle || claims_take(c, idle, codes, err);
+}
+
+/* The schemes in the order of schemes.md 1.2: what shares names with FP8 comes before it. */
+static const struct scheme *
+scheme_row(size_t i)
+{
+    if (i < recognised_count)
+        return &recognised[i];
+    static const struct scheme *const rows[] = { &scheme_fp8, &scheme_ggml, &scheme_ggml_unknown };
+    i -= recognised_count;
+    return i < sizeof rows / sizeof *rows ? rows[i] : NULL;
+}
+
+static bool
+add_weight(struct claims *c, const struct weight *w, struct err *err)
+{
+    struct roles *r = c->roles;
+    if (r->nweights == r->room) {
+        size_t room = r->room ? 2 * r->room : 64;
+        struct weight *weights = realloc(r->weights, room * sizeof *weights);
+        if (!weights)
+            return err_memory(err, room * sizeof *weights);
+        r->weights = weights;
+        r->room = room;
+    }
+    r->weights[r->nweights++] = *w;
+    return true;
+}
+
+/* Let one scheme claim its weights. */
+static bool
+claim_all(const struct scheme *scheme, struct claims *c, struct err *err)
+{
+    for (size_t i = 0; i < catalog_count(c->catalog); i++) {
+        if (c->roles->owner[i] != 0)
+            continue;
+        const struct tensor *t = catalog_at(c->catalog, i);
+        struct weight w = { .scheme = scheme, .part = { t }, .name = t->name, .name_len = t->name_len,
+            .shape = t->shape };
+        enum claim claim = scheme->claim(scheme, c, t, &w, err);
+        if (claim == CLAIM_FAIL)
+            return false;
+        if (claim == CLAIM_YES && (!claims_take(c, t, t, err) || !add_weight(c, &w, err)))
+            return false;
+    }
+    return true;
+}
+
+static int
+compare_names(const void *pa, const void *pb)
+{
+    const struct weight *a = *(const struct weight *const *)pa, *b = *(const struct weight *const *)pb;
+    int by = memcmp(a->name, b->name, a->name_len < b->name_len ? a->name_len : b->name_len);
+    return by ? by : (a->name_len > b->name_len) - (a->name_len < b->name_len);
+}
+
+static bool
+taken(const struct tensor *a, const struct tensor *b, struct err *err)
+{
+    char first[STR_SHOWN], second[STR_SHOWN];
+    return err_set(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s: two output tensors of one name",
+        str_shown(first, a->name, a->name_len), str_shown(second, b->name, b->name_len));
+}
+
+/* No two output tensors have one name: a decoded weight may take a new one. */
+static bool
+check_names(const struct claims *c, struct err *err)
+{
+    const struct roles *r = c->roles;
+    const struct weight **renamed = malloc((r->nweights + 1) * sizeof *renamed);
+    if (!renamed)
+        return err_memory(err, r->nweights * sizeof *renamed);
+    size_t n = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->nweights; i++) {
+        const struct weight *w = &r->weights[i];
+        if (w->name == w->part[0]->name && w->name_len == w->part[0]->name_len)
+            continue;
+        renamed[n++] = w;
+        const struct tensor *other = catalog_find(c->catalog, w->name, w->name_len);
+        if (other && !roles_is_companion(r, catalog_index(c->catalog, other)))
+            ok = taken(w->part[0], other, err);
+    }
+    qsort(renamed, n, sizeof *renamed, compare_names);
+    for (size_t i = 1; ok && i < n; i++)
+        if (compare_names(&renamed[i - 1], &renamed[i]) == 0)
+            ok = taken(renamed[i - 1]->part[0], renamed[i]->part[0], err);
+    free(renamed);
+    return ok;
+}
+
+bool
+roles_assign(struct roles **out, struct catalog *catalog, struct err *err)
+{
+    struct roles *r = calloc(1, sizeof *r);
+    if (!r)
+        return err_memory(err, sizeof *r);
+    *out = r;
+    r->catalog = catalog;
+    r->owner = calloc(catalog_count(catalog) + 1, sizeof *r->owner);
+    if (!r->owner)
+        return err_memory(err, catalog_count(catalog) * sizeof *r->owner);
+    struct claims c = { .roles = r, .catalog = catalog };
+    size_t n;
+    const char *text = catalog_config(catalog, &n);
+    bool ok = config_new(&c.config, text, n, err);
+    const struct scheme *scheme;
+    for (size_t i = 0; ok && (scheme = scheme_row(i)) != NULL; i++)
+        ok = claim_all(scheme, &c, err);
+    ok = ok && fp8_check_unscaled(r, &c, err) && leftover_check(r, &c, err) && check_names(&c, err);
+    config_free(c.config);
+    return ok;
+}
+
+void
+roles_free(struct roles *r)
+{
+    if (!r)
+        return;
+    free(r->weights);
+    free(r->owner);
+    free(r);
+}
+
+size_t
+roles_weight_count(const struct roles *r)
+{
+    return r->nweights;
+}
+
+const struct weight *
+roles_weight(const struct roles *r, size_t i)
+{
+    return &r->weights[i];
+}
+
+const struct weight *
+roles_weight_of(const struct roles *r, size_t i)
+{
+    const struct weight *w = r->owner[i] ? &r->weights[r->owner[i] - 1] : NULL;
+    return w && !roles_is_companion(r, i) ? w : NULL;
+}
+
+bool
+roles_is_companion(const struct roles *r, size_t i)
+{
+    return r->owner[i] != 0 && r->weights[r->owner[i] - 1].part[0] != catalog_at(r->catalog, i);
+}
+
+bool
+roles_decodable(const struct roles *r, struct err *err)
+{
+    for (size_t i = 0; i < r->nweights; i++) {
+        const struct weight *w = &r->weights[i];
+        char shown[STR_SHOWN], detail[SCHEME_DETAIL];
+        if (w->scheme->decode)
+            continue;
+        w->scheme->describe(w, detail);
+        return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s cannot be decoded",
+            str_shown(shown, w->name, w->name_len), detail);
+    }
+    return true;
+}

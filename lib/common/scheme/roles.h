@@ -1,0 +1,27 @@
+/* roles: what each tensor of a model is for: a quantized weight, a companion of one, or itself. */
+#ifndef SCHEME_ROLES_H
+#define SCHEME_ROLES_H
+
+#include "scheme/scheme.h"
+
+struct roles;
+
+/* Find the quantized weights of a sealed catalog and let them claim their companions. A companion that is
+ * missing, of the wrong shape or dtype, claimed twice, or left without its weight: ERR_MALFORMED. A scheme
+ * that is recognised but not decoded is no failure here: see roles_undecoded. The catalog is borrowed and
+ * may get warnings. */
+bool roles_assign(struct roles **roles, struct catalog *catalog, struct err *err);
+void roles_free(struct roles *roles);                   /* takes NULL */
+
+size_t roles_weight_count(const struct roles *roles);
+const struct weight *roles_weight(const struct roles *roles, size_t i);
+
+/* The weight whose codes tensor i of the catalog is, or NULL. */
+const struct weight *roles_weight_of(const struct roles *roles, size_t i);
+/* Whether tensor i is a companion, and so has no place of its own in the output. */
+bool roles_is_companion(const struct roles *roles, size_t i);
+
+/* False, with ERR_UNSUPPORTED that names tensor and scheme, when some weight cannot be decoded yet. */
+bool roles_decodable(const struct roles *roles, struct err *err);
+
+#endif
