@@ -1,0 +1,21 @@
+/* block: any range of output bytes, made from the input. For the files of this layer and its tests. */
+#ifndef PIPELINE_BLOCK_H
+#define PIPELINE_BLOCK_H
+
+#include "pipeline/pipeline.h"
+
+/* Buffers of one worker. */
+struct bench {
+    uint8_t *out;               /* PIPELINE_BLOCK bytes, page aligned; owned */
+    uint8_t *in;                /* BLOCK_WINDOW bytes behind it */
+};
+
+enum { BLOCK_WINDOW = PIPELINE_BLOCK };
+
+bool bench_init(struct bench *b, struct err *err);
+void bench_clear(struct bench *b);
+
+/* Make output bytes [from, to), at most PIPELINE_BLOCK of them, in b->out. */
+bool block_make(const struct pipeline *p, struct bench *b, uint64_t from, uint64_t to, struct err *err);
+
+#endif

@@ -1,0 +1,201 @@
+#include "pipeline/pipeline.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "pipeline/block.h"
+
+enum {
+    SPIN = 20000,                       /* looks at the ticket, about 20 us, before a worker sleeps */
+    KEEP_MAX = 16 << 20,                /* companions of a pipe held in memory; more of them are spooled */
+    SETTLE = 1 << 20                    /* a pipe that ends before its header and this much is checked whole first */
+};
+
+/* What the workers of one job share. */
+struct shared {
+    struct pipeline *p;
+    uint64_t nblocks;
+    atomic_uint_fast64_t next;          /* block that nobody has taken */
+    atomic_uint_fast64_t turn;          /* block that may be written */
+    atomic_bool stop;                   /* a block failed: no further ones are made */
+    pthread_mutex_t lock;
+    pthread_cond_t turned;
+    struct err *err;                    /* of the lowest failing block; written in turn */
+};
+
+uint64_t
+pipeline_size(const struct pipeline *p)
+{
+    return p->header_len + plan_data_bytes(p->plan);
+}
+
+static void
+wait_turn(struct shared *s, uint64_t block)
+{
+    for (int i = 0; i < SPIN; i++)
+        if (atomic_load_explicit(&s->turn, memory_order_acquire) == block)
+            return;
+    pthread_mutex_lock(&s->lock);
+    while (atomic_load(&s->turn) != block)
+        pthread_cond_wait(&s->turned, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void
+pass_turn(struct shared *s, uint64_t block)
+{
+    pthread_mutex_lock(&s->lock);
+    atomic_store_explicit(&s->turn, block + 1, memory_order_release);
+    pthread_cond_broadcast(&s->turned);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Make blocks and write them in turn until none is left or one fails. */
+static void *
+work(void *of)
+{
+    struct shared *s = of;
+    struct pipeline *p = s->p;
+    struct bench bench = { 0 };
+    struct err err;
+    err_init(&err);
+    bool ready = bench_init(&bench, &err);
+    uint64_t block;
+    while (!atomic_load(&s->stop) && (block = atomic_fetch_add(&s->next, 1)) < s->nblocks) {
+        uint64_t from = p->from + block * PIPELINE_BLOCK, to = num_min(p->to, from + PIPELINE_BLOCK);
+        bool made = ready && block_make(p, &bench, from, to, &err);
+        wait_turn(s, block);
+        if (!atomic_load(&s->stop)) {
+            made = made && sink_write(p->sink, bench.out, (size_t)(to - from), &err);
+            if (!made) {
+                *s->err = err;
+                atomic_store(&s->stop, true);
+            } else if (p->progress) {
+                p->progress(p->progress_of, to - p->from, p->to - p->from);
+            }
+        }
+        pass_turn(s, block);
+    }
+    bench_clear(&bench);
+    return NULL;
+}
+
+static unsigned
+worker_count(const struct pipeline *p, uint64_t nblocks)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t n = p->jobs ? p->jobs : PIPELINE_JOBS;
+    for (uint32_t i = 0; i < p->model->nsrc; i++)
+        if (!source_seekable(p->model->src[i]))
+            return 1;
+    n = num_min(n, cpus > 0 ? (uint64_t)cpus : 1);
+    return (unsigned)num_max(1, num_min(n, nblocks));
+}
+
+static bool
+run_blocks(struct pipeline *p, struct err *err)
+{
+    struct shared s = { .p = p, .nblocks = num_ceil_div(p->to - p->from, PIPELINE_BLOCK), .err = err };
+    unsigned n = worker_count(p, s.nblocks), started = 0;
+    pthread_t *threads = calloc(n, sizeof *threads);
+    if (!threads)
+        return err_memory(err, n * sizeof *threads);
+    pthread_mutex_init(&s.lock, NULL);
+    pthread_cond_init(&s.turned, NULL);
+    /* A thread that cannot be started leaves its work to the others; this one always works. */
+    while (started + 1 < n && pthread_create(&threads[started], NULL, work, &s) == 0)
+        started++;
+    work(&s);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    pthread_cond_destroy(&s.turned);
+    pthread_mutex_destroy(&s.lock);
+    free(threads);
+    return err->kind == ERR_NONE;
+}
+
+static bool
+refuse_own_input(const struct pipeline *p, struct err *err)
+{
+    uint64_t dev, ino, input_dev, input_ino;
+    if (!sink_identity(p->sink, &dev, &ino))
+        return true;
+    for (uint32_t i = 0; i < p->model->nsrc; i++)
+        if (source_identity(p->model->src[i], &input_dev, &input_ino) && dev == input_dev && ino == input_ino)
+            return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input");
+    return true;
+}
+
+static int
+compare_extents(const void *pa, const void *pb)
+{
+    const struct extent *a = pa, *b = pb;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* Whether a pipe can run as it comes: nothing is needed before it has arrived, and what is needed later is
+ * little. Then those companions are kept. *streams tells; false is a failure. */
+static bool
+keep_companions(const struct pipeline *p, struct source *src, bool *streams, struct err *err)
+{
+    size_t n = 0, steps = catalog_count(plan_output(p->plan));
+    uint64_t total = 0;
+    struct extent *keep = malloc((steps * (SCHEME_PARTS - 1) + 1) * sizeof *keep);
+    if (!keep)
+        return err_memory(err, steps * sizeof *keep);
+    *streams = plan_is_forward(p->plan);
+    for (size_t i = 0; i < steps && *streams; i++)
+        for (unsigned part = 1; part < SCHEME_PARTS; part++) {
+            const struct tensor *codes = step_part(plan_step(p->plan, i), 0), *t = step_part(plan_step(p->plan, i), part);
+            if (!t)
+                continue;
+            keep[n++] = t->extent;
+            total += t->extent.nbytes;
+            if (t->extent.at > codes->extent.at || total > KEEP_MAX)
+                *streams = false;
+        }
+    qsort(keep, n, sizeof *keep, compare_extents);
+    bool ok = true;
+    for (size_t i = 0; *streams && ok && i < n; i++)
+        ok = source_keep(src, keep[i].at, keep[i].nbytes, err);
+    free(keep);
+    return ok;
+}
+
+/* Make a pipe ready: keep what comes early, or put the whole of it aside. */
+static bool
+prepare_pipe(struct pipeline *p, struct err *err)
+{
+    struct source *src = p->model->src[0];
+    uint64_t end = model_data_end(p->model, 0);
+    bool streams, ended;
+    if (p->model->nsrc != 1 || source_seekable(src))
+        return true;
+    if (!source_ended_by(src, catalog_facts_of(p->model->catalog)->header_end + SETTLE, &ended, err)
+        || (ended && !source_finish(src, end, p->model->container->tail_ok, err))
+        || !keep_companions(p, src, &streams, err))
+        return false;
+    if (streams)
+        return true;
+    if (p->no_spool)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
+            "spool: companions come after their weights, and --no-spool forbids a temporary file");
+    return source_spool(src, &p->spooled, err)
+        && source_finish(src, end, p->model->container->tail_ok, err);
+}
+
+bool
+pipeline_run(struct pipeline *p, struct err *err)
+{
+    bool ok = refuse_own_input(p, err) && prepare_pipe(p, err) && sink_expect(p->sink, p->to - p->from, err)
+        && run_blocks(p, err);
+    if (!ok || p->to < pipeline_size(p))
+        return ok;
+    struct source *src = p->model->src[0];
+    return source_seekable(src) || source_finish(src, model_data_end(p->model, 0), p->model->container->tail_ok, err);
+}

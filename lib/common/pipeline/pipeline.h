@@ -1,0 +1,44 @@
+/* pipeline: runs a plan block by block; the only loop that moves weight bytes.
+ *
+ * The output is cut at multiples of PIPELINE_BLOCK, counted from the first byte written, so that every write
+ * to a file is page aligned. A block is a pure function of its offset: workers take the next one each, read
+ * and decode into their own buffers, and write in turn. Bytes depend neither on the number of workers nor
+ * on the range that is asked for.
+ */
+#ifndef PIPELINE_PIPELINE_H
+#define PIPELINE_PIPELINE_H
+
+#include "base/err.h"
+#include "container/model.h"
+#include "kernel/kernels.h"
+#include "plan/plan.h"
+#include "sink/sink.h"
+
+/* Output bytes of a block. With its input it stays in a core's L2 cache; 256 KiB to 1 MiB measured flat. */
+enum { PIPELINE_BLOCK = 256 << 10 };
+
+/* Most workers that a job gets by default: the sink is serial, more cannot help it. */
+enum { PIPELINE_JOBS = 4 };
+
+struct pipeline {
+    const struct model *model;          /* its sources are read */
+    const struct plan *plan;
+    const struct kernels *kernels;
+    const char *header;                 /* the first header_len bytes of the output */
+    uint64_t header_len;
+    struct sink *sink;
+    uint64_t from, to;                  /* bytes [from, to) of the output are written */
+    unsigned jobs;                      /* workers; 0: as many as pay */
+    bool no_spool;                      /* refuse, with ERR_LIMIT, where a pipe must be spooled */
+    void (*progress)(void *of, uint64_t done, uint64_t total);      /* NULL, or called by one thread at a time */
+    void *progress_of;
+    uint64_t spooled;                   /* out: bytes that went to a temporary file */
+};
+
+/* Header and data: the length of the whole output. */
+uint64_t pipeline_size(const struct pipeline *p);
+
+/* Write the range. The error is that of the lowest failing block, whatever the timing. */
+bool pipeline_run(struct pipeline *p, struct err *err);
+
+#endif
