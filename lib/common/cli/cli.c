@@ -1,0 +1,171 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+enum { LINE_MAX_BYTES = 2048 };         /* of one message */
+#define JSON_EXACT (UINT64_C(1) << 53)   /* larger integers are strings in JSON */
+
+/* What one line on stderr says. */
+struct remark {
+    const char *file;                   /* "" when none */
+    const char *kind, *text;
+    int status;
+    uint64_t at;                        /* or ERR_NO_OFFSET */
+};
+
+int
+cli_status(enum err_kind kind)
+{
+    static const int statuses[ERR_KINDS] = {
+        [ERR_NONE] = 0,     [ERR_USAGE] = 2,        [ERR_MALFORMED] = 65, [ERR_OPEN] = 66,
+        [ERR_UNSUPPORTED] = 69, [ERR_BUG] = 70,     [ERR_CREATE] = 73,    [ERR_IO] = 74,
+        [ERR_LIMIT] = 75,   [ERR_UNSAFE] = 77,
+    };
+    return kind < ERR_KINDS ? statuses[kind] : statuses[ERR_BUG];
+}
+
+static void
+add_member(struct str *s, const char *name, const char *value)
+{
+    str_format(s, "%c\"%s\":", s->len == 0 ? '{' : ',', name);
+    if (!value) {
+        str_text(s, "null");
+        return;
+    }
+    str_text(s, "\"");
+    str_add_json(s, value, strlen(value), true);
+    str_text(s, "\"");
+}
+
+static void
+add_json(struct str *s, const struct cli *cli, const struct remark *r)
+{
+    add_member(s, "tool", cli->tool);
+    add_member(s, "file", r->file[0] ? r->file : NULL);
+    add_member(s, "kind", r->kind);
+    str_format(s, ",\"status\":%d", r->status);
+    add_member(s, "message", r->text);
+    if (r->at == ERR_NO_OFFSET)
+        str_text(s, ",\"offset\":null}");
+    else if (r->at > JSON_EXACT)
+        str_format(s, ",\"offset\":\"%" PRIu64 "\"}", r->at);
+    else
+        str_format(s, ",\"offset\":%" PRIu64 "}", r->at);
+}
+
+/* Escaped again, which changes nothing that came escaped, for the text may be cut inside a character. */
+static void
+add_line(struct str *s, const struct cli *cli, const struct remark *r)
+{
+    char at[48] = "";
+    if (r->at != ERR_NO_OFFSET)
+        snprintf(at, sizeof at, " [at byte %" PRIu64 "]", r->at);
+
+    str_format(s, "%s: ", cli->tool);
+    if (r->file[0]) {
+        str_add_escaped(s, r->file, strlen(r->file));
+        str_text(s, ": ");
+    }
+    str_format(s, "%s: ", r->kind);
+    str_add_escaped(s, r->text, strlen(r->text));
+
+    size_t room = LINE_MAX_BYTES - strlen(at);
+    if (s->len > room) {
+        while (((unsigned char)s->p[room] & 0xC0) == 0x80)
+            room--;
+        s->len = room;
+        s->p[room] = '\0';
+    }
+    str_text(s, at);
+}
+
+static void
+say(const struct cli *cli, const struct remark *r)
+{
+    struct str s = { 0 };
+    if (cli->json_errors)
+        add_json(&s, cli, r);
+    else
+        add_line(&s, cli, r);
+    str_text(&s, "\n");
+    if (s.failed)
+        fprintf(stderr, "%s: %s\n", cli->tool, r->kind);
+    else
+        fwrite(s.p, 1, s.len, stderr);
+    str_clear(&s);
+}
+
+/* End as a process does whose reader has left, also when SIGPIPE was ignored. */
+static void
+die_of_sigpipe(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(SIGPIPE);
+}
+
+int
+cli_fail(const struct cli *cli, const struct err *err)
+{
+    if (err->kind == ERR_IO && err->sys == EPIPE)
+        die_of_sigpipe();
+    const struct remark r = {
+        .file = err->file, .kind = err_kind_name(err->kind), .text = err->text,
+        .status = cli_status(err->kind), .at = err->at,
+    };
+    say(cli, &r);
+    return r.status;
+}
+
+void
+cli_note(const struct cli *cli, const char *file, const char *format, ...)
+{
+    if (cli->quiet || cli->verbose == 0)
+        return;
+    char text[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const struct remark r = { .file = file ? file : "", .kind = "note", .text = text, .at = ERR_NO_OFFSET };
+    say(cli, &r);
+}
+
+bool
+cli_stdin_is_terminal(void)
+{
+    return isatty(STDIN_FILENO);
+}
+
+bool
+cli_stdout_is_terminal(void)
+{
+    return isatty(STDOUT_FILENO);
+}
+
+bool
+cli_human(const struct cli *cli)
+{
+    return cli->form == CLI_HUMAN || (cli->form == CLI_BY_TERMINAL && cli_stdout_is_terminal());
+}
+
+bool
+cli_finish_stdout(struct err *err)
+{
+    bool bad = ferror(stdout);
+    errno = 0;
+    if (fclose(stdout) != 0 || bad)
+        return err_sys(err, ERR_IO, errno ? errno : EIO, "standard output");
+    return true;
+}

@@ -1,0 +1,52 @@
+/* cli: what all tools have in common: exit statuses, the error line, notes, standard output.
+ * Only this layer and a tool's main print words or end the process. Options: cli/options.h.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+
+#define CLI_VERSION "0.1.0"
+
+enum cli_when { CLI_AUTO, CLI_ALWAYS, CLI_NEVER };
+enum cli_form { CLI_BY_TERMINAL, CLI_JSON, CLI_HUMAN };
+
+/* What the options that all tools share have set. Filled by cli_options(); read freely after it. */
+struct cli {
+    const char *tool;               /* "amn-remember"; borrowed for ever */
+    unsigned verbose;               /* -v: how often */
+    bool quiet;                     /* -q */
+    bool json_errors;
+    enum cli_when progress;
+    enum cli_form form;             /* --json, --human; only where cli_spec.forms */
+    struct limits limits;           /* the built-in ceilings, tightened by --max-* */
+    char *const *operands;          /* borrowed from argv */
+    size_t noperands;
+    const char *operand;            /* the first one, or NULL: standard input */
+};
+
+/* The exit status of a failure (product contract, section 7); 0 for ERR_NONE. */
+int cli_status(enum err_kind kind);
+
+/* Say on stderr what failed, as one line or with --json-errors as one JSON object, and return the exit
+ * status. A reader that left (EPIPE) ends the process by SIGPIPE instead, without a word. Call it last. */
+int cli_fail(const struct cli *cli, const struct err *err);
+
+/* A remark on stderr under -v: "TOOL: FILE: note: text". `file` may be NULL. Names from a file must come
+ * through str_shown(). Silent without -v and under -q. */
+void cli_note(const struct cli *cli, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+bool cli_stdin_is_terminal(void);
+bool cli_stdout_is_terminal(void);
+
+/* Whether a report should be text for people: as --human or --json say, else whether stdout is a terminal. */
+bool cli_human(const struct cli *cli);
+
+/* Flush and close standard output, once, after the last byte. A full disk shows here: ERR_IO. */
+bool cli_finish_stdout(struct err *err);
+
+#endif

@@ -1,0 +1,89 @@
+#include "report/gguf_facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "report/gguf_names.h"
+
+enum { KEY_ROOM = 256 };
+
+static const struct meta_value *
+value_of(const struct catalog *catalog, const char *key)
+{
+    const struct meta *meta = catalog_meta_find(catalog, key);
+    return meta ? &meta->value : NULL;
+}
+
+/* The value of "ARCHITECTURE.what". An architecture that is no plain short text has no such keys. */
+static const struct meta_value *
+value_of_arch(const struct catalog *catalog, const struct meta_value *arch, const char *what)
+{
+    char key[KEY_ROOM];
+    if (!arch || arch->type != META_STRING || memchr(arch->as.s.p, '\0', arch->as.s.n))
+        return NULL;
+    if (arch->as.s.n + 1 + strlen(what) >= sizeof key)
+        return NULL;
+    snprintf(key, sizeof key, "%.*s.%s", (int)arch->as.s.n, arch->as.s.p, what);
+    return value_of(catalog, key);
+}
+
+/* The type of most tensors, the first to reach the maximum, as llama.cpp counts; F32 when there is none. */
+static enum dtype
+commonest_dtype(const struct catalog *catalog)
+{
+    size_t count[DTYPE_COUNT] = { 0 };
+    enum dtype most = DTYPE_F32;
+    size_t max = 0;
+    for (size_t i = 0; i < catalog_count(catalog); i++) {
+        enum dtype dtype = catalog_at(catalog, i)->dtype;
+        if (++count[dtype] > max) {
+            max = count[dtype];
+            most = dtype;
+        }
+    }
+    return most;
+}
+
+static void
+find_file_type(struct gguf_facts *facts, const struct catalog *catalog)
+{
+    const struct meta_value *value = value_of(catalog, "general.file_type");
+    uint64_t id;
+    facts->file_type_guessed = !(value && meta_as_u64(value, &id));
+    facts->file_type = facts->file_type_guessed ? gguf_names_guess(commonest_dtype(catalog))
+        : gguf_names_file_type(id);
+}
+
+static void
+find_vocabulary(struct gguf_facts *facts, const struct catalog *catalog)
+{
+    const struct meta_value *tokens = value_of(catalog, "tokenizer.ggml.tokens");
+    const struct meta_value *size = value_of_arch(catalog, facts->architecture, "vocab_size");
+    if (tokens && tokens->type == META_ARRAY) {
+        facts->vocabulary = tokens->as.a.count;
+        facts->vocabulary_known = true;
+    } else {
+        facts->vocabulary_known = size && meta_as_u64(size, &facts->vocabulary);
+    }
+}
+
+bool
+gguf_facts_find(struct gguf_facts *facts, const struct catalog *catalog)
+{
+    *facts = (struct gguf_facts){ 0 };
+    if (strcmp(catalog_facts_of(catalog)->format, "GGUF") != 0)
+        return false;
+    const struct meta_value *arch = value_of(catalog, "general.architecture");
+    facts->architecture = arch;
+    facts->name = value_of(catalog, "general.name");
+    facts->context_length = value_of_arch(catalog, arch, "context_length");
+    facts->embedding_length = value_of_arch(catalog, arch, "embedding_length");
+    facts->block_count = value_of_arch(catalog, arch, "block_count");
+    facts->head_count = value_of_arch(catalog, arch, "attention.head_count");
+    facts->head_count_kv = value_of_arch(catalog, arch, "attention.head_count_kv");
+    facts->tokenizer = value_of(catalog, "tokenizer.ggml.model");
+    facts->pre_tokenizer = value_of(catalog, "tokenizer.ggml.pre");
+    find_vocabulary(facts, catalog);
+    find_file_type(facts, catalog);
+    return true;
+}

@@ -1,0 +1,45 @@
+#include "report/page.h"
+
+#include <errno.h>
+
+enum { PAGE_BYTES = 32 << 10 };
+
+void
+page_init(struct page *page, FILE *file)
+{
+    *page = (struct page){ .file = file };
+}
+
+static void
+hand_on(struct page *page)
+{
+    errno = 0;
+    if (page->sys == 0 && page->text.len != 0
+        && fwrite(page->text.p, 1, page->text.len, page->file) != page->text.len)
+        page->sys = errno ? errno : EIO;
+    page->text.len = 0;
+}
+
+void
+page_turn(struct page *page)
+{
+    if (page->text.len >= PAGE_BYTES)
+        hand_on(page);
+}
+
+bool
+page_finish(struct page *page, struct err *err)
+{
+    hand_on(page);
+    errno = 0;
+    if (page->sys == 0 && fflush(page->file) != 0)
+        page->sys = errno ? errno : EIO;
+    bool failed = page->text.failed;
+    uint64_t room = page->text.room;
+    str_clear(&page->text);
+    if (page->sys != 0)
+        return err_sys(err, ERR_IO, page->sys, "the report cannot be written");
+    if (failed)
+        return err_memory(err, room);
+    return true;
+}
