@@ -1,0 +1,122 @@
+# amn: streaming filters for model tensor files.
+#
+#   make            build the tools into bin/
+#   make demo       set up a fresh machine, build, show the main job on a real sample
+#   make check      set up, build, and run all tests
+#   make install    into $(DESTDIR)$(PREFIX)
+#   make bench      ratios to cat, and peak memory; never fails on a figure
+#   make peers      compare with the canonical Python libraries (pip, several GB)
+#
+# CC, CFLAGS, LDFLAGS as usual; SANITIZE=1 builds with AddressSanitizer and UBSan into its own obj/ and bin/;
+# WERROR=1 turns warnings into errors.
+
+PREFIX  = /usr/local
+BINDIR  = $(PREFIX)/bin
+MANDIR  = $(PREFIX)/share/man
+
+CFLAGS  = -O2 -g
+PKGS    = zlib jansson libarchive
+PKG_CONFIG = pkg-config
+
+variant =
+ifdef SANITIZE
+variant = -sanitize
+override CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+override LDFLAGS += -fsanitize=address,undefined
+endif
+ifdef WERROR
+override CFLAGS += -Werror
+endif
+
+obj = obj$(variant)
+bin = bin$(variant)
+
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -ffp-contract=off \
+	-Ilib/common $(shell $(PKG_CONFIG) --cflags $(PKGS)) $(CFLAGS)
+ALL_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm -pthread
+
+tools   = amn-parse amn-inspect amn-remember
+links   = amn-info=amn-inspect amn-dequantize=amn-remember
+
+lib_src  = $(wildcard lib/common/*/*.c lib/common/kernel/*/*.c)
+lib_obj  = $(lib_src:%.c=$(obj)/%.o)
+tool_src = $(foreach t,$(tools),$(wildcard $(t)/*.c))
+unit_src = $(wildcard test/unit/test_*.c)
+unit_bin = $(unit_src:%.c=$(obj)/%)
+
+all: $(tools:%=$(bin)/%) $(bin)/amn $(foreach l,$(links),$(bin)/$(firstword $(subst =, ,$(l))))
+
+# Kernels: one object per instruction set, picked at run time. Nothing else gets such a flag.
+$(obj)/lib/common/kernel/%.o: kernel_flags = -O3
+$(obj)/lib/common/kernel/x86/avx2%.o: kernel_flags = -O3 -mavx2 -mf16c
+$(obj)/lib/common/kernel/x86/avx512%.o: kernel_flags = -O3 -mavx2 -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi
+
+$(obj)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(kernel_flags) -MMD -MP -c -o $@ $<
+
+$(obj)/libamn.a: $(lib_obj)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+define tool_rule
+$(bin)/$(1): $$(patsubst %.c,$(obj)/%.o,$$(wildcard $(1)/*.c)) $(obj)/libamn.a
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(ALL_LIBS)
+endef
+$(foreach t,$(tools),$(eval $(call tool_rule,$(t))))
+
+$(bin)/amn: lib/amn.sh
+	@mkdir -p $(@D)
+	cp lib/amn.sh $@
+	chmod 755 $@
+
+define link_rule
+$(bin)/$(1): $(bin)/$(2)
+	ln -sf $(2) $$@
+endef
+$(foreach l,$(links),$(eval $(call link_rule,$(firstword $(subst =, ,$(l))),$(lastword $(subst =, ,$(l))))))
+
+$(obj)/test/unit/%: test/unit/%.c $(obj)/libamn.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Itest/unit $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
+
+setup:
+	sh test/setup.sh build
+
+demo: setup
+	$(MAKE) all
+	sh test/demo.sh $(bin)
+
+check:
+	sh test/setup.sh build test
+	$(MAKE) all unit
+	sh test/run.sh $(bin) $(obj)
+
+unit: $(unit_bin)
+
+bench: all
+	python3 test/bench.py $(bin)
+
+peers: all
+	sh test/peers/run.sh $(bin)
+
+man_pages = $(wildcard man/*.[157])
+
+install: all
+	install -d "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" "$(DESTDIR)$(MANDIR)/man5" "$(DESTDIR)$(MANDIR)/man7"
+	for t in $(tools) amn; do install -m 755 "$(bin)/$$t" "$(DESTDIR)$(BINDIR)/$$t" || exit 1; done
+	for l in $(links); do ln -sf "$${l#*=}" "$(DESTDIR)$(BINDIR)/$${l%%=*}" || exit 1; done
+	for m in $(man_pages); do install -m 644 "$$m" "$(DESTDIR)$(MANDIR)/man$${m##*.}/" || exit 1; done
+	for l in $(links); do ln -sf "$${l#*=}.1" "$(DESTDIR)$(MANDIR)/man1/$${l%%=*}.1" || exit 1; done
+
+uninstall:
+	for t in $(tools) amn; do rm -f "$(DESTDIR)$(BINDIR)/$$t"; done
+	for l in $(links); do rm -f "$(DESTDIR)$(BINDIR)/$${l%%=*}" "$(DESTDIR)$(MANDIR)/man1/$${l%%=*}.1"; done
+	for m in $(man_pages); do rm -f "$(DESTDIR)$(MANDIR)/man$${m##*.}/$${m#man/}"; done
+
+clean:
+	rm -rf obj obj-sanitize bin bin-sanitize
+
+.PHONY: all setup demo check unit bench peers install uninstall clean
+-include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d)

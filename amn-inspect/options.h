@@ -1,0 +1,15 @@
+/* options: the command line of amn-inspect. */
+#ifndef AMN_INSPECT_OPTIONS_H
+#define AMN_INSPECT_OPTIONS_H
+
+#include "cli/cli.h"
+
+struct options {
+    struct cli cli;
+    bool arrays;                /* --arrays: metadata arrays in full */
+};
+
+/* Ends the process after --help, --version and usage errors. */
+void options_parse(struct options *opt, int argc, char **argv);
+
+#endif

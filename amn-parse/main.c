@@ -1,0 +1,58 @@
+/* amn-parse: decode and validate a model's headers; list every tensor. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "container/model.h"
+#include "options.h"
+#include "report/parse.h"
+#include "scheme/roles.h"
+
+static void
+note_warnings(const struct cli *cli, const struct catalog *catalog)
+{
+    for (size_t i = 0; i < catalog_warning_count(catalog); i++)
+        cli_note(cli, NULL, "%s", catalog_warning_at(catalog, i));
+}
+
+static bool
+list(const struct cli *cli, const struct model *model, const struct roles *roles, struct err *err)
+{
+    const char **files = calloc(model->nsrc, sizeof *files);
+    if (!files)
+        return err_memory(err, model->nsrc * sizeof *files);
+    for (uint32_t i = 0; i < model->nsrc; i++)
+        files[i] = source_name(model->src[i]);
+    const struct parse in = { .catalog = model->catalog, .roles = roles, .files = files, .nfiles = model->nsrc };
+    bool ok = cli_human(cli) ? parse_text(stdout, &in, err) : parse_json(stdout, &in, err);
+    free(files);
+    return ok;
+}
+
+static bool
+parse(const struct options *opt, struct err *err)
+{
+    struct model model = { 0 };
+    struct roles *roles = NULL;
+
+    bool ok = model_open(&model, opt->cli.operand, &opt->cli.limits, err)
+        && roles_assign(&roles, model.catalog, err);
+    if (ok)
+        note_warnings(&opt->cli, model.catalog);
+    ok = ok && list(&opt->cli, &model, roles, err)
+        && cli_finish_stdout(err);
+
+    roles_free(roles);
+    model_clear(&model);
+    return ok;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options opt;
+    struct err err;
+    options_parse(&opt, argc, argv);
+    err_init(&err);
+    return parse(&opt, &err) ? 0 : cli_fail(&opt.cli, &err);
+}

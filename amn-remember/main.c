@@ -1,0 +1,89 @@
+/* amn-remember: a quantized model in, the same model in BF16, F16 or F32 safetensors out. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/progress.h"
+#include "container/model.h"
+#include "options.h"
+#include "pipeline/pipeline.h"
+#include "sink/safetensors.h"
+
+static void
+show_progress(void *of, uint64_t done, uint64_t total)
+{
+    cli_progress_update(of, done, total);
+}
+
+/* Print the length of what would be written. */
+static bool
+print_size(uint64_t n, struct err *err)
+{
+    printf("%" PRIu64 "\n", n);
+    return cli_finish_stdout(err);
+}
+
+static void
+note_warnings(const struct cli *cli, const struct model *m)
+{
+    for (size_t i = 0; i < catalog_warning_count(m->catalog); i++)
+        cli_note(cli, source_name(m->src[0]), "%s", catalog_warning_at(m->catalog, i));
+}
+
+/* Write the output, or the range of it that is wanted. */
+static bool
+write_output(const struct options *opt, struct pipeline *p, struct err *err)
+{
+    struct cli_progress bar;
+    bool ok = sink_open(&p->sink, &opt->output, err);
+    cli_progress_start(&bar, &opt->cli);
+    p->progress = show_progress;
+    p->progress_of = &bar;
+    ok = ok && pipeline_run(p, err) && sink_commit(p->sink, err);
+    cli_progress_stop(&bar);
+    sink_close(p->sink);
+    if (ok && p->spooled != 0)
+        cli_note(&opt->cli, source_name(p->model->src[0]), "%" PRIu64 " bytes went to a temporary file, since companions"
+            " come after their weights", p->spooled);
+    return ok;
+}
+
+static bool
+remember(const struct options *opt, const struct kernels *kernels, struct err *err)
+{
+    struct model model;
+    struct roles *roles = NULL;
+    struct plan *plan = NULL;
+    struct str header = { 0 };
+
+    bool ok = model_open(&model, opt->cli.operand, &opt->cli.limits, err)
+        && model_complete(&model, err)
+        && roles_assign(&roles, model.catalog, err)
+        && plan_make(&plan, model.catalog, roles, &opt->plan, err)
+        && safetensors_header(&header, plan_output(plan), err);
+    if (ok) {
+        struct pipeline p = { .model = &model, .plan = plan, .kernels = kernels, .header = header.p,
+            .header_len = header.len, .jobs = opt->jobs, .no_spool = opt->no_spool };
+        note_warnings(&opt->cli, &model);
+        ok = options_range(opt, pipeline_size(&p), &p.from, &p.to, err)
+            && (opt->size ? print_size(p.to - p.from, err) : write_output(opt, &p, err));
+    }
+    if (!ok && model.nsrc != 0 && err->kind != ERR_USAGE)
+        err_in_file(err, source_name(model.src[0]));
+    str_clear(&header);
+    plan_free(plan);
+    roles_free(roles);
+    model_clear(&model);
+    return ok;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options opt;
+    struct err err;
+    err_init(&err);
+    options_parse(&opt, argc, argv);
+    const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);
+    return kernels && remember(&opt, kernels, &err) ? 0 : cli_fail(&opt.cli, &err);
+}
