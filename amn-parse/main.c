@@ -36,7 +36,7 @@ parse(const struct options *opt, struct err *err)
     struct roles *roles = NULL;
 
     bool ok = model_open(&model, opt->cli.operand, &opt->cli.limits, err)
-        && roles_assign(&roles, model.catalog, err);
+        && roles_assign(&roles, model.catalog, NULL, err);
     if (ok)
         note_warnings(&opt->cli, model.catalog);
     ok = ok && list(&opt->cli, &model, roles, err)

@@ -42,28 +42,37 @@ write_output(const struct options *opt, struct pipeline *p, struct err *err)
     ok = ok && pipeline_run(p, err) && sink_commit(p->sink, err);
     cli_progress_stop(&bar);
     sink_close(p->sink);
-    if (ok && p->spooled != 0)
-        cli_note(&opt->cli, source_name(p->model->src[0]), "%" PRIu64 " bytes went to a temporary file, since companions"
-            " come after their weights", p->spooled);
+    if (ok && p->model->spooled != 0)
+        cli_note(&opt->cli, source_name(p->model->src[0]), "%" PRIu64 " bytes went to a temporary file: the input cannot"
+            " be read once, forward", p->model->spooled);
     return ok;
+}
+
+/* struct contents: the bytes of a small tensor that says what a weight is. */
+static bool
+read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
+{
+    return model_read(model, t, buf, err);
 }
 
 static bool
 remember(const struct options *opt, const struct kernels *kernels, struct err *err)
 {
     struct model model;
+    const struct contents contents = { read_tensor, &model };
     struct roles *roles = NULL;
     struct plan *plan = NULL;
     struct str header = { 0 };
 
-    bool ok = model_open(&model, opt->cli.operand, &opt->cli.limits, err)
-        && model_complete(&model, err)
-        && roles_assign(&roles, model.catalog, err)
+    bool ok = model_open(&model, opt->cli.operand, &opt->cli.limits, err);
+    model.no_spool = opt->no_spool;
+    ok = ok && model_complete(&model, err)
+        && roles_assign(&roles, model.catalog, &contents, err)
         && plan_make(&plan, model.catalog, roles, &opt->plan, err)
         && safetensors_header(&header, plan_output(plan), err);
     if (ok) {
         struct pipeline p = { .model = &model, .plan = plan, .kernels = kernels, .header = header.p,
-            .header_len = header.len, .jobs = opt->jobs, .no_spool = opt->no_spool };
+            .header_len = header.len, .jobs = opt->jobs };
         note_warnings(&opt->cli, &model);
         ok = options_range(opt, pipeline_size(&p), &p.from, &p.to, err)
             && (opt->size ? print_size(p.to - p.from, err) : write_output(opt, &p, err));

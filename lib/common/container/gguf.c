@@ -74,7 +74,8 @@ gguf_string(struct gguf *g, const char *what, uint64_t max, const char **p, uint
     if (!gguf_need(g, 8, err))
         return false;
     *n = cursor_u64(&g->c);
-    if (*n > max)
+    bool there = g->size == SOURCE_SIZE_UNKNOWN || *n <= g->size - g->c.at;
+    if (there && *n > max)
         return gguf_fail(g, err, ERR_LIMIT, at, "%s: %" PRIu64 " bytes are over the limit of %" PRIu64, what, *n, max);
     if (!gguf_need(g, *n, err))
         return false;
@@ -106,11 +107,11 @@ check_count(const struct gguf *g, const char *what, uint64_t n, uint64_t least, 
 {
     if (n > INT64_MAX)
         return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s: the count is negative", n, what);
+    if (g->size != SOURCE_SIZE_UNKNOWN && n > (g->size - HEADER) / least)
+        return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s of at least %" PRIu64 " bytes each, %" PRIu64 " are left",
+            n, what, least, g->size - HEADER);
     if (n > g->limits->items)
         return err_set(err, ERR_LIMIT, at, "%" PRIu64 " %s are over the limit of %" PRIu64, n, what, g->limits->items);
-    if (g->size != SOURCE_SIZE_UNKNOWN && n > (g->size - HEADER) / least)
-        return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s need at least %" PRIu64 " bytes, %" PRIu64 " are left",
-            n, what, n * least, g->size - HEADER);
     return true;
 }
 

@@ -103,9 +103,6 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
     if (!read_type(g, "element", &a->type, err) || !gguf_need(g, 8, err))
         return false;
     a->count = cursor_u64(&g->c);
-    if (a->count > g->limits->gguf_array)
-        return gguf_fail(g, err, ERR_LIMIT, at + 4, "array: %" PRIu64 " elements are over the limit of %" PRIu64,
-            a->count, g->limits->gguf_array);
 
     size_t size = meta_type_size(a->type);
     least = size ? size : a->type == META_STRING ? STRING_LEAST : ARRAY_HEAD;
@@ -115,6 +112,9 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
         return gguf_fail(g, err, ERR_MALFORMED, at + 4,
             "array: %" PRIu64 " elements need at least %" PRIu64 " bytes, %" PRIu64 " are left", a->count, least,
             g->size - g->c.at);
+    if (a->count > g->limits->gguf_array)
+        return gguf_fail(g, err, ERR_LIMIT, at + 4, "array: %" PRIu64 " elements are over the limit of %" PRIu64,
+            a->count, g->limits->gguf_array);
 
     uint64_t start = g->c.at;
     a->p = g->c.p;

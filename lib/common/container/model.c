@@ -280,6 +280,28 @@ model_clear(struct model *m)
 }
 
 bool
+model_spool(struct model *m, struct err *err)
+{
+    struct source *src = m->src[0];
+    uint64_t n;
+    if (source_seekable(src))
+        return true;
+    if (m->no_spool)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
+            "spool: the input cannot be read once, forward, and --no-spool forbids a temporary file");
+    bool ok = source_spool(src, &n, err) && source_finish(src, model_data_end(m, 0), m->container->tail_ok, err);
+    m->spooled += n;
+    return ok;
+}
+
+bool
+model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
+{
+    return model_spool(m, err)
+        && source_read(m->src[t->extent.file], t->extent.at, buf, (size_t)t->extent.nbytes, err);
+}
+
+bool
 model_complete(const struct model *m, struct err *err)
 {
     const struct catalog_facts *f = catalog_facts_of(m->catalog);

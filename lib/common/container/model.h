@@ -10,14 +10,23 @@ struct model {
     uint32_t nsrc;
     struct catalog *catalog;    /* sealed; owned; borrows from the heads of src */
     const struct container *container;
+    bool no_spool;              /* set it to refuse a temporary file: ERR_LIMIT */
+    uint64_t spooled;           /* bytes of a pipe that went to a temporary file */
 };
 
-/* Open an operand: a path, "-" or NULL for standard input. Clear the model also after a failure. */
+/* Open an operand: a path, "-" or NULL for standard input. Clear the model also after a failure. What the
+ * caller sets in *m (no_spool) is set after this. */
 bool model_open(struct model *m, const char *operand, const struct limits *limits, struct err *err);
 void model_clear(struct model *m);
 
 /* Whether all tensors are there; one part of a split model alone is ERR_UNSUPPORTED for a conversion. */
 bool model_complete(const struct model *m, struct err *err);
+
+/* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
+bool model_spool(struct model *m, struct err *err);
+
+/* All bytes of a tensor of the catalog into buf. A pipe is spooled first. */
+bool model_read(struct model *m, const struct tensor *t, void *buf, struct err *err);
 
 /* Where header and data of file i end: the input must reach so far, and no further unless tail_ok. */
 uint64_t model_data_end(const struct model *m, uint32_t file);

@@ -169,7 +169,7 @@ keep_companions(const struct pipeline *p, struct source *src, bool *streams, str
 
 /* Make a pipe ready: keep what comes early, or put the whole of it aside. */
 static bool
-prepare_pipe(struct pipeline *p, struct err *err)
+prepare_pipe(const struct pipeline *p, struct err *err)
 {
     struct source *src = p->model->src[0];
     uint64_t end = model_data_end(p->model, 0);
@@ -180,13 +180,7 @@ prepare_pipe(struct pipeline *p, struct err *err)
         || (ended && !source_finish(src, end, p->model->container->tail_ok, err))
         || !keep_companions(p, src, &streams, err))
         return false;
-    if (streams)
-        return true;
-    if (p->no_spool)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
-            "spool: companions come after their weights, and --no-spool forbids a temporary file");
-    return source_spool(src, &p->spooled, err)
-        && source_finish(src, end, p->model->container->tail_ok, err);
+    return streams || model_spool(p->model, err);
 }
 
 bool

@@ -21,7 +21,7 @@ enum { PIPELINE_BLOCK = 256 << 10 };
 enum { PIPELINE_JOBS = 4 };
 
 struct pipeline {
-    const struct model *model;          /* its sources are read */
+    struct model *model;                /* its sources are read; a pipe may be spooled */
     const struct plan *plan;
     const struct kernels *kernels;
     const char *header;                 /* the first header_len bytes of the output */
@@ -29,10 +29,8 @@ struct pipeline {
     struct sink *sink;
     uint64_t from, to;                  /* bytes [from, to) of the output are written */
     unsigned jobs;                      /* workers; 0: as many as pay */
-    bool no_spool;                      /* refuse, with ERR_LIMIT, where a pipe must be spooled */
     void (*progress)(void *of, uint64_t done, uint64_t total);      /* NULL, or called by one thread at a time */
     void *progress_of;
-    uint64_t spooled;                   /* out: bytes that went to a temporary file */
 };
 
 /* Header and data: the length of the whole output. */

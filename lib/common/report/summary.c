@@ -49,7 +49,7 @@ summary_parameters(uint64_t *n, const struct catalog *catalog, const struct role
 {
     const struct weight *w = roles_weight_of(roles, i);
     *n = w ? numel(&w->shape) : roles_is_companion(roles, i) ? 0 : numel(&catalog_at(catalog, i)->shape);
-    return !w || !w->scheme->pattern;
+    return !w || !w->vague;
 }
 
 const char *

@@ -17,6 +17,8 @@ bool name_strip(const struct tensor *t, const char *suffix, struct part_name *p)
 
 const struct catalog *claims_catalog(const struct claims *c);
 const struct config *claims_config(const struct claims *c);
+/* NULL: only headers may be read. */
+const struct contents *claims_contents(const struct claims *c);
 void claims_warn(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The tensor base + suffix, or NULL. */

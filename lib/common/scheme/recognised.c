@@ -52,6 +52,7 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
             return CLAIM_FAIL;
     if (!claims_take_idle(c, codes, err))
         return CLAIM_FAIL;
+    w->vague = true;
     return claims_rename(c, w, &name, p->becomes, err) ? CLAIM_YES : CLAIM_FAIL;
 }
 

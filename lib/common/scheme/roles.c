@@ -25,6 +25,7 @@ struct claims {
     struct roles *roles;
     struct catalog *catalog;
     struct config *config;
+    const struct contents *contents;
 };
 
 const struct catalog *
@@ -37,6 +38,12 @@ const struct config *
 claims_config(const struct claims *c)
 {
     return c->config;
+}
+
+const struct contents *
+claims_contents(const struct claims *c)
+{
+    return c->contents;
 }
 
 void
@@ -220,7 +227,7 @@ check_names(const struct claims *c, struct err *err)
 }
 
 bool
-roles_assign(struct roles **out, struct catalog *catalog, struct err *err)
+roles_assign(struct roles **out, struct catalog *catalog, const struct contents *contents, struct err *err)
 {
     struct roles *r = calloc(1, sizeof *r);
     if (!r)
@@ -230,7 +237,7 @@ roles_assign(struct roles **out, struct catalog *catalog, struct err *err)
     r->owner = calloc(catalog_count(catalog) + 1, sizeof *r->owner);
     if (!r->owner)
         return err_memory(err, catalog_count(catalog) * sizeof *r->owner);
-    struct claims c = { .roles = r, .catalog = catalog };
+    struct claims c = { .roles = r, .catalog = catalog, .contents = contents };
     size_t n;
     const char *text = catalog_config(catalog, &n);
     bool ok = config_new(&c.config, text, n, err);
@@ -283,7 +290,7 @@ roles_decodable(const struct roles *r, struct err *err)
     for (size_t i = 0; i < r->nweights; i++) {
         const struct weight *w = &r->weights[i];
         char shown[STR_SHOWN], detail[SCHEME_DETAIL];
-        if (w->scheme->decode)
+        if (w->scheme->decode && !w->vague)
             continue;
         w->scheme->describe(w, detail);
         return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s cannot be decoded",

@@ -23,12 +23,20 @@ struct weight {
     struct shape shape;                         /* of the output tensor; borrowed */
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL when absent */
     uint64_t fact[SCHEME_FACTS];                /* the scheme's own numbers, named in its file */
+    bool vague;                                 /* shape and facts hide in contents that were not read */
 };
 
 /* Bytes of one part that a run of elements needs: `count` pieces of `len` bytes, `stride` bytes apart, from
  * byte `at` of the tensor's data. They arrive back to back. count 0: nothing. */
 struct span {
     uint64_t at, len, stride, count;
+};
+
+/* Where a scheme may read the bytes of a small tensor that says what the weight is (a quant_state blob, a
+ * shape tensor). All of t, t->extent.nbytes. */
+struct contents {
+    bool (*read)(void *of, const struct tensor *t, void *buf, struct err *err);
+    void *of;
 };
 
 struct claims;              /* claims.h: what a scheme may see and take while it claims */

@@ -50,4 +50,32 @@ concat256(__m256i lo, __m256i hi)
     return _mm256_permute4x64_epi64(pack256(lo, hi), 0xD8);
 }
 
+/* The low and the high bytes of 16 BF16 codes, as tables for the byte shuffle: both halves of a register alike. */
+struct words16 {
+    __m256i low, high;
+};
+
+/* Round 16 values: entries 0..3 and 8..11 from a, 4..7 and 12..15 from b. */
+static inline struct words16
+words16_of(__m256 a, __m256 b)
+{
+    const __m256i split = _mm256_broadcastsi128_si256(_mm_set_epi8(15, 13, 11, 9, 7, 5, 3, 1,
+        14, 12, 10, 8, 6, 4, 2, 0));
+    __m256i words = _mm256_shuffle_epi8(pack256(bf16_high256(a), bf16_high256(b)), split);
+
+    return (struct words16){ _mm256_permute4x64_epi64(words, 0x88), _mm256_permute4x64_epi64(words, 0xDD) };
+}
+
+/* Write 32 entries with a sign (0x80 or 0) flipped in. Indices and signs in this order, which the unpacks want:
+ * elements 0..7, 16..23; 8..15, 24..31. */
+static inline void
+pick32(uint16_t *y, const struct words16 *t, __m256i index, __m256i sign)
+{
+    __m256i low = _mm256_shuffle_epi8(t->low, index);
+    __m256i high = _mm256_xor_si256(_mm256_shuffle_epi8(t->high, index), sign);
+
+    _mm256_storeu_si256((__m256i *)y, _mm256_unpacklo_epi8(low, high));
+    _mm256_storeu_si256((__m256i *)(y + 16), _mm256_unpackhi_epi8(low, high));
+}
+
 #endif
