@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 #include "container/model.h"
 #include "options.h"
+#include "pipeline/audit.h"
 #include "pipeline/pipeline.h"
 #include "sink/safetensors.h"
 
@@ -30,9 +31,28 @@ note_warnings(const struct cli *cli, const struct model *m)
         cli_note(cli, source_name(m->src[0]), "%s", catalog_warning_at(m->catalog, i));
 }
 
+/* Say what the output does not show: a spool, values beyond F16, odd scales (these only when asked). */
+static bool
+note_result(const struct cli *cli, const struct pipeline *p, const struct roles *roles, struct err *err)
+{
+    const char *name = source_name(p->model->src[0]);
+    struct audit audit = { 0 };
+    if (p->model->spooled != 0)
+        cli_note(cli, name, "%" PRIu64 " bytes went to a temporary file: the input cannot be read once, forward",
+            p->model->spooled);
+    if (p->infinite != 0)
+        cli_warn(cli, name, "%" PRIu64 " values are infinite in F16, whose largest is 65504", p->infinite);
+    if (cli->verbose != 0 && p->to == pipeline_size(p) && !audit_scales(&audit, p->model, roles, err))
+        return false;
+    if (audit.nan + audit.infinite != 0)
+        cli_note(cli, name, "%" PRIu64 " scales are NaN, %" PRIu64 " infinite: decoded as they are", audit.nan,
+            audit.infinite);
+    return true;
+}
+
 /* Write the output, or the range of it that is wanted. */
 static bool
-write_output(const struct options *opt, struct pipeline *p, struct err *err)
+write_output(const struct options *opt, struct pipeline *p, const struct roles *roles, struct err *err)
 {
     struct cli_progress bar;
     bool ok = sink_open(&p->sink, &opt->output, err);
@@ -42,10 +62,7 @@ write_output(const struct options *opt, struct pipeline *p, struct err *err)
     ok = ok && pipeline_run(p, err) && sink_commit(p->sink, err);
     cli_progress_stop(&bar);
     sink_close(p->sink);
-    if (ok && p->model->spooled != 0)
-        cli_note(&opt->cli, source_name(p->model->src[0]), "%" PRIu64 " bytes went to a temporary file: the input cannot"
-            " be read once, forward", p->model->spooled);
-    return ok;
+    return ok && note_result(&opt->cli, p, roles, err);
 }
 
 /* struct contents: the bytes of a small tensor that says what a weight is. */
@@ -75,7 +92,7 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
             .header_len = header.len, .jobs = opt->jobs };
         note_warnings(&opt->cli, &model);
         ok = options_range(opt, pipeline_size(&p), &p.from, &p.to, err)
-            && (opt->size ? print_size(p.to - p.from, err) : write_output(opt, &p, err));
+            && (opt->size ? print_size(p.to - p.from, err) : write_output(opt, &p, roles, err));
     }
     if (!ok && model.nsrc != 0 && err->kind != ERR_USAGE)
         err_in_file(err, source_name(model.src[0]));

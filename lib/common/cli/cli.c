@@ -142,6 +142,20 @@ cli_note(const struct cli *cli, const char *file, const char *format, ...)
     say(cli, &r);
 }
 
+void
+cli_warn(const struct cli *cli, const char *file, const char *format, ...)
+{
+    if (cli->quiet)
+        return;
+    char text[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const struct remark r = { .file = file ? file : "", .kind = "warning", .text = text, .at = ERR_NO_OFFSET };
+    say(cli, &r);
+}
+
 bool
 cli_stdin_is_terminal(void)
 {

@@ -43,11 +43,11 @@ read_type(struct gguf *g, const char *what, enum meta_type *type, struct err *er
     return true;
 }
 
-/* str_is_utf8, quick about ASCII: 8 bytes at a time. `left` bytes, at least n, may be looked at. */
-static inline bool
+/* str_is_utf8, quick about what vocabularies are made of: ASCII, and characters of two or three bytes.
+ * `left` bytes, at least n, may be looked at. */
+static bool
 is_utf8(const uint8_t *p, uint64_t n, uint64_t left)
 {
-    const uint64_t high = UINT64_C(0x8080808080808080);
     uint64_t i = 0, seen = 0;
     for (; n - i >= 8; i += 8)
         seen |= load_le64(p + i);
@@ -56,7 +56,22 @@ is_utf8(const uint8_t *p, uint64_t n, uint64_t left)
     else
         for (; i < n; i++)
             seen |= p[i];
-    return (seen & high) == 0 || str_is_utf8((const char *)p, n);
+    if ((seen & UINT64_C(0x8080808080808080)) == 0)
+        return true;
+
+    size_t len;
+    uint32_t code;
+    for (; n != 0; p += len, n -= len) {
+        if (p[0] < 0x80)
+            len = 1;
+        else if (n >= 2 && p[0] >= 0xC2 && p[0] <= 0xDF && (p[1] & 0xC0) == 0x80)
+            len = 2;
+        else if (n >= 3 && p[0] >= 0xE1 && p[0] <= 0xEC && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80)
+            len = 3;
+        else if ((len = str_utf8_char((const char *)p, n, &code)) == 0)
+            return false;
+    }
+    return true;
 }
 
 static bool

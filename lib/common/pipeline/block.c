@@ -59,6 +59,15 @@ read_spans(const struct pipeline *p, const struct weight *w, const struct span s
     return true;
 }
 
+static uint64_t
+count_infinite(const uint8_t *y, uint64_t n)
+{
+    uint64_t infinite = 0;
+    for (uint64_t i = 0; i < n; i++)
+        infinite += (load_le16(y + 2 * i) & 0x7FFF) == 0x7C00;
+    return infinite;
+}
+
 /* Decode elements [first, first + count) of a weight to y, as many at a time as the window holds. */
 static bool
 decode_run(const struct pipeline *p, struct bench *b, const struct weight *w, enum dtype to, uint64_t first,
@@ -74,6 +83,8 @@ decode_run(const struct pipeline *p, struct bench *b, const struct weight *w, en
         if (!read_spans(p, w, spans, b->in, in, err))
             return false;
         w->scheme->decode(w, p->kernels, in, first, n, to, y);
+        if (to == DTYPE_F16)
+            b->infinite += count_infinite(y, n);
         y += n * size;
         first += n;
         count -= n;

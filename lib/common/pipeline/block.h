@@ -8,6 +8,7 @@
 struct bench {
     uint8_t *out;               /* PIPELINE_BLOCK bytes, page aligned; owned */
     uint8_t *in;                /* BLOCK_WINDOW bytes behind it */
+    uint64_t infinite;          /* values decoded so far that F16 made infinite, or that were */
 };
 
 enum { BLOCK_WINDOW = PIPELINE_BLOCK };

@@ -81,6 +81,9 @@ work(void *of)
         }
         pass_turn(s, block);
     }
+    pthread_mutex_lock(&s->lock);
+    p->infinite += bench.infinite;
+    pthread_mutex_unlock(&s->lock);
     bench_clear(&bench);
     return NULL;
 }

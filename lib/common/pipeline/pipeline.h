@@ -31,6 +31,7 @@ struct pipeline {
     unsigned jobs;                      /* workers; 0: as many as pay */
     void (*progress)(void *of, uint64_t done, uint64_t total);      /* NULL, or called by one thread at a time */
     void *progress_of;
+    uint64_t infinite;                  /* out: decoded values that are infinite in F16 */
 };
 
 /* Header and data: the length of the whole output. */

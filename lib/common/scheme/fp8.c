@@ -12,10 +12,8 @@
  */
 #include "scheme/fp8.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -215,109 +213,13 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
     return ok ? CLAIM_YES : CLAIM_FAIL;
 }
 
-/* --- a scale that was lost ------------------------------------------------------------------------------- */
-
-/* A weight of the model with the key by which it is compared: its name with every run of digits as one '#'. */
-struct named {
-    const struct weight *w;
-    const char *key;
-    bool scaled;
-};
-
-static int
-compare_keys(const void *pa, const void *pb)
-{
-    const struct named *a = pa, *b = pb;
-    return strcmp(a->key, b->key);
-}
-
-static void
-add_key(struct str *s, const struct weight *w)
-{
-    for (uint32_t i = 0; i < w->name_len; i++) {
-        bool digit = isdigit((unsigned char)w->name[i]);
-        if (!digit)
-            str_add(s, w->name[i] ? &w->name[i] : "0", 1);
-        else if (i == 0 || !isdigit((unsigned char)w->name[i - 1]))
-            str_text(s, "#");
-    }
-    str_add(s, "", 1);
-}
-
-static bool
-config_wants_scale(const struct config *config, const struct weight *w)
-{
-    static const char *const methods[] = { "fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "quark" };
-    const char *method = config_method(config);
-    struct part_name p = { .base = w->name, .base_len = w->name_len };
-    name_strip(w->part[CODES], ".weight", &p);
-    for (size_t i = 0; method && i < sizeof methods / sizeof *methods; i++)
-        if (strcmp(method, methods[i]) == 0)
-            return !config_ignores(config, p.base, p.base_len);
-    return false;
-}
-
-static bool
-lost(const struct weight *w, const char *why, struct err *err)
-{
-    char shown[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, w->part[CODES]->extent.at, "tensor %s: %s without a scale, %s",
-        str_shown(shown, w->name, w->name_len), dtype_name(w->part[CODES]->dtype), why);
-}
-
-/* Weights of one key: some with a scale and one without means that it was lost. */
-static bool
-check_alike(struct named *list, size_t n, struct err *err)
-{
-    qsort(list, n, sizeof *list, compare_keys);
-    for (size_t i = 0, end; i < n; i = end) {
-        const struct weight *bare = NULL;
-        bool scaled = false;
-        for (end = i; end < n && strcmp(list[end].key, list[i].key) == 0; end++) {
-            scaled = scaled || list[end].scaled;
-            if (!list[end].scaled && !bare)
-                bare = list[end].w;
-        }
-        if (bare && scaled)
-            return lost(bare, "but weights of the same name in other layers have one", err);
-    }
-    return true;
-}
-
 bool
-fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
+fp8_is_scaled(const struct weight *w)
 {
-    size_t n = roles_weight_count(roles), used = 0, bare = 0;
-    struct named *list = malloc((n + 1) * sizeof *list);
-    size_t *at = malloc((n + 1) * sizeof *at);
-    struct str keys = { 0 };
-    bool ok = list && at ? true : err_memory(err, n * sizeof *list);
-    for (size_t i = 0; ok && i < n; i++) {
-        const struct weight *w = roles_weight(roles, i);
-        if (w->scheme != &scheme_fp8)
-            continue;
-        bool scaled = w->part[SCALE] != NULL;
-        if (!scaled && config_wants_scale(claims_config(c), w))
-            ok = lost(w, "but config.json names a method that has one", err);
-        bare += !scaled;
-        at[used] = keys.len;
-        add_key(&keys, w);
-        list[used++] = (struct named){ .w = w, .scaled = scaled };
-    }
-    if (ok && keys.failed)
-        ok = err_memory(err, keys.room);
-    for (size_t i = 0; ok && i < used; i++)
-        list[i].key = keys.p + at[i];
-    ok = ok && (bare == 0 || bare == used || check_alike(list, used, err));
-    if (ok && bare != 0)
-        claims_warn(c, "%zu FP8 tensors have no scale: taken as plain casts", bare);
-    str_clear(&keys);
-    free(list);
-    free(at);
-    return ok;
+    return w->part[SCALE] != NULL;
 }
 
-/* --- decoding -------------------------------------------------------------------------------------------- */
+/* --- decoding */
 
 /* Where element i lies. */
 struct place {

@@ -7,6 +7,9 @@
 
 extern const struct scheme scheme_fp8;
 
+/* Whether a weight of this scheme has a scale. */
+bool fp8_is_scaled(const struct weight *w);
+
 /* A weight without a scale is a plain cast, unless its scale was lost: config.json says that there should be
  * one, or a weight whose name differs in numbers only has one. Then ERR_MALFORMED. */
 bool fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err);

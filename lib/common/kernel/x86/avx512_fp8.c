@@ -127,6 +127,15 @@ lookup(__m512i y[2], __m512i code, const struct table *t, __m512i first_nan)
     y[1] = _mm512_unpackhi_epi8(low, high);
 }
 
+/* Store 32 codes as two halves. A column of whole lines whose addresses differ by a power of two, as in a tile
+ * of a matrix of such width, is written three times as fast this way (Zen 5). */
+static inline __attribute__((always_inline)) void
+store_halves(uint16_t *y, __m512i v)
+{
+    _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(v));
+    _mm256_storeu_si256((__m256i *)(y + 16), _mm512_extracti64x4_epi64(v, 1));
+}
+
 static inline __attribute__((always_inline)) void
 tile_table(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, float scale, const struct fp8 f)
@@ -143,8 +152,8 @@ tile_table(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, siz
         for (; n >= 64; n -= 64, xr += 64, yr += 64) {
             _mm_prefetch((const char *)xr + 2048, _MM_HINT_T0);
             lookup(v, _mm512_loadu_si512(xr), &t, first_nan);
-            _mm512_storeu_si512(yr, v[0]);
-            _mm512_storeu_si512(yr + 32, v[1]);
+            store_halves(yr, v[0]);
+            store_halves(yr + 32, v[1]);
         }
         if (n > 0) {
             __mmask64 left = ((uint64_t)1 << n) - 1;

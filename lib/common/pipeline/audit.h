@@ -1,0 +1,15 @@
+/* audit: scales that are NaN or infinite. They are decoded as they stand; this only counts them. */
+#ifndef PIPELINE_AUDIT_H
+#define PIPELINE_AUDIT_H
+
+#include "container/model.h"
+#include "scheme/roles.h"
+
+struct audit {
+    uint64_t nan, infinite;
+};
+
+/* Read the float companions of all weights. Of a pipe: after pipeline_run, when they have all passed. */
+bool audit_scales(struct audit *audit, const struct model *model, const struct roles *roles, struct err *err);
+
+#endif
