@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/str.h"
 
@@ -17,11 +18,18 @@ struct chunk {
     _Alignas(8) uint8_t bytes[];
 };
 
+/* One place of the index of names: 1 + index of a tensor, 0 when free, and what its hash begins with. */
+struct slot {
+    uint32_t tensor, tag;
+};
+
 struct catalog {
     struct chunk *chunks;
     struct tensor *tensors;
     size_t ntensors, room_tensors;
-    const struct tensor **by_name;      /* ntensors, sorted; NULL until sealed */
+    struct slot *slots;                 /* by the hash of the name; NULL until sealed */
+    size_t mask;                        /* slots - 1, a power of two less one */
+    struct hash_key key;
     struct meta *metas;
     size_t nmetas, room_metas;
     const char **warnings;
@@ -50,7 +58,7 @@ catalog_free(struct catalog *c)
         free(c->chunks);
     }
     free(c->tensors);
-    free(c->by_name);
+    free(c->slots);
     free(c->metas);
     free(c->warnings);
     free(c);
@@ -152,36 +160,44 @@ compare_position(const void *pa, const void *pb)
     return by ? by : compare_u64(a->listed, b->listed);
 }
 
-static int
-compare_text(const char *a, size_t na, const char *b, size_t nb)
+/* The slot of a name: the one that holds its tensor, or the free one where it belongs. */
+static struct slot *
+find_slot(const struct catalog *c, const char *name, size_t n, uint32_t *tag)
 {
-    int by = memcmp(a, b, na < nb ? na : nb);
-    return by ? by : compare_u64(na, nb);
-}
-
-static int
-compare_name(const void *pa, const void *pb)
-{
-    const struct tensor *a = *(const struct tensor *const *)pa, *b = *(const struct tensor *const *)pb;
-    return compare_text(a->name, a->name_len, b->name, b->name_len);
+    uint64_t hash = hash_bytes(c->key, name, n);
+    *tag = (uint32_t)(hash >> 32);
+    for (size_t i = (size_t)hash;; i++) {
+        struct slot *slot = &c->slots[i & c->mask];
+        if (slot->tensor == 0)
+            return slot;
+        const struct tensor *t = &c->tensors[slot->tensor - 1];
+        if (slot->tag == *tag && t->name_len == n && memcmp(t->name, name, n) == 0)
+            return slot;
+    }
 }
 
 bool
 catalog_seal_as_added(struct catalog *c, struct err *err)
 {
-    c->by_name = malloc((c->ntensors + 1) * sizeof *c->by_name);
-    if (!c->by_name)
-        return err_memory(err, c->ntensors * sizeof *c->by_name);
-    for (size_t i = 0; i < c->ntensors; i++)
-        c->by_name[i] = &c->tensors[i];
-    if (c->ntensors != 0)
-        qsort(c->by_name, c->ntensors, sizeof *c->by_name, compare_name);
-    for (size_t i = 1; i < c->ntensors; i++)
-        if (compare_name(&c->by_name[i - 1], &c->by_name[i]) == 0) {
+    size_t nslots = 16;
+    while (nslots < 2 * c->ntensors)
+        nslots *= 2;
+    c->slots = calloc(nslots, sizeof *c->slots);
+    if (!c->slots)
+        return err_memory(err, nslots * sizeof *c->slots);
+    c->mask = nslots - 1;
+    c->key = hash_new_key();
+    for (size_t i = 0; i < c->ntensors; i++) {
+        const struct tensor *t = &c->tensors[i];
+        uint32_t tag;
+        struct slot *slot = find_slot(c, t->name, t->name_len, &tag);
+        if (slot->tensor != 0) {
             char shown[STR_SHOWN];
-            str_shown(shown, c->by_name[i]->name, c->by_name[i]->name_len);
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "two tensors have the name %s", shown);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "two tensors have the name %s",
+                str_shown(shown, t->name, t->name_len));
         }
+        *slot = (struct slot){ (uint32_t)i + 1, tag };
+    }
     return true;
 }
 
@@ -214,18 +230,8 @@ catalog_index(const struct catalog *c, const struct tensor *t)
 const struct tensor *
 catalog_find(const struct catalog *c, const char *name, size_t n)
 {
-    size_t lo = 0, hi = c->ntensors;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        int by = compare_text(name, n, c->by_name[mid]->name, c->by_name[mid]->name_len);
-        if (by == 0)
-            return c->by_name[mid];
-        if (by < 0)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return NULL;
+    uint32_t tag, found = find_slot(c, name, n, &tag)->tensor;
+    return found ? &c->tensors[found - 1] : NULL;
 }
 
 size_t

@@ -40,7 +40,7 @@ size_t catalog_count(const struct catalog *c);
 const struct tensor *catalog_at(const struct catalog *c, size_t i);
 /* Index of a tensor of this catalog. */
 size_t catalog_index(const struct catalog *c, const struct tensor *t);
-/* The tensor of a name, or NULL. O(log n); the catalog is sealed. */
+/* The tensor of a name, or NULL. One hash; the catalog is sealed. */
 const struct tensor *catalog_find(const struct catalog *c, const char *name, size_t n);
 
 size_t catalog_meta_count(const struct catalog *c);

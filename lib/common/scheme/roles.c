@@ -21,11 +21,22 @@ struct roles {
     const struct catalog *catalog;
 };
 
+/* Behind P of P.weight: what parametrises activations or the KV cache, not the weight (schemes.md 1.4). */
+static const char *const idle_names[] = {
+    ".input_scale", ".input_scale_ub", ".input_zero_point", ".input_global_scale", ".input_g_idx",
+    ".activation_scale", ".output_scale", ".output_zero_point", ".q_scale", ".k_scale", ".v_scale",
+    ".kv_scale", ".prob_output_scale", ".k_zero_point", ".v_zero_point", ".weight_shape", ".weight_format",
+    ".act_scale", ".act_scales", ".qscale_act", ".scale_input",
+};
+
+enum { IDLE = sizeof idle_names / sizeof *idle_names };
+
 struct claims {
     struct roles *roles;
     struct catalog *catalog;
     struct config *config;
     const struct contents *contents;
+    bool idle[IDLE];            /* which of idle_names occur in the model at all */
 };
 
 const struct catalog *
@@ -119,22 +130,25 @@ claims_rename(struct claims *c, struct weight *w, const struct part_name *base, 
 bool
 claims_take_idle(struct claims *c, const struct tensor *codes, struct err *err)
 {
-    /* Behind P of P.weight; then behind the whole name, for stacked experts. */
-    static const char *const of_module[] = {
-        ".input_scale", ".input_scale_ub", ".input_zero_point", ".input_global_scale", ".input_g_idx",
-        ".activation_scale", ".output_scale", ".output_zero_point", ".q_scale", ".k_scale", ".v_scale",
-        ".kv_scale", ".prob_output_scale", ".k_zero_point", ".v_zero_point", ".weight_shape", ".weight_format",
-        ".act_scale", ".act_scales", ".qscale_act", ".scale_input",
-    };
     struct part_name p;
     bool module = name_strip(codes, ".weight", &p);
-    for (size_t i = 0; module && i < sizeof of_module / sizeof *of_module; i++) {
-        const struct tensor *idle = claims_find(c, p.base, p.base_len, of_module[i]);
+    for (size_t i = 0; module && i < IDLE; i++) {
+        const struct tensor *idle = c->idle[i] ? claims_find(c, p.base, p.base_len, idle_names[i]) : NULL;
         if (idle && !claims_take(c, idle, codes, err))
             return false;
     }
-    const struct tensor *idle = claims_find(c, codes->name, codes->name_len, "_input_scale");
+    const struct tensor *idle = claims_find(c, codes->name, codes->name_len, "_input_scale");    /* stacked experts */
     return !idle || claims_take(c, idle, codes, err);
+}
+
+/* One look at all names spares a look-up per weight and idle name. */
+static void
+find_idle(struct claims *c)
+{
+    struct part_name ignored;
+    for (size_t i = 0; i < IDLE; i++)
+        for (size_t t = 0; t < catalog_count(c->catalog) && !c->idle[i]; t++)
+            c->idle[i] = name_strip(catalog_at(c->catalog, t), idle_names[i], &ignored);
 }
 
 /* The schemes in the order of schemes.md 1.2: what shares names with FP8 comes before it. */
@@ -241,6 +255,7 @@ roles_assign(struct roles **out, struct catalog *catalog, const struct contents 
     size_t n;
     const char *text = catalog_config(catalog, &n);
     bool ok = config_new(&c.config, text, n, err);
+    find_idle(&c);
     const struct scheme *scheme;
     for (size_t i = 0; ok && (scheme = scheme_row(i)) != NULL; i++)
         ok = claim_all(scheme, &c, err);
