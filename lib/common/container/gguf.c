@@ -203,6 +203,7 @@ gguf_read(struct catalog *c, struct source *src, uint32_t file, const struct lim
     };
     if (!gguf_read_tensors(&g, ntensors, err))
         return false;
+    catalog_facts(c)->header_end = g.c.at;
     warn_odd(&g);
     return true;
 }
