@@ -15,11 +15,12 @@ bool
 bench_init(struct bench *b, struct err *err)
 {
     void *p;
-    size_t n = PIPELINE_BLOCK + BLOCK_WINDOW;
+    size_t n = PIPELINE_BLOCK + BLOCK_WINDOW + BLOCK_SPARE;
     if (posix_memalign(&p, 4096, n) != 0)
         return err_memory(err, n);
     b->out = p;
     b->in = b->out + PIPELINE_BLOCK;
+    b->spare = b->in + BLOCK_WINDOW;
     return true;
 }
 
@@ -74,15 +75,18 @@ decode_run(const struct pipeline *p, struct bench *b, const struct weight *w, en
     uint64_t count, uint8_t *y, struct err *err)
 {
     size_t size = dtype_facts(to)->bytes;
+    bool crooked = (uintptr_t)y % size != 0;        /* kernels store whole elements */
     while (count != 0) {
         struct span spans[SCHEME_PARTS];
         uint8_t *in[SCHEME_PARTS];
-        uint64_t n = count;
+        uint64_t n = crooked ? num_min(count, BLOCK_SPARE / size) : count;
         while (find_spans(w, spans, first, n) > BLOCK_WINDOW && n > 1)
             n = (n + 1) / 2;
         if (!read_spans(p, w, spans, b->in, in, err))
             return false;
-        w->scheme->decode(w, p->kernels, in, first, n, to, y);
+        w->scheme->decode(w, p->kernels, in, first, n, to, crooked ? b->spare : y);
+        if (crooked)
+            memcpy(y, b->spare, (size_t)n * size);
         if (to == DTYPE_F16)
             b->infinite += count_infinite(y, n);
         y += n * size;
@@ -123,7 +127,7 @@ tensor_bytes(const struct pipeline *p, struct bench *b, size_t i, uint64_t from,
         return source_read(p->model->src[copy->extent.file], copy->extent.at + from, y, (size_t)(to - from), err);
     enum dtype type = catalog_at(plan_output(p->plan), i)->dtype;
     uint64_t size = dtype_facts(type)->bytes;
-    uint8_t one[ELEM_MAX];
+    _Alignas(ELEM_MAX) uint8_t one[ELEM_MAX];
     if (from % size != 0) {
         uint64_t skip = from % size, n = num_min(size - skip, to - from);
         if (!element_run(p, b, step, type, from / size, 1, one, err))

@@ -8,10 +8,11 @@
 struct bench {
     uint8_t *out;               /* PIPELINE_BLOCK bytes, page aligned; owned */
     uint8_t *in;                /* BLOCK_WINDOW bytes behind it */
+    uint8_t *spare;             /* BLOCK_SPARE bytes behind that, for elements that would lie across words */
     uint64_t infinite;          /* values decoded so far that F16 made infinite, or that were */
 };
 
-enum { BLOCK_WINDOW = PIPELINE_BLOCK };
+enum { BLOCK_WINDOW = PIPELINE_BLOCK, BLOCK_SPARE = 64 << 10 };
 
 bool bench_init(struct bench *b, struct err *err);
 void bench_clear(struct bench *b);
