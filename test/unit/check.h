@@ -1,0 +1,36 @@
+/* check: what a unit test needs. CHECK(condition) counts and names the line of each failure;
+ * main ends with return check_done("name"). */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+static unsigned check_passed, check_failed;
+
+static inline bool
+check_that(bool ok, const char *file, int line, const char *what)
+{
+    if (ok)
+        check_passed++;
+    else
+        check_failed++;
+    if (!ok)
+        printf("%s:%d: %s\n", file, line, what);
+    return ok;
+}
+
+/* True when the condition holds. */
+#define CHECK(condition) check_that((condition), __FILE__, __LINE__, #condition)
+
+/* The same for one row of a table: `what` names it. */
+#define CHECK_ROW(condition, what) check_that((condition), __FILE__, __LINE__, (what))
+
+static inline int
+check_done(const char *name)
+{
+    printf("%s: %u passed, %u failed\n", name, check_passed, check_failed);
+    return check_failed != 0;
+}
+
+#endif

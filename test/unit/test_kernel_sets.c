@@ -1,0 +1,394 @@
+/* test_kernel_sets: every set of kernels against the scalar one, bit for bit, member by member.
+ *
+ * Buffers end right at a page that cannot be touched, or a few guard elements before it, so that a read or a
+ * write beyond the end is fatal (and named) or seen. A set that this CPU lacks is announced as not tested.
+ */
+#include "check.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "block_fields.h"
+#include "kernel/kernels.h"
+
+enum { CANARY = 0xA5, BATCH = 70, ROUNDED = 1 << 16 };
+
+/* What is running, for the message of a crash. */
+static const char *current_set = "", *current_member = "";
+
+static void
+on_crash(int sig)
+{
+    static const char text[] = "test_kernel_sets: access beyond a buffer: ";
+
+    (void)sig;
+    (void)!write(1, text, sizeof text - 1);
+    (void)!write(1, current_set, strlen(current_set));
+    (void)!write(1, " ", 1);
+    (void)!write(1, current_member, strlen(current_member));
+    (void)!write(1, "\n", 1);
+    _exit(1);
+}
+
+static uint64_t random_state = 0x9E3779B97F4A7C15u;
+
+static uint32_t
+random32(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)(random_state >> 16);
+}
+
+static void
+fill_random(uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = (uint8_t)random32();
+}
+
+/* Memory with a forbidden page behind it. */
+struct fence {
+    uint8_t *start, *end;
+};
+
+static struct fence
+fence_new(size_t nbytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = (nbytes + page - 1) / page * page;
+    uint8_t *p = mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED || mprotect(p + size, page, PROT_NONE) != 0) {
+        perror("test_kernel_sets");
+        exit(1);
+    }
+    return (struct fence){ p, p + size };
+}
+
+static struct fence input, scalar_output, output;
+
+/* Both outputs: `count` elements of `size` bytes, ending `slack` elements before the fence, all canary. */
+static void
+outputs(void **expected, void **got, size_t count, size_t size, size_t slack)
+{
+    size_t reach = (count + slack + 16) * size;         /* 16 guard elements before as well */
+
+    memset(scalar_output.end - reach, CANARY, reach);
+    memset(output.end - reach, CANARY, reach);
+    *expected = scalar_output.end - (count + slack) * size;
+    *got = output.end - (count + slack) * size;
+}
+
+static bool
+outputs_equal(size_t count, size_t size, size_t slack)
+{
+    size_t reach = (count + slack + 16) * size;
+
+    return memcmp(scalar_output.end - reach, output.end - reach, reach) == 0;
+}
+
+static const uint16_t edge_halves[] = { 0x0000, 0x8000, 0x0001, 0x8001, 0x03FF, 0x83FF, 0x0400, 0x8400, 0x3C00,
+    0xBC00, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7C01, 0xFC01, 0x7E00, 0xFE00, 0x7FFF, 0xFFFF };
+
+static const uint32_t edge_floats[] = { 0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007FFFFF, 0x807FFFFF,
+    0x00800000, 0x80800000, 0x00FFFFFF, 0x01000000, 0x3F800000, 0xBF800000, 0x3F7FFFFF, 0x7E7FFFFF, 0x7F000000,
+    0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FC00000, 0xFFC00000, 0x7FFFFFFF, 0xFFFFFFFF };
+
+enum {
+    EDGE_HALVES = sizeof edge_halves / sizeof edge_halves[0],
+    EDGE_FLOATS = sizeof edge_floats / sizeof edge_floats[0]
+};
+
+/* ------------------------------------------------------------------ blocks */
+
+/* n blocks at `src` to F32, BF16 and F16: both sets agree. */
+static bool
+blocks_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dtype, const uint8_t *src, size_t n,
+    size_t slack)
+{
+    static const struct { enum dtype to; size_t size; } targets[] = {
+        { DTYPE_F32, 4 }, { DTYPE_BF16, 2 }, { DTYPE_F16, 2 },
+    };
+    size_t count = n * dtype_facts(dtype)->elems;
+    bool ok = true;
+
+    for (int t = 0; t < 3; t++) {
+        void *expected, *got;
+
+        outputs(&expected, &got, count, targets[t].size, slack);
+        kernels_block(scalar, dtype, targets[t].to, expected, src, n);
+        kernels_block(k, dtype, targets[t].to, got, src, n);
+        ok &= outputs_equal(count, targets[t].size, slack);
+    }
+    return ok;
+}
+
+/* Random bytes, 0 to 70 blocks, flush with the fence or not. */
+static bool
+blocks_random(const struct kernels *scalar, const struct kernels *k, const struct block_fields *fields)
+{
+    size_t nbytes = dtype_facts(fields->dtype)->bytes;
+    bool ok = true;
+
+    for (size_t n = 0; n <= BATCH; n++)
+        for (size_t slack = 0; slack < 8; slack += slack + 1) {     /* 0 1 3 7 */
+            uint8_t *src = input.end - n * nbytes - slack;
+
+            fill_random(src, n * nbytes);
+            ok &= blocks_agree(scalar, k, fields->dtype, src, n, slack);
+        }
+    return ok;
+}
+
+/* Blocks of random bytes, into which the caller puts factors; compared BATCH at a time. */
+struct factor_batch {
+    const struct kernels *scalar, *k;
+    const struct block_fields *fields;
+    size_t filled;
+    bool ok;
+};
+
+static void
+batch_flush(struct factor_batch *batch)
+{
+    size_t nbytes = dtype_facts(batch->fields->dtype)->bytes;
+
+    /* the blocks lie from the start of the room for BATCH; its end is not the fence when few are left */
+    batch->ok &= blocks_agree(batch->scalar, batch->k, batch->fields->dtype, input.end - BATCH * nbytes,
+        batch->filled, 0);
+    batch->filled = 0;
+}
+
+static uint8_t *
+batch_block(struct factor_batch *batch)
+{
+    size_t nbytes = dtype_facts(batch->fields->dtype)->bytes;
+    uint8_t *block;
+
+    if (batch->filled == BATCH)
+        batch_flush(batch);
+    block = input.end - BATCH * nbytes + batch->filled++ * nbytes;
+    fill_random(block, nbytes);
+    return block;
+}
+
+/* Every pair of edge factors, four blocks each. */
+static bool
+blocks_edges(const struct kernels *scalar, const struct kernels *k, const struct block_fields *fields)
+{
+    struct factor_batch batch = { scalar, k, fields, 0, true };
+
+    for (int d = 0; d < EDGE_HALVES; d++)
+        for (int m = 0; m < EDGE_HALVES; m++)
+            for (int i = 0; i < 4; i++) {
+                uint8_t *block = batch_block(&batch);
+
+                if (fields->d != NO_FIELD)
+                    block_put_half(fields->dtype, block, fields->d, edge_halves[d]);
+                if (fields->m != NO_FIELD)
+                    block_put_half(fields->dtype, block, fields->m, edge_halves[m]);
+                if (fields->dtype == DTYPE_Q8_K)
+                    block_put_float(block, edge_floats[(d * EDGE_HALVES + m) % EDGE_FLOATS]);
+            }
+    batch_flush(&batch);
+    return batch.ok;
+}
+
+/* All 65536 binary16 factors, in each of the two places; for the others as many scales of their own kind. */
+static bool
+blocks_all_factors(const struct kernels *scalar, const struct kernels *k, const struct block_fields *fields)
+{
+    struct factor_batch batch = { scalar, k, fields, 0, true };
+
+    for (unsigned h = 0; h < 0x10000; h++) {
+        if (fields->d != NO_FIELD)
+            block_put_half(fields->dtype, batch_block(&batch), fields->d, (uint16_t)h);
+        else if (fields->dtype == DTYPE_Q8_K)
+            block_put_float(batch_block(&batch), h << 16 | random32() >> 16);
+        else if (fields->dtype == DTYPE_MXFP4)
+            batch_block(&batch)[0] = (uint8_t)h;
+        else                                                    /* NVFP4: its first scale, and three at random */
+            batch_block(&batch)[0] = (uint8_t)h;
+        if (fields->m != NO_FIELD)
+            block_put_half(fields->dtype, batch_block(&batch), fields->m, (uint16_t)h);
+    }
+    batch_flush(&batch);
+    return batch.ok;
+}
+
+static void
+test_blocks(const struct kernels *scalar, const struct kernels *k)
+{
+    unsigned own_f32 = 0, own_bf16 = 0;
+
+    for (int i = 0; i < BLOCK_FIELDS; i++) {
+        const struct block_fields *fields = &block_fields[i];
+
+        current_member = dtype_name(fields->dtype);
+        own_f32 += k->block_f32[fields->dtype] != scalar->block_f32[fields->dtype];
+        own_bf16 += k->block_bf16[fields->dtype] != NULL;
+        CHECK_ROW(blocks_random(scalar, k, fields), current_member);
+        CHECK_ROW(blocks_edges(scalar, k, fields), current_member);
+        CHECK_ROW(blocks_all_factors(scalar, k, fields), current_member);
+    }
+    printf("test_kernel_sets: %s has %u of %d block types to F32 and %u to BF16 of its own\n", k->name, own_f32,
+        (int)BLOCK_FIELDS, own_bf16);
+}
+
+/* ----------------------------------------------------------------- rounding */
+
+static bool
+round_agrees(kernel_round16 *a, kernel_round16 *b, const uint32_t *bits, size_t n, size_t slack)
+{
+    float *x = (float *)(void *)(input.end - 4 * (n + slack));
+    void *expected, *got;
+
+    memcpy(x, bits, 4 * n);
+    outputs(&expected, &got, n, 2, slack);
+    a(expected, x, n);
+    b(got, x, n);
+    return outputs_equal(n, 2, slack);
+}
+
+/* All upper halves with the lower halves at which either rounding turns, every size and many alignments. */
+static void
+test_round(const char *name, kernel_round16 *a, kernel_round16 *b)
+{
+    static const uint16_t low[] = { 0x0000, 0x0001, 0x0FFF, 0x1000, 0x1001, 0x1FFF, 0x2000, 0x2FFF, 0x3000, 0x3001,
+        0x7FFF, 0x8000, 0x8001, 0xEFFF, 0xF000, 0xF001, 0xFFFF };
+    static uint32_t bits[ROUNDED];
+    bool ok = true;
+
+    current_member = name;
+    for (size_t i = 0; i < sizeof low / sizeof low[0]; i++) {
+        for (uint32_t high = 0; high < ROUNDED; high++)
+            bits[high] = high << 16 | low[i];
+        ok &= round_agrees(a, b, bits, ROUNDED, i % 5);
+    }
+    CHECK_ROW(ok, name);
+    for (int round = 0; round < 64; round++) {
+        for (size_t i = 0; i < ROUNDED; i++)
+            bits[i] = random32();
+        ok &= round_agrees(a, b, bits, ROUNDED, (size_t)(round % 9));
+    }
+    CHECK_ROW(ok, name);
+    for (size_t n = 0; n <= 300; n++)
+        for (size_t slack = 0; slack < 18; slack++) {
+            for (size_t i = 0; i < n; i++)
+                bits[i] = random32() % 8 == 0 ? edge_floats[random32() % EDGE_FLOATS] : random32();
+            ok &= round_agrees(a, b, bits, n, slack);
+        }
+    CHECK_ROW(ok, name);
+}
+
+/* ---------------------------------------------------------------------- fp8 */
+
+/* One tile that ends at the fence (its last row has no gap behind it), codes as they lie in `input`. */
+static bool
+tile_agrees(const struct kernels *scalar, const struct kernels *k, enum dtype dtype, size_t rows, size_t cols,
+    size_t gap, float scale)
+{
+    size_t stride = cols + gap;
+    size_t count = rows == 0 ? 0 : (rows - 1) * stride + cols;
+    const uint8_t *x = input.end - count;
+    void *expected, *got;
+    bool ok;
+
+    outputs(&expected, &got, count, 4, gap % 3);
+    scalar->fp8_f32[dtype](expected, stride, x, stride, rows, cols, scale);
+    k->fp8_f32[dtype](got, stride, x, stride, rows, cols, scale);
+    ok = outputs_equal(count, 4, gap % 3);
+    outputs(&expected, &got, count, 2, gap % 3);
+    scalar->fp8_bf16[dtype](expected, stride, x, stride, rows, cols, scale);
+    k->fp8_bf16[dtype](got, stride, x, stride, rows, cols, scale);
+    return ok & outputs_equal(count, 2, gap % 3);
+}
+
+/* All codes, each in several places, under one scale. */
+static bool
+codes_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dtype, float scale)
+{
+    enum { CODES = 5 * 256 + 37 };
+
+    for (size_t i = 0; i < CODES; i++)
+        input.end[-1 - (ptrdiff_t)i] = (uint8_t)(i * 37 + i / 256);
+    return tile_agrees(scalar, k, dtype, 1, CODES, 0, scale);
+}
+
+static void
+test_fp8(const struct kernels *scalar, const struct kernels *k, enum dtype dtype)
+{
+    bool ok = true;
+
+    current_member = dtype_name(dtype);
+    for (int i = 0; i < EDGE_FLOATS; i++)
+        ok &= codes_agree(scalar, k, dtype, float_of_bits(edge_floats[i]));
+    CHECK_ROW(ok, current_member);
+    for (uint32_t high = 0; high < 0x1000; high++) {            /* every sign, exponent, top of the mantissa */
+        ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20));
+        ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20 | random32() >> 12));
+        ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20 | (random32() & 0xF0000)));    /* BF16 scales */
+        ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20 | 0xFFFFF));
+    }
+    CHECK_ROW(ok, current_member);
+    for (size_t cols = 0; cols <= 200; cols++)
+        for (size_t rows = 0; rows <= 6; rows++)
+            for (size_t gap = 0; gap < 40; gap += 13) {
+                uint32_t bits = random32() % 4 == 0 ? edge_floats[random32() % EDGE_FLOATS] : random32();
+
+                fill_random(input.end - 7 * 240, 7 * 240);
+                ok &= tile_agrees(scalar, k, dtype, rows, cols, gap, float_of_bits(bits));
+            }
+    CHECK_ROW(ok, current_member);
+    fill_random(input.end - 128 * 1024, 128 * 1024);
+    for (int i = 0; i < 8; i++)                                 /* the tiles of real files */
+        ok &= tile_agrees(scalar, k, dtype, 128, 128, 896, 1e-4f * (float)(i + 1));
+    CHECK_ROW(ok, current_member);
+}
+
+int
+main(void)
+{
+    static const char *const names[] = { "avx2", "avx512" };
+    static const enum dtype float8[] = { DTYPE_F8_E4M3, DTYPE_F8_E5M2, DTYPE_F8_E4M3FNUZ, DTYPE_F8_E5M2FNUZ };
+    struct sigaction action = { .sa_handler = on_crash };
+    struct err err;
+    const struct kernels *scalar;
+
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    input = fence_new(4 * ROUNDED + 4096);
+    scalar_output = fence_new(4 * (128 * 1024 + 4096));
+    output = fence_new(4 * (128 * 1024 + 4096));
+    err_init(&err);
+    scalar = kernels_pick("scalar", &err);
+    if (!CHECK(scalar != NULL))
+        return check_done("test_kernel_sets");
+
+    for (int i = 0; i < 2; i++) {
+        const struct kernels *k;
+
+        err_init(&err);
+        k = kernels_pick(names[i], &err);
+        if (k == NULL) {
+            CHECK(err.kind == ERR_UNSUPPORTED);
+            printf("test_kernel_sets: %s is NOT compared: %s\n", names[i], err.text);
+            continue;
+        }
+        current_set = names[i];
+        CHECK(strcmp(k->name, names[i]) == 0);
+        test_blocks(scalar, k);
+        test_round("round_bf16", scalar->round_bf16, k->round_bf16);
+        test_round("round_f16", scalar->round_f16, k->round_f16);
+        for (int t = 0; t < 4; t++)
+            test_fp8(scalar, k, float8[t]);
+        printf("test_kernel_sets: %s compared with scalar\n", names[i]);
+    }
+    return check_done("test_kernel_sets");
+}
