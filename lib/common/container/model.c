@@ -11,6 +11,8 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "container/index.h"
+#include "container/side_file.h"
+#include "container/store.h"
 
 static bool
 ends(const char *text, const char *suffix)
@@ -59,22 +61,6 @@ join(const char *dir, size_t dir_len, const char *name, struct err *err)
     return s.failed ? NULL : s.p;
 }
 
-/* Open a small text file whole; its text lives until source_close(*src). */
-static bool
-open_text(struct source **src, const char *path, uint64_t max, const char *what, const char **text, size_t *n,
-    struct err *err)
-{
-    const uint8_t *p;
-    uint64_t have = 0;
-    bool ok = source_open(src, path, false, err) && limits_check(source_size(*src), max, what, err)
-        && source_head(*src, source_size(*src), &p, &have, err);
-    if (!ok && *src)
-        return err_in_file(err, source_name(*src));
-    *text = (const char *)p;
-    *n = (size_t)have;
-    return ok;
-}
-
 /* Keep the directory's config.json with the catalog, where there is one. */
 static bool
 add_config(struct model *m, const char *dir, size_t dir_len, const struct limits *limits, struct err *err)
@@ -86,7 +72,7 @@ add_config(struct model *m, const char *dir, size_t dir_len, const struct limits
     char *path = join(dir, dir_len, "config.json", err);
     bool ok = path != NULL;
     if (ok && stat(path, &st) == 0)
-        ok = open_text(&src, path, limits->side_file, "config.json bytes", &text, &n, err)
+        ok = side_file_open(&src, path, limits->side_file, "config.json bytes", &text, &n, err)
             && catalog_set_config(m->catalog, text, n, err);
     source_close(src);
     free(path);
@@ -103,7 +89,7 @@ open_index(struct model *m, const char *path, const struct limits *limits, struc
     struct source *src = NULL;
     struct index index = { 0 };
     const char *text;
-    bool ok = open_text(&src, path, limits->index_file, "index bytes", &text, &n, err)
+    bool ok = side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, err)
         && (index_read(&index, text, n, limits, err) || err_in_file(err, source_name(src)));
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = join(slash ? path : "", dir_len, index.shard[i], err);
@@ -185,10 +171,30 @@ open_parts(struct model *m, const char *path, const struct limits *limits, struc
 
 /* --- a directory ----------------------------------------------------------------------------------------- */
 
-/* The only entry of a directory that ends so: its name in *found (owned), NULL when there is none. Of the
- * parts of a split GGUF the first counts. Two of them: ERR_USAGE. */
+/* The names, or with '*' in front the endings, that one step looks for. */
+struct step {
+    const char *pattern[5];
+};
+
+/* Whether an entry of a directory is what the step looks for. Of the parts of a split GGUF the first counts. */
 static bool
-only_file(const char *dir, const char *suffix, char **found, struct err *err)
+fits(const struct step *step, const char *name)
+{
+    const char *part = strstr(name, "-of-");
+    if (part && part - name >= 6 && ends(name, ".gguf") && strncmp(part - 6, "-00001", 6) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof step->pattern / sizeof *step->pattern && step->pattern[i]; i++) {
+        const char *pattern = step->pattern[i];
+        if (*pattern == '*' ? *name != '.' && ends(name, pattern + 1) : strcmp(name, pattern) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The only entry of a directory for a step, in *found (owned), NULL when there is none; whether it can be opened is
+ * not looked at. Two of them: ERR_USAGE. */
+static bool
+only_file(const char *dir, const struct step *step, char **found, struct err *err)
 {
     *found = NULL;
     DIR *d = opendir(dir);
@@ -196,14 +202,14 @@ only_file(const char *dir, const char *suffix, char **found, struct err *err)
         return err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
     bool ok = true;
     for (const struct dirent *e; ok && (e = readdir(d)) != NULL;) {
-        const char *part = strstr(e->d_name, "-of-");
-        bool later = part && part - e->d_name >= 6 && ends(e->d_name, ".gguf") && strncmp(part - 6, "-00001", 6) != 0;
-        if (!ends(e->d_name, suffix) || later)
+        if (!fits(step, e->d_name))
             continue;
         if (*found) {
             char a[STR_SHOWN], b[STR_SHOWN];
+            bool in_order = strcmp(*found, e->d_name) < 0;
+            const char *first = in_order ? *found : e->d_name, *second = in_order ? e->d_name : *found;
             ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds %s and %s: name one of them",
-                str_shown(a, *found, strlen(*found)), str_shown(b, e->d_name, strlen(e->d_name)));
+                str_shown(a, first, strlen(first)), str_shown(b, second, strlen(second)));
         } else {
             *found = strdup(e->d_name);
             ok = *found || err_memory(err, sizeof e->d_name);
@@ -213,37 +219,36 @@ only_file(const char *dir, const char *suffix, char **found, struct err *err)
     return ok;
 }
 
-/* The file of a model directory that is to be read: the first of these that is there. The caller frees it. */
+/* The file of a model directory that is to be read: the first step that finds one. The caller frees it. */
 static char *
 choose_file(const char *dir, struct err *err)
 {
-    static const char *const steps[] = { "model.safetensors.index.json", "model.safetensors", "*.safetensors",
-        "pytorch_model.bin.index.json", "pytorch_model.bin", "*.gguf", "*.npz", "*.pth", "*.pt", "*.bin", "*.npy" };
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        struct stat st;
-        char *name = NULL;
-        if (steps[i][0] == '*' && !only_file(dir, steps[i] + 1, &name, err)) {
-            free(name);
-            return NULL;
-        }
-        char *path = steps[i][0] == '*' && !name ? NULL : join(dir, strlen(dir), name ? name : steps[i], err);
-        free(name);
-        if (path && stat(path, &st) == 0)
-            return path;
-        free(path);
-    }
-    err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file");
-    return NULL;
+    static const struct step steps[] = {
+        { { "model.safetensors.index.json" } }, { { "model.safetensors" } }, { { "*.safetensors.index.json" } },
+        { { "*.safetensors" } }, { { "pytorch_model.bin.index.json" } }, { { "pytorch_model.bin" } }, { { "*.gguf" } },
+        { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" } },
+    };
+    char *name = NULL, shown[STR_SHOWN];
+    for (size_t i = 0; !name && i < sizeof steps / sizeof *steps; i++)
+        if (!only_file(dir, &steps[i], &name, err))
+            break;
+    if (!name)
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file");
+    char *path = err->kind == ERR_NONE ? join(dir, strlen(dir), name, err) : NULL;
+    free(name);
+    if (!path)
+        err_in_file(err, str_shown(shown, dir, strlen(dir)));
+    return path;
 }
 
 /* --- */
 
 static bool
-open_file(struct model *m, const char *path, const struct limits *limits, struct err *err)
+open_file(struct model *m, const char *path, bool pipe_ok, const struct limits *limits, struct err *err)
 {
     if (path && ends(path, ".index.json"))
         return open_index(m, path, limits, err);
-    return add_file(m, path, true, limits, err)
+    return add_file(m, path, pipe_ok, limits, err)
         && (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, limits, err))
         && catalog_seal(m->catalog, err) && (m->nsrc == 1 || check_total(m, err));
 }
@@ -252,20 +257,25 @@ bool
 model_open(struct model *m, const char *operand, const struct limits *limits, struct err *err)
 {
     const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
+    bool stored = path && store_named(path);
+    struct str found = { 0 };
     struct stat st;
     *m = (struct model){ .catalog = catalog_new(err) };
-    bool ok = m->catalog != NULL;
+    bool ok = m->catalog != NULL && (!stored || store_resolve(&found, path, m->catalog, limits, err));
+    if (stored)
+        path = found.p;
     if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         char *file = choose_file(path, err);
-        ok = file && open_file(m, file, limits, err)
+        ok = file && open_file(m, file, false, limits, err)
             && (ends(file, ".index.json") || add_config(m, path, strlen(path), limits, err));
         free(file);
     } else if (ok) {
-        ok = open_file(m, path, limits, err);
+        ok = open_file(m, path, !stored, limits, err);
     }
     char shown[STR_SHOWN];
     if (!ok)
-        err_in_file(err, path ? str_shown(shown, path, strlen(path)) : "(standard input)");
+        err_in_file(err, path || stored ? str_shown(shown, operand, strlen(operand)) : "(standard input)");
+    str_clear(&found);
     return ok;
 }
 

@@ -1,5 +1,5 @@
 /* model: what the user named, opened: its files, and one catalog over all of them.
- * A file, a pipe, a directory or an index of sharded safetensors. */
+ * A file, a pipe, a directory, an index of sharded safetensors, or a model of a local store. */
 #ifndef CONTAINER_MODEL_H
 #define CONTAINER_MODEL_H
 
@@ -14,8 +14,8 @@ struct model {
     uint64_t spooled;           /* bytes of a pipe that went to a temporary file */
 };
 
-/* Open an operand: a path, "-" or NULL for standard input. Clear the model also after a failure. What the
- * caller sets in *m (no_spool) is set after this. */
+/* Open an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model also
+ * after a failure. What the caller sets in *m (no_spool) is set after this. */
 bool model_open(struct model *m, const char *operand, const struct limits *limits, struct err *err);
 void model_clear(struct model *m);
 

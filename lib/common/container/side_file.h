@@ -1,0 +1,12 @@
+/* side_file: a small text that lies beside a model or in a store, read whole from one descriptor. */
+#ifndef CONTAINER_SIDE_FILE_H
+#define CONTAINER_SIDE_FILE_H
+
+#include "source/source.h"
+
+/* Open a regular file of at most `max` bytes, else ERR_LIMIT that names `what`. The text is not NUL-terminated
+ * and lives until source_close(*src), which is called after a failure too. */
+bool side_file_open(struct source **src, const char *path, uint64_t max, const char *what, const char **text,
+    size_t *n, struct err *err);
+
+#endif

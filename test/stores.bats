@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# ollama:NAME and hf:NAME: what the local stores hold, and nothing else. The corpus first, then what it cannot carry.
+load helper
+
+setup_file() { :; }
+teardown_file() { :; }
+
+# The variables of both stores, unset; a writable copy of the Ollama store as ./models.
+one_store() {
+    unset OLLAMA_MODELS HF_HUB_CACHE HUGGINGFACE_HUB_CACHE HF_HOME XDG_CACHE_HOME
+    cp -RP "$corpus/stores/ollama" models
+    chmod -R u+w models
+    export OLLAMA_MODELS=$dir/models
+    library=$OLLAMA_MODELS/manifests/library.example/library
+}
+
+# hub REPO NAME...: a repository in ./hub whose main has these files, each a good model.
+hub() {
+    local to=$dir/hub/models--$1 commit=0123456789abcdef0123456789abcdef01234567 name
+    shift
+    export HF_HUB_CACHE=$dir/hub
+    snapshot=$to/snapshots/$commit
+    mkdir -p "$to/refs" "$snapshot"
+    echo "$commit" >"$to/refs/main"
+    for name; do
+        mkdir -p "$(dirname "$snapshot/$name")"
+        cp "$corpus/safetensors-good/plain-lookalikes.safetensors" "$snapshot/$name"
+    done
+}
+
+@test "every row of corpus/stores/README.md" {
+    "$tests/check-stores" "$AMN_BIN"
+}
+
+@test "ollama: a projector and an adapter are named under -v only" {
+    one_store
+    try 0 amn-remember ollama:seeing
+    is_empty err
+    try 0 amn-remember -v ollama:seeing
+    grep -q 'a projector.*blobs/sha256-83ec2e' err
+    grep -q 'an adapter.*blobs/sha256-2b5e12' err
+}
+
+@test "ollama: the tools agree about a name" {
+    one_store
+    try 0 amn-parse ollama:tiny
+    try 0 amn-inspect ollama:tiny
+}
+
+@test "ollama: two names that differ only in case" {
+    one_store
+    mkdir "$library/TINY"
+    [ "$(ls "$library" | grep -ci '^tiny$')" -eq 2 ] || skip "this file system has no case"
+    cp "$library/tiny/latest" "$library/TINY/latest"
+    try 0 amn-remember ollama:TINY
+    try 2 amn-remember ollama:Tiny
+    grep -q '/TINY/latest.*/tiny/latest\|/tiny/latest.*/TINY/latest' err
+    is_empty out
+    try 0 amn-remember ollama:Tiny:experts      # only one of them has it
+}
+
+@test "ollama: a blob that is a pipe is not waited for" {
+    one_store
+    rm "$OLLAMA_MODELS"/blobs/sha256-cf8b*
+    mkfifo "$OLLAMA_MODELS/blobs/sha256-cf8b2a3d7d8df68aa2a85cd675ec2c1ec80eec33731bec39496aca20c34179ae"
+    try 66 timeout 20 amn-remember ollama:tiny
+    is_empty out
+}
+
+@test "ollama: sizes that are none, and a message of one line whatever the manifest says" {
+    one_store
+    for size in '"3520"' 3520.0 -1 null 99999999999999999999; do
+        sed "s/\"size\": 3520/\"size\": $size/" "$corpus/stores/ollama/manifests/library.example/library/upper-digest/latest" \
+            >"$library/tiny/latest"
+        try 65 amn-remember ollama:tiny
+        is_empty out
+    done
+    printf '{"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "\\n\\u001b[2Jx", "size": 1}]}' \
+        >"$library/tiny/latest"
+    try 65 amn-remember ollama:tiny
+    error_line amn-remember malformed
+    refute grep -q "$(printf '\033')" err
+}
+
+@test "no variable at all" {
+    one_store
+    for name in ollama:tiny hf:acme/tiny; do
+        try 66 env -u HOME -u OLLAMA_MODELS amn-remember $name
+        error_line amn-remember 'cannot open'
+    done
+}
+
+@test "a file that is called like a store has ./ in front" {
+    cp "$corpus/safetensors-good/plain-lookalikes.safetensors" ollama:tiny
+    try 0 amn-remember ./ollama:tiny
+}
+
+@test "hf: one file of a repository, in a folder too" {
+    hub acme--x a.safetensors z.safetensors sub/b.safetensors
+    try 2 amn-remember hf:acme/x
+    for name in hf:acme/x/a.safetensors hf:acme/x/sub/b.safetensors hf:acme/x/a.safetensors@main hf:acme/x/sub; do
+        try 0 amn-remember $name
+        cp out first
+        try 0 amn-remember "$corpus/safetensors-good/plain-lookalikes.safetensors"
+        cmp out first
+    done
+    try 66 amn-remember hf:acme/x/c.safetensors
+    grep -q 'snapshots/0123.*/c.safetensors.*huggingface-cli download acme/x c.safetensors' err
+    for name in hf:acme/x/ hf:acme/x/../x hf:acme/x//a.safetensors hf:acme/x/./a.safetensors 'hf:acme/x/a\b' hf:acme/x/a:b; do
+        try 2 amn-remember "$name"
+        is_empty out
+    done
+}
+
+@test "hf: a file, a ref or a commit that is a pipe is not waited for" {
+    hub acme--x
+    mkfifo "$snapshot/model.safetensors"
+    try 66 timeout 20 amn-remember hf:acme/x
+    try 66 timeout 20 amn-remember hf:acme/x/model.safetensors
+    mkfifo hub/models--acme--x/refs/slow
+    try 66 timeout 20 amn-remember hf:acme/x@slow
+}
+
+@test "hf: megabytes of a ref are not read" {
+    hub acme--x model.safetensors
+    head -c 5000000 /dev/zero | tr '\0' a >hub/models--acme--x/refs/main
+    try 65 amn-remember hf:acme/x
+}
+
+@test "a directory: which file of it is read" {
+    good=$corpus/safetensors-good/plain-lookalikes.safetensors
+    mkdir m
+    try 66 amn-remember m
+    cp "$good" m/.hidden.safetensors
+    try 66 amn-remember m
+    cp "$good" m/only.npz
+    try 0 amn-remember m
+    cp "$good" m/other.pt
+    try 2 amn-remember m                # the only other model file
+    grep -q 'only.npz and other.pt' err
+    cp "$good" m/a.gguf
+    try 0 amn-remember m
+    echo broken >m/pytorch_model.bin
+    try 65 amn-remember m
+    cp "$good" m/b.safetensors
+    try 0 amn-remember m
+    cp "$good" m/c.safetensors
+    try 2 amn-remember m
+    grep -q 'b.safetensors and c.safetensors' err
+    cp "$good" m/model.safetensors
+    try 0 amn-remember m
+    rm m/model.safetensors
+    ln -s nothing m/model.safetensors
+    try 66 amn-remember m               # not the others in its place
+    grep -q 'm/model.safetensors' err
+    rm m/model.safetensors
+    mkdir m/model.safetensors
+    try 66 amn-remember m
+}
