@@ -35,11 +35,15 @@ compare_reference(const void *pa, const void *pb)
 static bool
 size_entry(struct entry *e, struct err *err)
 {
-    bool whole = false;
+    bool whole = true;
     if (shape_nbytes(&e->t.shape, e->t.dtype, &e->t.extent.nbytes, &whole) && whole)
         return true;
+    /* Without elements it is only the shape that the format cannot hold; with them it is the size. */
+    bool empty = false;
+    for (uint32_t i = 0; i < e->t.shape.rank; i++)
+        empty = empty || e->t.shape.dim[i] == 0;
     char name[STR_SHOWN], text[SHAPE_TEXT];
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: safetensors cannot hold the shape %s as %s",
+    return err_set(err, empty || !whole ? ERR_UNSUPPORTED : ERR_LIMIT, ERR_NO_OFFSET, "tensor %s: safetensors cannot hold the shape %s as %s",
         str_shown(name, e->t.name, e->t.name_len), shape_text(text, &e->t.shape), dtype_name(e->t.dtype));
 }
 

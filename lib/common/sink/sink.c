@@ -129,7 +129,8 @@ open_stdout(struct sink *s, const struct sink_options *options, struct err *err)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "binary data is not written to a terminal: redirect it, name a file with -o, or insist with -f");
     if (S_ISREG(st.st_mode)) {
-        off_t at = lseek(s->fd, 0, SEEK_CUR);
+        int flags = fcntl(s->fd, F_GETFL);
+        off_t at = flags >= 0 && flags & O_APPEND ? st.st_size : lseek(s->fd, 0, SEEK_CUR);
         s->is_file = true;
         s->start = at > 0 ? (uint64_t)at : 0;
         remember_identity(s, &st);
@@ -227,8 +228,9 @@ sink_close(struct sink *s)
 {
     if (!s)
         return;
-    if (s->reserved && !s->temp && s->fd >= 0
-        && ftruncate(s->fd, (off_t)(s->start + s->done)) != 0) {
+    /* Truncating a file to the size that it has gives back what is reserved behind it. */
+    struct stat st;
+    if (s->reserved && !s->temp && s->fd >= 0 && fstat(s->fd, &st) == 0 && ftruncate(s->fd, st.st_size) != 0) {
         /* The room stays reserved; the failure that led here is what counts. */
     }
     if (s->fd >= 0 && s->fd != STDOUT_FILENO)
