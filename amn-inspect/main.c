@@ -49,7 +49,8 @@ inspect(const struct options *opt, struct err *err)
         && roles_assign(&roles, model.catalog, NULL, err)
         && report(opt, &model, roles, err)
         && cli_finish_stdout(err);
-
+    if (!ok)
+        err_in_file(err, model.name ? model.name : "");
     roles_free(roles);
     model_clear(&model);
     return ok;

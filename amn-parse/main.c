@@ -9,10 +9,12 @@
 #include "scheme/roles.h"
 
 static void
-note_warnings(const struct cli *cli, const struct catalog *catalog)
+print_remarks(const struct cli *cli, const struct model *m)
 {
-    for (size_t i = 0; i < catalog_warning_count(catalog); i++)
-        cli_note(cli, NULL, "%s", catalog_warning_at(catalog, i));
+    for (size_t i = 0; i < catalog_remark_count(m->catalog); i++) {
+        const struct catalog_remark *r = catalog_remark_at(m->catalog, i);
+        (r->warning ? cli_warn : cli_note)(cli, m->name, "%s", r->text);
+    }
 }
 
 static bool
@@ -38,10 +40,11 @@ parse(const struct options *opt, struct err *err)
     bool ok = model_open(&model, opt->cli.operand, &opt->cli.limits, err)
         && roles_assign(&roles, model.catalog, NULL, err);
     if (ok)
-        note_warnings(&opt->cli, model.catalog);
+        print_remarks(&opt->cli, &model);
     ok = ok && list(&opt->cli, &model, roles, err)
         && cli_finish_stdout(err);
-
+    if (!ok)
+        err_in_file(err, model.name ? model.name : "");
     roles_free(roles);
     model_clear(&model);
     return ok;

@@ -25,17 +25,19 @@ print_size(uint64_t n, struct err *err)
 }
 
 static void
-note_warnings(const struct cli *cli, const struct model *m)
+print_remarks(const struct cli *cli, const struct model *m)
 {
-    for (size_t i = 0; i < catalog_warning_count(m->catalog); i++)
-        cli_note(cli, source_name(m->src[0]), "%s", catalog_warning_at(m->catalog, i));
+    for (size_t i = 0; i < catalog_remark_count(m->catalog); i++) {
+        const struct catalog_remark *r = catalog_remark_at(m->catalog, i);
+        (r->warning ? cli_warn : cli_note)(cli, m->name, "%s", r->text);
+    }
 }
 
 /* Say what the output does not show: a spool, values beyond F16, odd scales (these only when asked). */
 static bool
 note_result(const struct cli *cli, const struct pipeline *p, const struct roles *roles, struct err *err)
 {
-    const char *name = source_name(p->model->src[0]);
+    const char *name = p->model->name;
     struct audit audit = { 0 };
     if (p->model->spooled != 0)
         cli_note(cli, name, "%" PRIu64 " bytes went to a temporary file: the input cannot be read once, forward",
@@ -90,12 +92,12 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
     if (ok) {
         struct pipeline p = { .model = &model, .plan = plan, .kernels = kernels, .header = header.p,
             .header_len = header.len, .jobs = opt->jobs };
-        note_warnings(&opt->cli, &model);
+        print_remarks(&opt->cli, &model);
         ok = options_range(opt, pipeline_size(&p), &p.from, &p.to, err)
             && (opt->size ? print_size(p.to - p.from, err) : write_output(opt, &p, roles, err));
     }
-    if (!ok && model.nsrc != 0 && err->kind != ERR_USAGE)
-        err_in_file(err, source_name(model.src[0]));
+    if (!ok && err->kind != ERR_USAGE)
+        err_in_file(err, model.name ? model.name : "");
     str_clear(&header);
     plan_free(plan);
     roles_free(roles);

@@ -32,8 +32,8 @@ struct catalog {
     struct hash_key key;
     struct meta *metas;
     size_t nmetas, room_metas;
-    const char **warnings;
-    size_t nwarnings, room_warnings;
+    struct catalog_remark *remarks;
+    size_t nremarks, room_remarks;
     const char *config;
     size_t config_len;
     struct catalog_facts facts;
@@ -60,7 +60,7 @@ catalog_free(struct catalog *c)
     free(c->tensors);
     free(c->slots);
     free(c->metas);
-    free(c->warnings);
+    free(c->remarks);
     free(c);
 }
 
@@ -283,32 +283,47 @@ catalog_config(const struct catalog *c, size_t *n)
     return c->config;
 }
 
+static void
+remark(struct catalog *c, bool warning, const char *format, va_list args)
+{
+    struct err ignored;     /* a remark that finds no memory is not worth a failure */
+    err_init(&ignored);
+    char text[ERR_TEXT];
+    int n = vsnprintf(text, sizeof text, format, args);
+    char *copy = n < 0 ? NULL : copy_text(c, text, num_min((size_t)n, sizeof text - 1), &ignored);
+    struct catalog_remark *remarks = grown(c->remarks, c->nremarks, &c->room_remarks, sizeof *remarks, &ignored);
+    if (remarks)
+        c->remarks = remarks;
+    if (copy && remarks)
+        c->remarks[c->nremarks++] = (struct catalog_remark){ warning, copy };
+}
+
 void
 catalog_warn(struct catalog *c, const char *format, ...)
 {
-    struct err ignored;     /* a warning that finds no memory is not worth a failure */
-    err_init(&ignored);
-    char text[ERR_TEXT];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    remark(c, true, format, args);
     va_end(args);
-    char *copy = n < 0 ? NULL : copy_text(c, text, num_min((size_t)n, sizeof text - 1), &ignored);
-    const char **warnings = grown(c->warnings, c->nwarnings, &c->room_warnings, sizeof *warnings, &ignored);
-    if (warnings)
-        c->warnings = warnings;
-    if (copy && warnings)
-        c->warnings[c->nwarnings++] = copy;
+}
+
+void
+catalog_note(struct catalog *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    remark(c, false, format, args);
+    va_end(args);
 }
 
 size_t
-catalog_warning_count(const struct catalog *c)
+catalog_remark_count(const struct catalog *c)
 {
-    return c->nwarnings;
+    return c->nremarks;
 }
 
-const char *
-catalog_warning_at(const struct catalog *c, size_t i)
+const struct catalog_remark *
+catalog_remark_at(const struct catalog *c, size_t i)
 {
-    return c->warnings[i];
+    return &c->remarks[i];
 }

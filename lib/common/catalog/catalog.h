@@ -54,9 +54,16 @@ const struct catalog_facts *catalog_facts_of(const struct catalog *c);
 bool catalog_set_config(struct catalog *c, const char *text, size_t n, struct err *err);
 const char *catalog_config(const struct catalog *c, size_t *n);
 
-/* Things worth telling that are no failure. Text is kept, one line each, names already escaped. */
+/* Things worth telling that are no failure: a warning is about what the output will be, a note about the file
+ * alone. Text is kept, one line each, names already escaped. */
 void catalog_warn(struct catalog *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-size_t catalog_warning_count(const struct catalog *c);
-const char *catalog_warning_at(const struct catalog *c, size_t i);
+void catalog_note(struct catalog *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+struct catalog_remark {
+    bool warning;
+    const char *text;
+};
+size_t catalog_remark_count(const struct catalog *c);
+const struct catalog_remark *catalog_remark_at(const struct catalog *c, size_t i);
 
 #endif

@@ -35,7 +35,7 @@ int cli_status(enum err_kind kind);
  * status. A reader that left (EPIPE) ends the process by SIGPIPE instead, without a word. Call it last. */
 int cli_fail(const struct cli *cli, const struct err *err);
 
-/* A remark on stderr under -v: "TOOL: FILE: note: text". `file` may be NULL. Names from a file must come
+/* A note on stderr under -v: "TOOL: FILE: note: text". `file` may be NULL. Names from a file must come
  * through str_shown(). Silent without -v and under -q. */
 void cli_note(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

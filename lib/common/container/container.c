@@ -1,6 +1,5 @@
 #include "container/container.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -63,6 +62,16 @@ static const struct container *const rows[] = {
     &(const struct container){ .name = "tar archive", .probe = probe_tar },
 };
 
+/* A broken safetensors file still has its name, its brace, or a header length that could be one. */
+static bool
+might_be_safetensors(const uint8_t *head, uint64_t have, const char *name)
+{
+    static const char suffix[] = ".safetensors";
+    size_t n = strlen(name), len = sizeof suffix - 1;
+    return have <= 8 || head[8] == '{' || load_le64(head) <= limits_default.json_header
+        || (n >= len && strcmp(name + n - len, suffix) == 0);
+}
+
 bool
 container_detect(const struct container **out, struct source *src, struct err *err)
 {
@@ -76,7 +85,9 @@ container_detect(const struct container **out, struct source *src, struct err *e
             return rows[i]->read
                 || err_set(err, ERR_UNSUPPORTED, 0, "this is a %s, which cannot be read", rows[i]->name);
         }
-    /* safetensors has no magic: its reader says best what is wrong with a header that is not one. */
+    /* safetensors has no magic: where something speaks for it, its reader says best what is wrong. */
     *out = &container_safetensors;
-    return true;
+    return have == 0 || might_be_safetensors(head, have, source_name(src))
+        || err_set(err, ERR_MALFORMED, 0, "this is no model file: nothing begins with %02x %02x %02x %02x", head[0],
+            have > 1 ? head[1] : 0, have > 2 ? head[2] : 0, have > 3 ? head[3] : 0);
 }

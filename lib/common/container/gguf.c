@@ -53,6 +53,9 @@ gguf_need(struct gguf *g, uint64_t n, struct err *err)
         return true;
     bool fits = num_add(&want, g->c.at, n) && want <= g->size;
     if (fits) {
+        if (want > g->limits->total)
+            return gguf_fail(g, err, ERR_LIMIT, g->c.at, "header: more than the limit of %" PRIu64 " bytes",
+                g->limits->total);
         want = num_max(want, num_min(g->c.at + STEP, SOURCE_HEAD_MAX));
         if (!source_head(g->src, want, &p, &have, err))
             return false;
@@ -75,6 +78,7 @@ gguf_string(struct gguf *g, const char *what, uint64_t max, const char **p, uint
         return false;
     *n = cursor_u64(&g->c);
     bool there = g->size == SOURCE_SIZE_UNKNOWN || *n <= g->size - g->c.at;
+    max = num_min(max, g->limits->alloc);
     if (there && *n > max)
         return gguf_fail(g, err, ERR_LIMIT, at, "%s: %" PRIu64 " bytes are over the limit of %" PRIu64, what, *n, max);
     if (!gguf_need(g, *n, err))
@@ -167,10 +171,10 @@ warn_odd(const struct gguf *g)
         if (g->odd[i].count == 0)
             continue;
         str_shown(shown, g->odd[i].name ? g->odd[i].name : "", g->odd[i].name_len);
-        catalog_warn(g->catalog, "%s: %" PRIu64 "%s%s", text[i], g->odd[i].count, *shown ? ", first at " : "", shown);
+        catalog_note(g->catalog, "%s: %" PRIu64 "%s%s", text[i], g->odd[i].count, *shown ? ", first at " : "", shown);
     }
     if (g->alignment < LEAST_ALIGNMENT)
-        catalog_warn(g->catalog, "general.alignment is %" PRIu64 ", not a multiple of 8", g->alignment);
+        catalog_note(g->catalog, "general.alignment is %" PRIu64 ", not a multiple of 8", g->alignment);
 }
 
 static bool
@@ -182,6 +186,7 @@ gguf_read(struct catalog *c, struct source *src, uint32_t file, const struct lim
         .limits = limits,
         .file = file,
         .size = source_size(src),
+        .file_size = source_size(src),
         .alignment = DEFAULT_ALIGNMENT,
     };
     uint32_t version = 0;

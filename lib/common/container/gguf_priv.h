@@ -19,6 +19,7 @@ struct gguf {
     uint32_t file;
     struct cursor c;            /* on the head of src; sees only what was read so far: see gguf_need */
     uint64_t size;              /* of the input, SOURCE_SIZE_UNKNOWN until a pipe has ended */
+    uint64_t file_size;         /* the same, but a pipe's stays unknown: data may follow what it has shown */
 
     const char *item;           /* "key" or "tensor", what is being read; NULL in the header */
     const char *name;           /* its name; borrowed from the head; NULL while not known */

@@ -231,19 +231,19 @@ check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct e
         if (!num_add(&end, t->offset, t->least) || !num_align(&expected, end, g->alignment)
             || !num_add(&past, start, expected))
             return fail_layout(g, t, NULL, err, "its data end beyond any file");
-        if (g->size != SOURCE_SIZE_UNKNOWN && start + end > g->size) {
+        if (g->file_size != SOURCE_SIZE_UNKNOWN && start + end > g->file_size) {
             char text[128];
-            snprintf(text, sizeof text, "its data end at byte %" PRIu64 ", the file at %" PRIu64, start + end, g->size);
+            snprintf(text, sizeof text, "its data end at byte %" PRIu64 ", the file at %" PRIu64, start + end, g->file_size);
             return fail_layout(g, t, t, err, text);
         }
         before = t;
     }
-    if (g->size == SOURCE_SIZE_UNKNOWN || (before && before->dtype == DTYPE_UNKNOWN))
+    if (g->file_size == SOURCE_SIZE_UNKNOWN || (before && before->dtype == DTYPE_UNKNOWN))
         return true;
-    if (before && start + expected > g->size)
-        catalog_warn(g->catalog, "the last tensor is not padded to the alignment of %" PRIu64, g->alignment);
-    if (start + expected < g->size)
-        catalog_warn(g->catalog, "%" PRIu64 " bytes follow the tensors", g->size - start - expected);
+    if (before && start + expected > g->file_size)
+        catalog_note(g->catalog, "the last tensor is not padded to the alignment of %" PRIu64, g->alignment);
+    if (start + expected < g->file_size)
+        catalog_note(g->catalog, "%" PRIu64 " bytes follow the tensors", g->file_size - start - expected);
     return true;
 }
 
@@ -281,14 +281,14 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
     }
     g->name = NULL;
     num_align(&start, g->c.at, g->alignment);       /* cannot fail: the header is at most SOURCE_HEAD_MAX */
-    if (ok && count != 0 && start > g->size)
+    if (ok && count != 0 && start > g->file_size)
         ok = err_set(err, ERR_MALFORMED, g->c.at, "truncated: the data begin at byte %" PRIu64 ", the file ends at %"
-            PRIu64, start, g->size);
+            PRIu64, start, g->file_size);
 
     /* Added in the order listed, checked in the order of the data. */
     ok = ok && add_tensors(g, &infos, start, err);
     if (ok && sort_infos(&infos))
-        catalog_warn(g->catalog, "tensors are not stored in the order listed: llama.cpp refuses this file");
+        catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp refuses this file");
     ok = ok && check_layout(g, &infos, start, err);
     free(infos.info);
     g->item = g->name = NULL;

@@ -181,6 +181,6 @@ index_check(const struct index *x, struct catalog *catalog, struct err *err)
                 str_shown(name, e->tensor, e->tensor_len), str_shown(file, e->shard, strlen(e->shard)));
     }
     if (catalog_count(catalog) > x->count)
-        catalog_warn(catalog, "%zu tensors are in the files but not in the index", catalog_count(catalog) - x->count);
+        catalog_note(catalog, "%zu tensors are in the files but not in the index", catalog_count(catalog) - x->count);
     return true;
 }

@@ -260,8 +260,10 @@ model_open(struct model *m, const char *operand, const struct limits *limits, st
     bool stored = path && store_named(path);
     struct str found = { 0 };
     struct stat st;
-    *m = (struct model){ .catalog = catalog_new(err) };
-    bool ok = m->catalog != NULL && (!stored || store_resolve(&found, path, m->catalog, limits, err));
+    struct str name = { 0 };
+    str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
+    *m = (struct model){ .catalog = catalog_new(err), .name = name.p };
+    bool ok = m->catalog && (!name.failed || err_memory(err, name.room)) && (!stored || store_resolve(&found, path, m->catalog, limits, err));
     if (stored)
         path = found.p;
     if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
@@ -272,11 +274,8 @@ model_open(struct model *m, const char *operand, const struct limits *limits, st
     } else if (ok) {
         ok = open_file(m, path, !stored, limits, err);
     }
-    char shown[STR_SHOWN];
-    if (!ok)
-        err_in_file(err, path || stored ? str_shown(shown, operand, strlen(operand)) : "(standard input)");
     str_clear(&found);
-    return ok;
+    return ok || err_in_file(err, m->name ? m->name : "");
 }
 
 void
@@ -286,6 +285,7 @@ model_clear(struct model *m)
         source_close(m->src[i]);
     free(m->src);
     catalog_free(m->catalog);
+    free(m->name);
     *m = (struct model){ 0 };
 }
 

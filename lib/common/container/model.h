@@ -10,6 +10,7 @@ struct model {
     uint32_t nsrc;
     struct catalog *catalog;    /* sealed; owned; borrows from the heads of src */
     const struct container *container;
+    char *name;                 /* the operand as messages show it; owned */
     bool no_spool;              /* set it to refuse a temporary file: ERR_LIMIT */
     uint64_t spooled;           /* bytes of a pipe that went to a temporary file */
 };

@@ -177,7 +177,7 @@ note_other(struct catalog *catalog, const char *what, const char *root, const js
     char shown[STR_SHOWN];
     err_init(&ignored);
     if (blob_path(&path, root, layer, &ignored))
-        catalog_warn(catalog, "the model has %s, which is a file of its own: %s", what,
+        catalog_note(catalog, "the model has %s, which is a file of its own: %s", what,
             str_shown(shown, path.p, path.len));
     str_clear(&path);
 }

@@ -163,8 +163,8 @@ add_warnings(struct ndjson *j, const struct catalog *catalog)
 {
     ndjson_key(j, "warnings");
     ndjson_array(j);
-    for (size_t i = 0; i < catalog_warning_count(catalog); i++)
-        ndjson_text(j, catalog_warning_at(catalog, i));
+    for (size_t i = 0; i < catalog_remark_count(catalog); i++)
+        ndjson_text(j, catalog_remark_at(catalog, i)->text);
     ndjson_array_end(j);
 }
 

@@ -212,8 +212,8 @@ add_parameters(struct str *out, const struct summary *s)
 static void
 add_warnings(struct str *out, const struct catalog *catalog)
 {
-    for (size_t i = 0; i < catalog_warning_count(catalog); i++) {
-        const char *text = catalog_warning_at(catalog, i);
+    for (size_t i = 0; i < catalog_remark_count(catalog); i++) {
+        const char *text = catalog_remark_at(catalog, i)->text;
         add_label(out, "Warning");
         str_add_escaped(out, text, strlen(text));
         str_text(out, "\n");
