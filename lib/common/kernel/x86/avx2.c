@@ -10,7 +10,7 @@ kernels_use_avx2(struct kernels *k)
 {
     avx2_use_round(k);
     avx2_use_fp8(k);
-    avx2_use_blocks(k);         /* all of them; then what is faster for some */
+    avx2_use_blocks(k);
     avx2_use_nibbles(k);
     avx2_use_groups(k);
 }

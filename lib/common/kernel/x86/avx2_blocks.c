@@ -1,4 +1,5 @@
-/* avx2_blocks: every block type of ggml, 16 codes at a time.
+/* avx2_blocks: the block types of ggml by unpacking and multiplying, 16 codes at a time. 4-bit types to BF16 are
+ * in avx2_nibbles and avx2_groups.
  *
  * For BF16 the codes are widened to 16 bits; the even ones are then the lower halves of lanes of 32 bits, the
  * odd ones the upper halves, and the rounded products go back to the same halves without a shuffle. */
@@ -7,9 +8,9 @@
 #include "kernel/x86/x86_priv.h"
 
 #include "kernel/x86/avx2_inline.h"
-#include "kernel/x86/emit.h"
+#include "kernel/x86/factors.h"
 
-static inline __attribute__((always_inline)) __m256
+static ALWAYS_INLINE __m256
 product(__m256i q, float scale, float min, bool has_min, bool canonical)
 {
     __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(q), _mm256_set1_ps(scale));
@@ -19,7 +20,7 @@ product(__m256i q, float scale, float min, bool has_min, bool canonical)
     return canonical ? canonical256(v) : v;
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 emit32(void *y, enum format format, const int8_t *q, const struct factors f, bool canonical)
 {
     if (format == TO_F32) {

@@ -24,11 +24,13 @@ struct fp8 {
 };
 static const struct fp8 E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
 
-/* Codes below this many are not worth a table. */
-enum { TABLE_PAYS = 64 };
+enum {
+    TABLE_PAYS = 64,                /* codes in a tile from which the table is faster */
+    AHEAD = 2048                    /* bytes to prefetch ahead: input may come from memory */
+};
 
 /* 16 codes to floats, times scale; canonical NaN. */
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 products(__m256 out[2], __m128i code, const struct fp8 f, __m256 scale)
 {
     __m256i h = _mm256_slli_epi16(_mm256_cvtepu8_epi16(code), 8);
@@ -49,7 +51,7 @@ products(__m256 out[2], __m128i code, const struct fp8 f, __m256 scale)
     }
 }
 
-static inline __attribute__((always_inline)) __m256i
+static ALWAYS_INLINE __m256i
 products_bf16(__m128i code, const struct fp8 f, __m256 scale)
 {
     __m256 p[2];
@@ -59,7 +61,7 @@ products_bf16(__m128i code, const struct fp8 f, __m256 scale)
 }
 
 /* n products, plain way. The last few go through buffers. */
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 row_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, __m256 scale)
 {
     __m256 p[2];
@@ -77,7 +79,7 @@ row_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8
     }
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, __m256 scale)
 {
     uint8_t last[16] = { 0 };
@@ -92,29 +94,22 @@ row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct
     }
 }
 
-/* Bytes of the table's BF16 codes; both halves of a register alike. */
-struct table {
-    __m256i low, high;
-};
-
 /* Entry m: the product of code m. From the smallest normal code on, which has the exponent field 1, an
  * exponent less. */
-static inline __attribute__((always_inline)) struct table
+static ALWAYS_INLINE struct words16
 table_make(const struct fp8 f, __m256 scale)
 {
     const __m128i iota = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m256i split = _mm256_broadcastsi128_si256(_mm_set_epi8(15, 13, 11, 9, 7, 5, 3, 1, 14, 12, 10, 8, 6, 4, 2, 0));
-    __m256i normal = _mm256_cmpgt_epi16(_mm256_cvtepu8_epi16(iota), _mm256_set1_epi16((short)((1 << f.mantissa_bits) - 1)));
+    const __m256i largest_subnormal = _mm256_set1_epi16((short)((1 << f.mantissa_bits) - 1));
+    __m256i normal = _mm256_cmpgt_epi16(_mm256_cvtepu8_epi16(iota), largest_subnormal);
     __m256i v = products_bf16(iota, f, scale);
 
-    v = _mm256_sub_epi16(v, _mm256_and_si256(normal, _mm256_set1_epi16(1 << 7)));
-    v = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(v, split), 0xD8);
-    return (struct table){ _mm256_permute4x64_epi64(v, 0x44), _mm256_permute4x64_epi64(v, 0xEE) };
+    return words16_of(_mm256_sub_epi16(v, _mm256_and_si256(normal, _mm256_set1_epi16(1 << 7))));
 }
 
 /* Look up 32 codes: elements 0..15 to y[0], 16..31 to y[1]. `largest` is kept per byte. */
-static inline __attribute__((always_inline)) void
-lookup(__m256i y[2], __m256i code, const struct table *t, const struct fp8 f, __m256i *largest)
+static ALWAYS_INLINE void
+lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8 f, __m256i *largest)
 {
     const __m256i hidden = _mm256_set1_epi8((char)(1 << f.mantissa_bits));
     const __m256i mantissa = _mm256_set1_epi8((char)((1 << f.mantissa_bits) - 1));
@@ -140,8 +135,8 @@ lookup(__m256i y[2], __m256i code, const struct table *t, const struct fp8 f, __
     }
 }
 
-static inline __attribute__((always_inline)) void
-row_table(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct table *t, const struct fp8 f,
+static ALWAYS_INLINE void
+row_table(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct words16 *t, const struct fp8 f,
     __m256 scale)
 {
     const size_t whole = n & ~(size_t)31;
@@ -149,7 +144,8 @@ row_table(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struc
     __m256i v[2];
 
     for (size_t i = 0; i < whole; i += 32) {
-        _mm_prefetch((const char *)x + i + 2048, _MM_HINT_T0);
+        if (n > AHEAD)
+            _mm_prefetch((const char *)x + i + AHEAD, _MM_HINT_T0);
         lookup(v, _mm256_loadu_si256((const __m256i *)(x + i)), t, f, &largest);
         _mm256_storeu_si256((__m256i *)(y + i), v[0]);
         _mm256_storeu_si256((__m256i *)(y + i + 16), v[1]);
@@ -169,14 +165,14 @@ far_from_limits(float scale)
     return exponent >= 127 - 109 && exponent <= 127 + 109;
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 tile_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, float scale, const struct fp8 f)
 {
     const __m256 s = _mm256_set1_ps(scale);
 
     if (rows * cols >= TABLE_PAYS && far_from_limits(scale)) {
-        const struct table t = table_make(f, s);
+        const struct words16 t = table_make(f, s);
 
         for (size_t r = 0; r < rows; r++)
             row_table(y + r * y_stride, x + r * x_stride, cols, &t, f, s);
@@ -186,7 +182,7 @@ tile_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size
     }
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 tile_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, float scale, const struct fp8 f)
 {

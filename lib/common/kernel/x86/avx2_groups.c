@@ -23,7 +23,7 @@ table_of(__m256 a, __m256 b, bool finite)
         a = canonical256(a);
         b = canonical256(b);
     }
-    return words16_of(a, b);
+    return words16_rounded(a, b);
 }
 
 /* Bytes: `first` for the first group of 16 elements, `then` for the second. */
@@ -44,6 +44,7 @@ q2_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
         bool finite = q2_k_factors(&u, src);
 
         keep_in_memory(&u);
+        fetch_ahead(src, Q2_K_BYTES);
         for (int c = 0; c < 8; c += 2) {
             const float *scale = u.scale + 2 * c, *min = u.min + 2 * c;
             __m256 a = _mm256_sub_ps(_mm256_mul_ps(values, halves(scale, scale + 2)), halves(min, min + 2));
@@ -70,6 +71,7 @@ q3_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
         __m256i mask = _mm256_permute4x64_epi64(load256(src), 0xD8);
 
         keep_in_memory(&u);
+        fetch_ahead(src, Q3_K_BYTES);
         for (int c = 0; c < 8; c++) {
             __m256 scale = halves(u.scale + 2 * c, u.scale + 2 * c + 1);
             struct words16 table = table_of(_mm256_mul_ps(low, scale), _mm256_mul_ps(high, scale), finite);
@@ -93,6 +95,7 @@ nvfp4_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 
         nvfp4_scales(scales, src);
         keep_in_memory(scales);
+        fetch_ahead(src, NVFP4_BYTES);
         for (int c = 0; c < 2; c++) {
             __m256 scale = halves(scales + 2 * c, scales + 2 * c + 1);
             struct words16 table = table_of(_mm256_mul_ps(low, scale), _mm256_mul_ps(high, scale), true);

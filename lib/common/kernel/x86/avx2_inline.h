@@ -55,15 +55,21 @@ struct words16 {
     __m256i low, high;
 };
 
-/* Round 16 values: entries 0..3 and 8..11 from a, 4..7 and 12..15 from b. */
 static inline struct words16
-words16_of(__m256 a, __m256 b)
+words16_of(__m256i words)
 {
     const __m256i split = _mm256_broadcastsi128_si256(_mm_set_epi8(15, 13, 11, 9, 7, 5, 3, 1,
         14, 12, 10, 8, 6, 4, 2, 0));
-    __m256i words = _mm256_shuffle_epi8(pack256(bf16_high256(a), bf16_high256(b)), split);
 
+    words = _mm256_shuffle_epi8(words, split);
     return (struct words16){ _mm256_permute4x64_epi64(words, 0x88), _mm256_permute4x64_epi64(words, 0xDD) };
+}
+
+/* The same from values to be rounded: entries 0..3 and 8..11 are in a, 4..7 and 12..15 in b. */
+static inline struct words16
+words16_rounded(__m256 a, __m256 b)
+{
+    return words16_of(pack256(bf16_high256(a), bf16_high256(b)));
 }
 
 /* Write 32 entries with a sign (0x80 or 0) flipped in. Indices and signs in this order, which the unpacks want:

@@ -5,9 +5,9 @@
 #include "kernel/x86/x86_priv.h"
 
 #include "kernel/x86/avx2_inline.h"
-#include "kernel/x86/pick.h"
+#include "kernel/x86/factors.h"
 
-/* In the order of words16_of: [0] has 0..3 and 8..11, [1] has 4..7 and 12..15. */
+/* In the order of words16_rounded: [0] has 0..3 and 8..11, [1] has 4..7 and 12..15. */
 struct values {
     __m256 v[2];
 };
@@ -23,7 +23,7 @@ values_of(const int8_t table[16])
     } };
 }
 
-static inline __attribute__((always_inline)) struct words16
+static ALWAYS_INLINE struct words16
 table_of(const struct values *values, const struct pick f)
 {
     __m256 v[2];
@@ -35,10 +35,10 @@ table_of(const struct values *values, const struct pick f)
         if (!f.finite)
             v[i] = canonical256(v[i]);
     }
-    return words16_of(v[0], v[1]);
+    return words16_rounded(v[0], v[1]);
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 pick_pair(uint16_t *const y[2], const uint8_t *const qs[2], const struct values *values, const struct pick f[2])
 {
     const __m256i shift = _mm256_set_epi64x(4, 0, 4, 0), nibble = _mm256_set1_epi8(15);
@@ -52,7 +52,7 @@ pick_pair(uint16_t *const y[2], const uint8_t *const qs[2], const struct values 
     }
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 pick_planes(uint16_t *const y[2], const uint8_t *qs, const struct values *values, const struct pick f[2])
 {
     const __m256i nibble = _mm256_set1_epi8(15);

@@ -22,7 +22,7 @@ f16_of16(const float *x)
         _mm256_cvtps_ph(lo, _MM_FROUND_TO_NEAREST_INT));
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 each16(uint16_t *restrict y, const float *restrict x, size_t n, __m256i round(const float *))
 {
     float last[16] = { 0 };

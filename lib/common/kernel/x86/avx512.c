@@ -10,7 +10,7 @@ kernels_use_avx512(struct kernels *k)
 {
     avx512_use_round(k);
     avx512_use_fp8(k);
-    avx512_use_blocks(k);         /* all of them; then what is faster for some */
+    avx512_use_blocks(k);
     avx512_use_nibbles(k);
     avx512_use_groups(k);
 }

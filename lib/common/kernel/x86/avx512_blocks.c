@@ -1,12 +1,13 @@
-/* avx512_blocks: every block type of ggml, 32 codes at a time. */
+/* avx512_blocks: the block types of ggml by unpacking and multiplying, 32 codes at a time. 4-bit types to BF16
+ * are in avx512_nibbles and avx512_groups. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
 
 #include "kernel/x86/avx512_inline.h"
-#include "kernel/x86/emit.h"
+#include "kernel/x86/factors.h"
 
-static inline __attribute__((always_inline)) __m512
+static ALWAYS_INLINE __m512
 product(const int8_t q[16], float scale, float min, bool has_min, bool canonical)
 {
     __m512i wide = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)q));
@@ -17,7 +18,7 @@ product(const int8_t q[16], float scale, float min, bool has_min, bool canonical
     return canonical ? canonical512(v) : v;
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 emit32(void *y, enum format format, const int8_t *q, const struct factors f, bool canonical)
 {
     __m512 lo = product(q, f.scale[0], f.min[0], f.has_min, canonical);

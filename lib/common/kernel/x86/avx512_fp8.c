@@ -15,7 +15,10 @@
 
 #include "kernel/x86/avx512_inline.h"
 
-enum { TABLE_PAYS = 256 };      /* codes in a tile from which the table is faster */
+enum {
+    TABLE_PAYS = 256,           /* codes in a tile from which the table is faster */
+    AHEAD = 2048                /* bytes to prefetch ahead: input may come from memory */
+};
 
 /* What differs between the two formats. Always a constant once inlined. */
 struct fp8 {
@@ -25,7 +28,7 @@ struct fp8 {
 static const struct fp8 E4M3 = { true, -1 }, E5M2 = { false, -3 };
 
 /* 32 codes to floats, times scale; canonical NaN. */
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 products(__m512 out[2], __m256i code, const struct fp8 f, __m512 scale)
 {
     __m512i h = _mm512_slli_epi16(_mm512_cvtepu8_epi16(code), 8);
@@ -45,7 +48,7 @@ products(__m512 out[2], __m256i code, const struct fp8 f, __m512 scale)
     }
 }
 
-static inline __attribute__((always_inline)) __m512i
+static ALWAYS_INLINE __m512i
 products_bf16(__m256i code, const struct fp8 f, __m512 scale)
 {
     __m512 p[2];
@@ -55,7 +58,7 @@ products_bf16(__m256i code, const struct fp8 f, __m512 scale)
 }
 
 /* n products, plain way. */
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 row_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, __m512 scale)
 {
     __m512 p[2];
@@ -74,7 +77,7 @@ row_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8
     }
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, __m512 scale)
 {
     for (; n >= 32; n -= 32, x += 32, y += 32)
@@ -91,7 +94,7 @@ struct table {
     __m512i low[2], high[2];
 };
 
-static inline __attribute__((always_inline)) struct table
+static ALWAYS_INLINE struct table
 table_make(const struct fp8 f, __m512 scale)
 {
     const __m256i iota = _mm256_set_epi8(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
@@ -112,7 +115,7 @@ table_make(const struct fp8 f, __m512 scale)
 }
 
 /* Look up 64 codes: elements 0..31 to y[0], 32..63 to y[1]. */
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 lookup(__m512i y[2], __m512i code, const struct table *t, __m512i first_nan)
 {
     /* the unpacks work within lanes of 16 bytes: put into lane i the codes of bytes 8i.. and 32 + 8i.. */
@@ -127,42 +130,54 @@ lookup(__m512i y[2], __m512i code, const struct table *t, __m512i first_nan)
     y[1] = _mm512_unpackhi_epi8(low, high);
 }
 
-/* Store 32 codes as two halves. A column of whole lines whose addresses differ by a power of two, as in a tile
- * of a matrix of such width, is written three times as fast this way (Zen 5). */
-static inline __attribute__((always_inline)) void
-store_halves(uint16_t *y, __m512i v)
+/* Store 32 codes; within a tile as two halves. A column of lines whose addresses differ by a power of two, the
+ * usual tile of the usual matrix, falls into few sets of the cache, and whole-line stores then take twice as
+ * long (measured on Zen 5). For the same reason nothing is fetched ahead there. */
+static ALWAYS_INLINE void
+store32(uint16_t *y, __m512i v, bool tile)
 {
-    _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(v));
-    _mm256_storeu_si256((__m256i *)(y + 16), _mm512_extracti64x4_epi64(v, 1));
+    if (tile) {
+        _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(v));
+        _mm256_storeu_si256((__m256i *)(y + 16), _mm512_extracti64x4_epi64(v, 1));
+    } else {
+        _mm512_storeu_si512(y, v);
+    }
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
+row_table(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct table *t, __m512i first_nan,
+    bool tile)
+{
+    __m512i v[2];
+
+    for (; n >= 64; n -= 64, x += 64, y += 64) {
+        if (!tile)
+            _mm_prefetch((const char *)x + AHEAD, _MM_HINT_T0);
+        lookup(v, _mm512_loadu_si512(x), t, first_nan);
+        store32(y, v[0], tile);
+        store32(y + 32, v[1], tile);
+    }
+    if (n > 0) {
+        __mmask64 left = ((uint64_t)1 << n) - 1;
+
+        lookup(v, _mm512_maskz_loadu_epi8(left, x), t, first_nan);
+        _mm512_mask_storeu_epi16(y, (__mmask32)left, v[0]);
+        _mm512_mask_storeu_epi16(y + 32, (__mmask32)(left >> 32), v[1]);
+    }
+}
+
+static ALWAYS_INLINE void
 tile_table(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, float scale, const struct fp8 f)
 {
     const struct table t = table_make(f, _mm512_set1_ps(scale));
     const __m512i first_nan = _mm512_set1_epi8(f.first_nan);
-    __m512i v[2];
 
-    for (size_t r = 0; r < rows; r++) {
-        const uint8_t *xr = x + r * x_stride;
-        uint16_t *yr = y + r * y_stride;
-        size_t n = cols;
-
-        for (; n >= 64; n -= 64, xr += 64, yr += 64) {
-            _mm_prefetch((const char *)xr + 2048, _MM_HINT_T0);
-            lookup(v, _mm512_loadu_si512(xr), &t, first_nan);
-            store_halves(yr, v[0]);
-            store_halves(yr + 32, v[1]);
-        }
-        if (n > 0) {
-            __mmask64 left = ((uint64_t)1 << n) - 1;
-
-            lookup(v, _mm512_maskz_loadu_epi8(left, xr), &t, first_nan);
-            _mm512_mask_storeu_epi16(yr, (__mmask32)left, v[0]);
-            _mm512_mask_storeu_epi16(yr + 32, (__mmask32)(left >> 32), v[1]);
-        }
-    }
+    if (rows == 1)
+        row_table(y, x, cols, &t, first_nan, false);
+    else
+        for (size_t r = 0; r < rows; r++)
+            row_table(y + r * y_stride, x + r * x_stride, cols, &t, first_nan, true);
 }
 
 /* Does the scale make a NaN of a code that is none? */
@@ -174,7 +189,7 @@ makes_nan(float scale, const struct fp8 f)
     return magnitude >= 0x7F800000 || (magnitude == 0 && !f.e4m3);
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 tile_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, float scale, const struct fp8 f)
 {
@@ -190,7 +205,7 @@ tile_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size
         row_bf16(y + r * y_stride, x + r * x_stride, cols, f, _mm512_set1_ps(scale));
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 tile_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, float scale, const struct fp8 f)
 {

@@ -59,6 +59,7 @@ q2_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
         bool finite = q2_k_factors(&u, src);
 
         keep_in_memory(&u);
+        fetch_ahead(src, Q2_K_BYTES);
         for (int h = 0; h < 2; h++) {
             const float *scale = u.scale + 8 * h, *min = u.min + 8 * h;
             __m512 a = _mm512_sub_ps(_mm512_mul_ps(values, four_each(scale)), four_each(min));
@@ -92,6 +93,7 @@ q3_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
         bool finite = q3_k_factors(&u, src);
 
         keep_in_memory(&u);
+        fetch_ahead(src, Q3_K_BYTES);
 
         __m512i high = _mm512_slli_epi16(_mm512_cvtepu8_epi16(load256(src)), 2);    /* element 32c + l: bit c + 2 */
 
@@ -127,6 +129,7 @@ nvfp4_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 
         nvfp4_scales(scale, src);
         keep_in_memory(scale);
+        fetch_ahead(src, NVFP4_BYTES);
         for (int c = 0; c < 2; c++) {
             __m512i table = table_of(_mm512_mul_ps(values, _mm512_set1_ps(scale[2 * c])),
                 _mm512_mul_ps(values, _mm512_set1_ps(scale[2 * c + 1])), true);

@@ -5,7 +5,7 @@
 #include "kernel/x86/x86_priv.h"
 
 #include "kernel/x86/avx512_inline.h"
-#include "kernel/x86/pick.h"
+#include "kernel/x86/factors.h"
 
 struct values {
     __m512 v;
@@ -17,7 +17,7 @@ values_of(const int8_t table[16])
     return (struct values){ _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)table))) };
 }
 
-static inline __attribute__((always_inline)) __m512
+static ALWAYS_INLINE __m512
 scaled(const struct values *values, const struct pick f)
 {
     __m512 v = _mm512_mul_ps(values->v, _mm512_set1_ps(f.scale));
@@ -26,7 +26,7 @@ scaled(const struct values *values, const struct pick f)
 }
 
 /* The 16 + 16 values of two groups. */
-static inline __attribute__((always_inline)) __m512i
+static ALWAYS_INLINE __m512i
 table_of(const struct values *values, const struct pick f[2])
 {
     __m512 a = scaled(values, f[0]), b = scaled(values, f[1]);
@@ -40,7 +40,7 @@ table_of(const struct values *values, const struct pick f[2])
 
 /* A nibble at the foot of each of 32 words, the low nibbles of 16 bytes first; above them rubbish. Four bytes
  * go to each 64 bits, from where a field of eight bits is fetched for every byte. */
-static inline __attribute__((always_inline)) __m512i
+static ALWAYS_INLINE __m512i
 spread(const uint8_t *qs)
 {
     const __m512i from = _mm512_set_epi64(0x1C1C14140C0C0404, 0x1C1C14140C0C0404, 0x1C1C14140C0C0404,
@@ -51,13 +51,13 @@ spread(const uint8_t *qs)
 }
 
 /* (code & 15) | 16 */
-static inline __attribute__((always_inline)) __m512i
+static ALWAYS_INLINE __m512i
 second(__m512i code)
 {
     return _mm512_ternarylogic_epi32(code, _mm512_set1_epi16(15), _mm512_set1_epi16(16), 0xEA);
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 pick_pair(uint16_t *const y[2], const uint8_t *const qs[2], const struct values *values, const struct pick f[2])
 {
     __m512i table = table_of(values, f);
@@ -67,7 +67,7 @@ pick_pair(uint16_t *const y[2], const uint8_t *const qs[2], const struct values 
     _mm512_storeu_si512(y[1], _mm512_permutexvar_epi16(b, table));
 }
 
-static inline __attribute__((always_inline)) void
+static ALWAYS_INLINE void
 pick_planes(uint16_t *const y[2], const uint8_t *qs, const struct values *values, const struct pick f[2])
 {
     __m512i table = table_of(values, f);

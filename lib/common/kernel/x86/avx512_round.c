@@ -11,7 +11,8 @@ round_bf16(uint16_t *restrict y, const float *restrict x, size_t n)
     size_t i = 0;
 
     for (; n - i >= 32; i += 32)
-        _mm512_storeu_si512(y + i, bf16_of32(canonical512(_mm512_loadu_ps(x + i)), canonical512(_mm512_loadu_ps(x + i + 16))));
+        _mm512_storeu_si512(y + i, bf16_of32(canonical512(_mm512_loadu_ps(x + i)),
+            canonical512(_mm512_loadu_ps(x + i + 16))));
     if (i < n) {
         __mmask32 left = ((uint32_t)1 << (n - i)) - 1;
         __m512 lo = _mm512_maskz_loadu_ps((__mmask16)left, x + i);

@@ -1,5 +1,6 @@
-/* decode: unpacked blocks to F32 and BF16, and the kernels made so: every block type. avx2_blocks.c and
- * avx512_blocks.c include this after saying how 32 codes are multiplied and written:
+/* decode: unpacked blocks to F32 and BF16, and the kernels made so: to F32 every block type, to BF16 those that
+ * gain nothing from a table of their values. avx2_blocks.c and avx512_blocks.c include this after saying how 32
+ * codes are multiplied and written:
  *
  *     emit32(y, format, q, f, canonical)
  *         y           32 elements of `format`
@@ -10,7 +11,7 @@
 #define KERNEL_X86_DECODE_H
 
 #include "kernel/kernels.h"
-#include "kernel/x86/emit.h"
+#include "kernel/x86/factors.h"
 #include "kernel/x86/unpack_iq.h"
 #include "kernel/x86/unpack_k.h"
 #include "kernel/x86/unpack_q.h"
@@ -51,6 +52,7 @@ decode(void *restrict y, const enum format format, const uint8_t *restrict src, 
     for (; nblocks > 0; nblocks--, src += c.bytes, to += (size_t)c.elems * size) {
         bool finite = c.unpack(&u, src);
 
+        fetch_ahead(src, c.bytes);
         if (c.elems > c.group)
             keep_in_memory(&u);
         if (finite)
@@ -101,59 +103,52 @@ to_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks, const
 }
 
 static void q4_0_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q4_0); }
-static void q4_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q4_0); }
 static void q4_1_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q4_1); }
-static void q4_1_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q4_1); }
 static void q5_0_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q5_0); }
-static void q5_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q5_0); }
 static void q5_1_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q5_1); }
-static void q5_1_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q5_1); }
 static void q8_0_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q8_0); }
-static void q8_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q8_0); }
 static void q8_1_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q8_1); }
-static void q8_1_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q8_1); }
 static void q1_0_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q1_0); }
-static void q1_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q1_0); }
 static void q2_0_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q2_0); }
-static void q2_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q2_0); }
 static void q2_k_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q2_K); }
-static void q2_k_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q2_K); }
 static void q3_k_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q3_K); }
-static void q3_k_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q3_K); }
 static void q4_k_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q4_K); }
-static void q4_k_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q4_K); }
 static void q5_k_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q5_K); }
-static void q5_k_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q5_K); }
 static void q6_k_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q6_K); }
-static void q6_k_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q6_K); }
 static void q8_k_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, Q8_K); }
-static void q8_k_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q8_K); }
 static void iq2_xxs_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, IQ2_XXS); }
-static void iq2_xxs_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ2_XXS); }
 static void iq2_xs_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, IQ2_XS); }
-static void iq2_xs_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ2_XS); }
 static void iq2_s_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, IQ2_S); }
-static void iq2_s_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ2_S); }
 static void iq3_xxs_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, IQ3_XXS); }
-static void iq3_xxs_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ3_XXS); }
 static void iq3_s_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, IQ3_S); }
-static void iq3_s_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ3_S); }
 static void iq1_s_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, IQ1_S); }
-static void iq1_s_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ1_S); }
 static void iq1_m_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, IQ1_M); }
-static void iq1_m_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ1_M); }
 static void iq4_nl_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, IQ4_NL); }
-static void iq4_nl_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ4_NL); }
 static void iq4_xs_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, IQ4_XS); }
-static void iq4_xs_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ4_XS); }
 static void tq1_0_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, TQ1_0); }
-static void tq1_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, TQ1_0); }
 static void tq2_0_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, TQ2_0); }
-static void tq2_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, TQ2_0); }
 static void mxfp4_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, MXFP4); }
-static void mxfp4_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, MXFP4); }
 static void nvfp4_f32(float *restrict y, const uint8_t *restrict s, size_t n) { to_f32(y, s, n, NVFP4); }
-static void nvfp4_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, NVFP4); }
+
+/* Not here: the types of nibbles.h and of *_groups.c. */
+static void q5_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q5_0); }
+static void q5_1_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q5_1); }
+static void q8_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q8_0); }
+static void q8_1_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q8_1); }
+static void q1_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q1_0); }
+static void q2_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q2_0); }
+static void q5_k_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q5_K); }
+static void q6_k_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q6_K); }
+static void q8_k_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, Q8_K); }
+static void iq2_xxs_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ2_XXS); }
+static void iq2_xs_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ2_XS); }
+static void iq2_s_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ2_S); }
+static void iq3_xxs_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ3_XXS); }
+static void iq3_s_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ3_S); }
+static void iq1_s_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ1_S); }
+static void iq1_m_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, IQ1_M); }
+static void tq1_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, TQ1_0); }
+static void tq2_0_bf16(uint16_t *restrict y, const uint8_t *restrict s, size_t n) { to_bf16(y, s, n, TQ2_0); }
 
 static void
 blocks_use(struct kernels *k)
@@ -185,17 +180,12 @@ blocks_use(struct kernels *k)
     k->block_f32[DTYPE_TQ2_0] = tq2_0_f32;
     k->block_f32[DTYPE_MXFP4] = mxfp4_f32;
     k->block_f32[DTYPE_NVFP4] = nvfp4_f32;
-    k->block_bf16[DTYPE_Q4_0] = q4_0_bf16;
-    k->block_bf16[DTYPE_Q4_1] = q4_1_bf16;
     k->block_bf16[DTYPE_Q5_0] = q5_0_bf16;
     k->block_bf16[DTYPE_Q5_1] = q5_1_bf16;
     k->block_bf16[DTYPE_Q8_0] = q8_0_bf16;
     k->block_bf16[DTYPE_Q8_1] = q8_1_bf16;
     k->block_bf16[DTYPE_Q1_0] = q1_0_bf16;
     k->block_bf16[DTYPE_Q2_0] = q2_0_bf16;
-    k->block_bf16[DTYPE_Q2_K] = q2_k_bf16;
-    k->block_bf16[DTYPE_Q3_K] = q3_k_bf16;
-    k->block_bf16[DTYPE_Q4_K] = q4_k_bf16;
     k->block_bf16[DTYPE_Q5_K] = q5_k_bf16;
     k->block_bf16[DTYPE_Q6_K] = q6_k_bf16;
     k->block_bf16[DTYPE_Q8_K] = q8_k_bf16;
@@ -206,12 +196,8 @@ blocks_use(struct kernels *k)
     k->block_bf16[DTYPE_IQ3_S] = iq3_s_bf16;
     k->block_bf16[DTYPE_IQ1_S] = iq1_s_bf16;
     k->block_bf16[DTYPE_IQ1_M] = iq1_m_bf16;
-    k->block_bf16[DTYPE_IQ4_NL] = iq4_nl_bf16;
-    k->block_bf16[DTYPE_IQ4_XS] = iq4_xs_bf16;
     k->block_bf16[DTYPE_TQ1_0] = tq1_0_bf16;
     k->block_bf16[DTYPE_TQ2_0] = tq2_0_bf16;
-    k->block_bf16[DTYPE_MXFP4] = mxfp4_bf16;
-    k->block_bf16[DTYPE_NVFP4] = nvfp4_bf16;
 }
 
 #endif

@@ -11,7 +11,7 @@
 #define KERNEL_X86_NIBBLES_H
 
 #include "kernel/kernels.h"
-#include "kernel/x86/pick.h"
+#include "kernel/x86/factors.h"
 #include "kernel/x86/unpack_k.h"
 #include "kernel/x86/unpack_q.h"
 
@@ -48,9 +48,11 @@ pick_blocks(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks, c
     const struct values values = values_of(table);
     uint16_t unused[32];
 
-    for (; nblocks >= 2; nblocks -= 2, src += 2 * c.bytes, y += 64)
+    for (; nblocks >= 2; nblocks -= 2, src += 2 * c.bytes, y += 64) {
+        fetch_ahead(src, 2 * c.bytes);
         pick_pair((uint16_t *[]){ y, y + 32 }, (const uint8_t *[]){ src + c.qs, src + c.bytes + c.qs }, &values,
             (struct pick[]){ pick_of(c.factors, src, c.has_min), pick_of(c.factors, src + c.bytes, c.has_min) });
+    }
     if (nblocks > 0) {
         struct pick f = pick_of(c.factors, src, c.has_min);
 
@@ -102,9 +104,11 @@ iq4_xs_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 
         scales8(scale, half_at(src), iq4_xs_scales(src), true);
         keep_in_memory(scale);
+        fetch_ahead(src, IQ4_XS_BYTES);
         for (int c = 0; c < 8; c += 2)
-            pick_pair((uint16_t *[]){ y + 32 * c, y + 32 * c + 32 }, (const uint8_t *[]){ qs + 16 * c, qs + 16 * c + 16 },
-                &values, (struct pick[]){ { finite, false, scale[c], 0 }, { finite, false, scale[c + 1], 0 } });
+            pick_pair((uint16_t *[]){ y + 32 * c, y + 32 * c + 32 },
+                (const uint8_t *[]){ qs + 16 * c, qs + 16 * c + 16 }, &values,
+                (struct pick[]){ { finite, false, scale[c], 0 }, { finite, false, scale[c + 1], 0 } });
     }
 }
 
@@ -118,6 +122,7 @@ q4_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
         bool finite = k_factors(&u, src);
 
         keep_in_memory(&u);
+        fetch_ahead(src, Q4_K_BYTES);
         for (int c = 0; c < 8; c += 2)
             pick_planes((uint16_t *[]){ y + 32 * c, y + 32 * c + 32 }, src + 16 + 16 * c, &values, (struct pick[]){
                 { finite, true, u.scale[c], u.min[c] }, { finite, true, u.scale[c + 1], u.min[c + 1] } });

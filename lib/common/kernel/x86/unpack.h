@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "dtype/ggml_block.h"
+#include "kernel/x86/x86_priv.h"
 
 /* One block. Scales and mins are per group of `struct codec`.group elements. */
 struct unpacked {
@@ -22,8 +23,6 @@ struct unpacked {
 
 /* Unpack the block at src. False if a factor is infinite or NaN: then products may be NaN. */
 typedef bool unpack_fn(struct unpacked *u, const uint8_t *src);
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 static ALWAYS_INLINE __m256i
 load256(const uint8_t *p)
@@ -54,6 +53,14 @@ keep_in_memory(void *p)
     __asm__ volatile("" : : "r"(p) : "memory");
 }
 
+/* Prefetch as much as one block has, 2 KiB ahead: input may come from memory. */
+static ALWAYS_INLINE void
+fetch_ahead(const uint8_t *block, int bytes)
+{
+    for (int at = 0; at < bytes; at += 64)
+        _mm_prefetch((const char *)block + 2048 + at, _MM_HINT_T0);
+}
+
 /* Codes 32c .. 32c + 31. */
 static ALWAYS_INLINE void
 put(struct unpacked *u, int c, __m256i q)
@@ -61,22 +68,11 @@ put(struct unpacked *u, int c, __m256i q)
     _mm256_store_si256((__m256i *)(u->q + 32 * c), q);
 }
 
-/* Four binary16 widened. (gcc's AVX-512 flags bring the instruction along under another name only.) */
-static ALWAYS_INLINE __m128
-half4(__m128i h)
-{
-#if defined(__F16C__)
-    return _mm_cvtph_ps(h);
-#else
-    return _mm_maskz_cvtph_ps(0xF, h);
-#endif
-}
-
 /* The binary16 at p. A NaN may keep its payload: products are made canonical later. */
 static ALWAYS_INLINE float
 half_at(const uint8_t *p)
 {
-    return _mm_cvtss_f32(half4(_mm_cvtsi32_si128(load_le16(p))));
+    return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(load_le16(p))));
 }
 
 static ALWAYS_INLINE bool

@@ -6,44 +6,60 @@
 #include "kernel/iq_grids.h"
 #include "kernel/x86/unpack.h"
 
-/* Four entries of 8 values; eight of 4. */
+/* Four entries of 8 values. */
 static ALWAYS_INLINE __m256i
 entries4(const int8_t *a, const int8_t *b, const int8_t *c, const int8_t *d)
 {
     return _mm256_set_epi64x((long long)load64(d), (long long)load64(c), (long long)load64(b), (long long)load64(a));
 }
 
+/* Two entries of 4 values, as one of 8. */
 static ALWAYS_INLINE uint64_t
 pair8(const int8_t *a, const int8_t *b)
 {
-    return load_le32((const uint8_t *)a) | (uint64_t)load_le32((const uint8_t *)b) << 32;
+    uint32_t low, high;
+
+    memcpy(&low, a, sizeof low);
+    memcpy(&high, b, sizeof high);
+    return low | (uint64_t)high << 32;
 }
 
-/* Values with the sign bits set negated. No value is 0, so no sign of zero is lost. */
+/* Values with the sign bits set negated; 32 bits at `signs`. No value is 0, so no sign of zero is lost. */
 static ALWAYS_INLINE __m256i
-negate(__m256i values, uint32_t signs)
+negate(__m256i values, const uint8_t *signs)
 {
-    __m256i minus = bits32(signs);
+    __m256i minus = bits32(load_le32(signs));
 
     return _mm256_sub_epi8(_mm256_xor_si256(values, minus), minus);
 }
 
-/* Four times seven signs, in bytes, each completed to eight with an even number of ones. */
-static ALWAYS_INLINE uint32_t
-even_signs(uint32_t signs)
+/* 32 times seven signs, in bytes, each completed to eight with an even number of ones. */
+static ALWAYS_INLINE void
+even_signs(uint8_t signs[32], __m256i sevens)
 {
-    uint32_t parity = signs ^ signs >> 4;
+    const __m256i odd = _mm256_broadcastsi128_si256(_mm_set_epi8(0, -128, -128, 0, -128, 0, 0, -128,
+        -128, 0, 0, -128, 0, -128, -128, 0));
+    __m256i low = _mm256_shuffle_epi8(odd, _mm256_and_si256(sevens, _mm256_set1_epi8(15)));
+    __m256i high = _mm256_shuffle_epi8(odd, field(sevens, 4, 15));
 
-    parity ^= parity >> 2;
-    parity ^= parity >> 1;
-    return signs | (parity & 0x01010101) << 7;
+    _mm256_storeu_si256((__m256i *)signs, _mm256_or_si256(sevens, _mm256_xor_si256(low, high)));
 }
 
-/* The four fields of seven bits of an IQ2_XXS or IQ3_XXS word, in bytes. */
-static ALWAYS_INLINE uint32_t
-sevens(uint32_t word)
+/* Eight words as in IQ2_XXS and IQ3_XXS: four fields of seven signs, a scale s in the top four bits. */
+static ALWAYS_INLINE void
+signs_and_scales(uint8_t signs[32], float scale[8], float d, __m256i words)
 {
-    return (word & 0x7F) | (word << 1 & 0x7F00) | (word << 2 & 0x7F0000) | (word << 3 & 0x7F000000);
+    __m256i sevens = _mm256_setzero_si256();
+    __m256i s = _mm256_srli_epi32(words, 28);
+
+    for (int k = 0; k < 4; k++) {
+        __m256i moved = _mm256_slli_epi32(words, k);
+
+        sevens = _mm256_or_si256(sevens, _mm256_and_si256(moved, _mm256_set1_epi32(0x7F << 8 * k)));
+    }
+    even_signs(signs, sevens);
+    s = _mm256_add_epi32(_mm256_add_epi32(s, s), _mm256_set1_epi32(1));
+    _mm256_storeu_ps(scale, _mm256_mul_ps(_mm256_cvtepi32_ps(s), _mm256_set1_ps(d)));
 }
 
 /* The nibbles of eight bytes, as 16 bytes, the low one of each first. */
@@ -66,15 +82,16 @@ static ALWAYS_INLINE bool
 iq2_xxs_unpack(struct unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[8] = iq_grids.iq2xxs;
-    float d = half_at(src) * 0.125f;
+    const __m256 a = _mm256_castsi256_ps(load256(src + 2)), b = _mm256_castsi256_ps(load256(src + 34));
+    const __m256i second = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));     /* of each record's two words */
+    uint8_t signs[32];
 
+    signs_and_scales(signs, u->scale, half_at(src) * 0.125f, _mm256_permute4x64_epi64(second, 0xD8));
+    keep_in_memory(signs);
     for (int c = 0; c < 8; c++) {
         const uint8_t *index = src + 2 + 8 * c;
-        uint32_t word = load_le32(index + 4);
-        __m256i v = entries4(grid[index[0]], grid[index[1]], grid[index[2]], grid[index[3]]);
 
-        put(u, c, negate(v, even_signs(sevens(word))));
-        u->scale[c] = d * (float)(int)(2 * (word >> 28) + 1);
+        put(u, c, negate(entries4(grid[index[0]], grid[index[1]], grid[index[2]], grid[index[3]]), signs + 4 * c));
     }
     return half_finite(src);
 }
@@ -83,15 +100,17 @@ static ALWAYS_INLINE bool
 iq2_xs_unpack(struct unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[8] = iq_grids.iq2xs;
+    const uint8_t *qs = src + 2;            /* 7 signs, 9 bits of index */
+    __m256i lower = _mm256_srli_epi16(load256(qs), 9), upper = _mm256_srli_epi16(load256(qs + 32), 9);
+    uint8_t signs[32];
 
+    even_signs(signs, _mm256_permute4x64_epi64(_mm256_packus_epi16(lower, upper), 0xD8));
+    keep_in_memory(signs);
     for (int c = 0; c < 8; c++) {
-        uint64_t words = load_le64(src + 2 + 8 * c);        /* 4 times 7 signs, 9 bits of index */
-        uint64_t signs = words >> 9 & 0x007F007F007F007F;
-        __m256i v = entries4(grid[words & 511], grid[words >> 16 & 511], grid[words >> 32 & 511],
-            grid[words >> 48 & 511]);
+        uint64_t words = load_le64(qs + 8 * c);
 
-        signs = (signs | signs >> 8) & 0x0000FFFF0000FFFF;
-        put(u, c, negate(v, even_signs((uint32_t)(signs | signs >> 16))));
+        put(u, c, negate(entries4(grid[words & 511], grid[words >> 16 & 511], grid[words >> 32 & 511],
+            grid[words >> 48 & 511]), signs + 4 * c));
     }
     scales16(u->scale, half_at(src) * 0.125f, odd(nibbles16(src + 66)), false);
     return half_finite(src);
@@ -108,7 +127,7 @@ iq2_s_unpack(struct unpacked *u, const uint8_t *src)
         __m256i v = entries4(grid[low[0] | (high << 8 & 0x300)], grid[low[1] | (high << 6 & 0x300)],
             grid[low[2] | (high << 4 & 0x300)], grid[low[3] | (high << 2 & 0x300)]);
 
-        put(u, c, negate(v, load_le32(src + 34 + 4 * c)));
+        put(u, c, negate(v, src + 34 + 4 * c));
     }
     scales16(u->scale, half_at(src) * 0.125f, odd(nibbles16(src + 74)), false);
     return half_finite(src);
@@ -118,17 +137,18 @@ static ALWAYS_INLINE bool
 iq3_xxs_unpack(struct unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[4] = iq_grids.iq3xxs;
-    float d = half_at(src) * 0.25f;         /* d * (0.5 + s) * 0.5 */
+    uint8_t signs[32];
 
+    signs_and_scales(signs, u->scale, half_at(src) * 0.25f, load256(src + 66));     /* d * (0.5 + s) * 0.5 */
+    keep_in_memory(signs);
     for (int c = 0; c < 8; c++) {
         const uint8_t *index = src + 2 + 8 * c;
-        uint32_t word = load_le32(src + 66 + 4 * c);
-        __m256i v = _mm256_set_epi64x((long long)pair8(grid[index[6]], grid[index[7]]),
-            (long long)pair8(grid[index[4]], grid[index[5]]), (long long)pair8(grid[index[2]], grid[index[3]]),
-            (long long)pair8(grid[index[0]], grid[index[1]]));
+        uint64_t two[4];
 
-        put(u, c, negate(v, even_signs(sevens(word))));
-        u->scale[c] = d * (float)(int)(2 * (word >> 28) + 1);
+        for (int k = 0; k < 4; k++)
+            two[k] = pair8(grid[index[2 * k]], grid[index[2 * k + 1]]);
+        put(u, c, negate(_mm256_set_epi64x((long long)two[3], (long long)two[2], (long long)two[1],
+            (long long)two[0]), signs + 4 * c));
     }
     return half_finite(src);
 }
@@ -142,13 +162,13 @@ iq3_s_unpack(struct unpacked *u, const uint8_t *src)
     for (int c = 0; c < 8; c++) {
         const uint8_t *low = src + 2 + 8 * c;
         unsigned high = src[66 + c];
-        uint64_t four[4];
+        uint64_t two[4];
 
         for (int k = 0; k < 4; k++)
-            four[k] = pair8(grid[low[2 * k] | (high << (8 - 2 * k) & 0x100)],
+            two[k] = pair8(grid[low[2 * k] | (high << (8 - 2 * k) & 0x100)],
                 grid[low[2 * k + 1] | (high << (7 - 2 * k) & 0x100)]);
-        put(u, c, negate(_mm256_set_epi64x((long long)four[3], (long long)four[2], (long long)four[1],
-            (long long)four[0]), load_le32(src + 74 + 4 * c)));
+        put(u, c, negate(_mm256_set_epi64x((long long)two[3], (long long)two[2], (long long)two[1],
+            (long long)two[0]), src + 74 + 4 * c));
     }
     scales8(u->scale, half_at(src), odd(_mm_srli_si128(nibbles, 8)), false);
     return half_finite(src);
@@ -167,7 +187,6 @@ static ALWAYS_INLINE bool
 iq1_s_unpack(struct unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[8] = iq_grids.iq1s;
-    float d = half_at(src) * 0.125f;
 
     for (int c = 0; c < 8; c++) {
         const uint8_t *low = src + 2 + 4 * c;
@@ -176,32 +195,47 @@ iq1_s_unpack(struct unpacked *u, const uint8_t *src)
             grid[low[2] | (h << 2 & 0x700)], grid[low[3] | (h >> 1 & 0x700)]);
 
         put(u, c, shifted(v, _mm256_set1_epi8((char)-(int)(h >> 15))));
-        u->scale[c] = d * (float)(int)(2 * (h >> 12 & 7) + 1);
     }
+
+    /* 2s + 1 of bits 14 .. 12 */
+    __m128i s = _mm_and_si128(_mm_srli_epi16(load128(src + 34), 11), _mm_set1_epi16(14));
+    s = _mm_or_si128(s, _mm_set1_epi16(1));
+    scales8(u->scale, half_at(src) * 0.125f, _mm_packus_epi16(s, s), false);
     return half_finite(src);
+}
+
+/* The 16 scales of three bits, four in each of four words, as 2s + 1. */
+static ALWAYS_INLINE __m128i
+iq1_m_scales(const uint8_t *words)
+{
+    const __m256i four_times = _mm256_set_epi8(7, 6, 7, 6, 7, 6, 7, 6, 5, 4, 5, 4, 5, 4, 5, 4,
+        3, 2, 3, 2, 3, 2, 3, 2, 1, 0, 1, 0, 1, 0, 1, 0);
+    const __m256i up = _mm256_set1_epi64x(1LL << 52 | 1LL << 39 | 1LL << 26 | 1LL << 13);   /* to the top of a word */
+    __m256i v = _mm256_shuffle_epi8(_mm256_set1_epi64x((long long)load_le64(words)), four_times);
+
+    v = _mm256_srli_epi16(_mm256_mullo_epi16(v, up), 13);
+    return odd(_mm_packus_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)));
 }
 
 static ALWAYS_INLINE bool
 iq1_m_unpack(struct unpacked *u, const uint8_t *src)
 {
+    const __m256i delta = _mm256_set_epi64x((long long)0x8000800080008000, 0x0800080008000800, 0x0080008000800080,
+        0x0008000800080008);
     const int8_t (*grid)[8] = iq_grids.iq1s;
     const uint8_t *words = src + 48;
     uint8_t half[2] = { (uint8_t)(words[1] >> 4 | (words[3] & 0xF0)), (uint8_t)(words[5] >> 4 | (words[7] & 0xF0)) };
-    float d = half_at(half) * 0.125f;
 
     for (int c = 0; c < 8; c++) {
         const uint8_t *low = src + 4 * c;
         unsigned h = load_le16(src + 32 + 2 * c);           /* a nibble per group */
-        unsigned scales = (unsigned)load_le16(words + c / 2 * 2) >> 6 * (c % 2);
         __m256i v = entries4(grid[low[0] | (h << 8 & 0x700)], grid[low[1] | (h << 4 & 0x700)],
             grid[low[2] | (h & 0x700)], grid[low[3] | (h >> 4 & 0x700)]);
-        __m256i minus = _mm256_set_epi64x(-(long long)(h >> 15), -(long long)(h >> 11 & 1),
-            -(long long)(h >> 7 & 1), -(long long)(h >> 3 & 1));
+        __m256i minus = _mm256_and_si256(_mm256_set1_epi16((short)h), delta);
 
-        put(u, c, shifted(v, minus));
-        u->scale[2 * c] = d * (float)(int)(2 * (scales & 7) + 1);
-        u->scale[2 * c + 1] = d * (float)(int)(2 * (scales >> 3 & 7) + 1);
+        put(u, c, shifted(v, _mm256_cmpeq_epi16(minus, delta)));
     }
+    scales16(u->scale, half_at(half) * 0.125f, iq1_m_scales(words), false);
     return half_finite(half);
 }
 

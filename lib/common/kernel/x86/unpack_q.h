@@ -79,17 +79,23 @@ q1_0_unpack(struct unpacked *u, const uint8_t *src)
     return one_scale(u, src);
 }
 
+/* The 32 pairs of bits of 8 bytes, lowest first, as bytes. */
+static ALWAYS_INLINE __m256i
+pairs32(const uint8_t *p)
+{
+    /* a byte per lane of 32 bits; copies 6 and 12 bits up put a pair at the foot of every byte */
+    __m256i v = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
+
+    v = _mm256_or_si256(v, _mm256_slli_epi32(v, 6));
+    v = _mm256_or_si256(v, _mm256_slli_epi32(v, 12));
+    return _mm256_and_si256(v, _mm256_set1_epi8(3));
+}
+
 static ALWAYS_INLINE bool
 q2_0_unpack(struct unpacked *u, const uint8_t *src)
 {
-    for (int c = 0; c < Q2_0_ELEMS / 32; c++) {
-        /* a byte per lane of 32 bits; copies 6 and 12 bits up put a code at the foot of every byte */
-        __m256i v = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(src + 2 + 8 * c)));
-
-        v = _mm256_or_si256(v, _mm256_slli_epi32(v, 6));
-        v = _mm256_or_si256(v, _mm256_slli_epi32(v, 12));
-        put(u, c, _mm256_sub_epi8(_mm256_and_si256(v, _mm256_set1_epi8(3)), _mm256_set1_epi8(1)));
-    }
+    for (int c = 0; c < Q2_0_ELEMS / 32; c++)
+        put(u, c, _mm256_sub_epi8(pairs32(src + 2 + 8 * c), _mm256_set1_epi8(1)));
     return one_scale(u, src);
 }
 
@@ -125,7 +131,7 @@ nvfp4_scales(float scale[4], const uint8_t *d)
 
     /* as a binary16 it is 2^-8 of the E4M3 */
     half = _mm_packus_epi32(half, half);
-    _mm_storeu_ps(scale, _mm_mul_ps(half4(half), _mm_set1_ps(128)));
+    _mm_storeu_ps(scale, _mm_mul_ps(_mm_cvtph_ps(half), _mm_set1_ps(128)));
 }
 
 static ALWAYS_INLINE bool

@@ -4,6 +4,9 @@
 
 #include "kernel/kernels.h"
 
+/* Kernels are templates: what differs between types are constants, once the pieces are inlined. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* F32 to 16 bits */
 void avx2_use_round(struct kernels *k);
 void avx512_use_round(struct kernels *k);
@@ -12,7 +15,7 @@ void avx512_use_round(struct kernels *k);
 void avx2_use_fp8(struct kernels *k);
 void avx512_use_fp8(struct kernels *k);
 
-/* Every block type */
+/* To F32 every block type, to BF16 those not below */
 void avx2_use_blocks(struct kernels *k);
 void avx512_use_blocks(struct kernels *k);
 
