@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -11,7 +12,8 @@
 #include "pipeline/block.h"
 
 enum {
-    SPIN = 20000,                       /* looks at the ticket, about 20 us, before a worker sleeps */
+    SPIN_NS = 100000,                   /* how long a worker looks at the ticket before it sleeps */
+    SPIN_LOOKS = 64,                    /* looks between two looks at the clock */
     KEEP_MAX = 16 << 20,                /* companions of a pipe held in memory; more of them are spooled */
     SETTLE = 1 << 20                    /* a pipe that ends before its header and this much is checked whole first */
 };
@@ -22,6 +24,7 @@ struct shared {
     uint64_t nblocks;
     atomic_uint_fast64_t next;          /* block that nobody has taken */
     atomic_uint_fast64_t turn;          /* block that may be written */
+    atomic_uint sleepers;               /* workers that sleep until their turn */
     atomic_bool stop;                   /* a block failed: no further ones are made */
     pthread_mutex_t lock;
     pthread_cond_t turned;
@@ -34,23 +37,59 @@ pipeline_size(const struct pipeline *p)
     return p->header_len + plan_data_bytes(p->plan);
 }
 
+static uint64_t
+now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Look at the ticket for a while. */
+static bool
+spin(struct shared *s, uint64_t block)
+{
+    for (uint64_t end = now_ns() + SPIN_NS; now_ns() < end;)
+        for (int i = 0; i < SPIN_LOOKS; i++) {
+            if (atomic_load_explicit(&s->turn, memory_order_acquire) == block)
+                return true;
+#ifdef __x86_64__
+            __builtin_ia32_pause();
+#endif
+        }
+    return false;
+}
+
+/* Sleep until at least this turn. */
+static void
+sleep_until(struct shared *s, uint64_t turn)
+{
+    pthread_mutex_lock(&s->lock);
+    atomic_fetch_add(&s->sleepers, 1);
+    while (atomic_load(&s->turn) < turn)
+        pthread_cond_wait(&s->turned, &s->lock);
+    atomic_fetch_sub(&s->sleepers, 1);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* A wake-up costs as much as writing a block. So whoever is not the next one sleeps, is woken one turn early,
+ * and looks at the ticket while the block before its own is written. */
 static void
 wait_turn(struct shared *s, uint64_t block)
 {
-    for (int i = 0; i < SPIN; i++)
-        if (atomic_load_explicit(&s->turn, memory_order_acquire) == block)
-            return;
-    pthread_mutex_lock(&s->lock);
-    while (atomic_load(&s->turn) != block)
-        pthread_cond_wait(&s->turned, &s->lock);
-    pthread_mutex_unlock(&s->lock);
+    if (atomic_load(&s->turn) + 1 < block)
+        sleep_until(s, block - 1);
+    if (!spin(s, block))
+        sleep_until(s, block);
 }
 
 static void
 pass_turn(struct shared *s, uint64_t block)
 {
+    atomic_store(&s->turn, block + 1);
+    if (atomic_load(&s->sleepers) == 0)
+        return;
     pthread_mutex_lock(&s->lock);
-    atomic_store_explicit(&s->turn, block + 1, memory_order_release);
     pthread_cond_broadcast(&s->turned);
     pthread_mutex_unlock(&s->lock);
 }
