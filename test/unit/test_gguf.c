@@ -291,7 +291,7 @@ test_file(bool big)
     CHECK(strcmp(t->name, "b") == 0 && t->dtype == DTYPE_Q8_0 && t->big_endian == big);
     CHECK(t->shape.rank == 2 && t->shape.dim[0] == 3 && t->shape.dim[1] == 32);
     CHECK(t->extent.at == (header + 31) / 32 * 32 + 32 && t->extent.nbytes == 3 * 34);
-    CHECK(catalog_warning_count(f.catalog) == 1);       /* the order */
+    CHECK(catalog_remark_count(f.catalog) == 1);       /* the order */
     close_file(&f);
 
     size_t whole = o.n, needed = o.n - (128 - 3 * 34);
@@ -386,7 +386,7 @@ test_keys(void)
     }
     CHECK(outcome(&o) == ERR_MALFORMED);                /* twice */
     o.p[24 + 8] = 'A';
-    CHECK(read_with(&f, &o, &limits_default) && catalog_warning_count(f.catalog) == 1);
+    CHECK(read_with(&f, &o, &limits_default) && catalog_remark_count(f.catalog) == 1);
     close_file(&f);
     tight.items = 1;
     CHECK(!read_with(&f, &o, &tight) && f.err.kind == ERR_LIMIT);

@@ -9,6 +9,7 @@
 #include "kernel/iq_quants.h"
 #include "kernel/k_quants.h"
 #include "kernel/nan.h"
+#include "kernel/nf4.h"
 #include "kernel/q_blocks.h"
 #include "kernel/round.h"
 #include "kernel/ternary.h"
@@ -51,6 +52,10 @@ static const struct kernels scalar = {
         [DTYPE_F8_E4M3] = fp8_e4m3_bf16,        [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_bf16,
         [DTYPE_F8_E5M2] = fp8_e5m2_bf16,        [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_bf16,
     },
+    .nf4_f32 = nf4_f32,
+    .nf4_bf16 = nf4_bf16,
+    .nf4_int8_f32 = nf4_int8_f32,
+    .nf4_int8_bf16 = nf4_int8_bf16,
 };
 
 #if defined(__x86_64__)

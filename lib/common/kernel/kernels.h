@@ -29,6 +29,15 @@ typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const uint8_t *r
 typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, float scale);
 
+/* bitsandbytes (nf4.h): a run of 4-bit codes with a table and the absmax of its blocks; a row of INT8 codes
+ * with its absmax. */
+typedef void kernel_nf4_f32(float *restrict y, const uint8_t *restrict x, size_t n, const float map[16],
+    const float *restrict absmax, size_t blocksize, size_t first);
+typedef void kernel_nf4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const float map[16],
+    const float *restrict absmax, size_t blocksize, size_t first);
+typedef void kernel_nf4_int8_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
+typedef void kernel_nf4_int8_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax);
+
 struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
@@ -36,6 +45,10 @@ struct kernels {
     kernel_block_bf16 *block_bf16[DTYPE_COUNT];     /* NULL: use block_f32, then round_bf16 */
     kernel_fp8_f32 *fp8_f32[DTYPE_COUNT];           /* by float8 dtype; never NULL for those four */
     kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
+    kernel_nf4_f32 *nf4_f32;
+    kernel_nf4_bf16 *nf4_bf16;
+    kernel_nf4_int8_f32 *nf4_int8_f32;
+    kernel_nf4_int8_bf16 *nf4_int8_bf16;
 };
 
 /* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE

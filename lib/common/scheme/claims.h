@@ -19,6 +19,8 @@ const struct catalog *claims_catalog(const struct claims *c);
 const struct config *claims_config(const struct claims *c);
 /* NULL: only headers may be read. */
 const struct contents *claims_contents(const struct claims *c);
+/* n bytes that live as long as the catalog: a shape that was read. NULL on failure. */
+void *claims_alloc(struct claims *c, size_t n, struct err *err);
 void claims_warn(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The tensor base + suffix, or NULL. */

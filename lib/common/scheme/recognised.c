@@ -65,15 +65,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 #define ROW(title, ...) { .name = title, .pattern = &(const struct pattern){ __VA_ARGS__ }, .claim = claim, \
     .describe = describe }
 
-#define BNB4(quant_state) ROW("bitsandbytes 4-bit", ".weight", ANY, ".weight", { \
-    { quant_state, IS(U8), false }, { ".weight.absmax", ANY, false }, { ".weight.quant_map", ANY, true }, \
-    { ".weight.nested_absmax", ANY, true }, { ".weight.nested_quant_map", ANY, true } })
-
 const struct scheme recognised[] = {
-    BNB4(".weight.quant_state.bitsandbytes__nf4"),
-    BNB4(".weight.quant_state.bitsandbytes__fp4"),
-    ROW("bitsandbytes INT8", ".weight", IS(I8), ".weight", {
-        { ".SCB", IS(F32), false }, { ".weight_format", IS(U8), true } }),
     ROW("GPTQ or AWQ", ".qweight", IS(I32), ".weight", {
         { ".scales", FLOAT, false }, { ".qzeros", IS(I32), false }, { ".g_idx", IS(I32), true } }),
     ROW("AWQ GEMV_FAST", ".qweight", IS(I16), ".weight", {

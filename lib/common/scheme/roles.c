@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "scheme/bnb4.h"
+#include "scheme/bnb8.h"
 #include "scheme/claims.h"
 #include "scheme/fp8.h"
 #include "scheme/ggml.h"
@@ -55,6 +57,12 @@ const struct contents *
 claims_contents(const struct claims *c)
 {
     return c->contents;
+}
+
+void *
+claims_alloc(struct claims *c, size_t n, struct err *err)
+{
+    return catalog_alloc(c->catalog, n, err);
 }
 
 void
@@ -155,11 +163,16 @@ find_idle(struct claims *c)
 static const struct scheme *
 scheme_row(size_t i)
 {
+    static const struct scheme *const before[] = { &scheme_bnb4, &scheme_bnb8 };
+    static const struct scheme *const after[] = { &scheme_fp8, &scheme_ggml, &scheme_ggml_unknown };
+    enum { BEFORE = sizeof before / sizeof *before, AFTER = sizeof after / sizeof *after };
+    if (i < BEFORE)
+        return before[i];
+    i -= BEFORE;
     if (i < recognised_count)
         return &recognised[i];
-    static const struct scheme *const rows[] = { &scheme_fp8, &scheme_ggml, &scheme_ggml_unknown };
     i -= recognised_count;
-    return i < sizeof rows / sizeof *rows ? rows[i] : NULL;
+    return i < AFTER ? after[i] : NULL;
 }
 
 static bool
