@@ -14,6 +14,8 @@
 #include "container/side_file.h"
 #include "container/store.h"
 
+enum { SETTLE = 1 << 20 };      /* bytes of a pipe's data that are looked at before anything is made of it */
+
 static bool
 ends(const char *text, const char *suffix)
 {
@@ -312,14 +314,19 @@ model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
 }
 
 bool
-model_complete(const struct model *m, struct err *err)
+model_complete(struct model *m, struct err *err)
 {
     const struct catalog_facts *f = catalog_facts_of(m->catalog);
-    if (f->split_count == 0)
+    struct source *src = m->src[0];
+    bool ended;
+    if (f->split_count != 0)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is part %" PRIu64 " of %" PRIu64
+            " of a split model: name the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
+            f->split_count, f->split_count);
+    if (source_seekable(src))
         return true;
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is part %" PRIu64 " of %" PRIu64
-        " of a split model: name the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
-        f->split_count, f->split_count);
+    return source_ended_by(src, f->header_end + SETTLE, &ended, err)
+        && (!ended || source_finish(src, model_data_end(m, 0), m->container->tail_ok, err));
 }
 
 uint64_t

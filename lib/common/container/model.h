@@ -20,8 +20,9 @@ struct model {
 bool model_open(struct model *m, const char *operand, const struct limits *limits, struct err *err);
 void model_clear(struct model *m);
 
-/* Whether all tensors are there; one part of a split model alone is ERR_UNSUPPORTED for a conversion. */
-bool model_complete(const struct model *m, struct err *err);
+/* For a conversion: whether all of the model is there. One part of a split model alone is ERR_UNSUPPORTED; a
+ * pipe that ends within a MiB of its header is checked whole before anything is made of it. */
+bool model_complete(struct model *m, struct err *err);
 
 /* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
 bool model_spool(struct model *m, struct err *err);

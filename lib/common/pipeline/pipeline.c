@@ -14,8 +14,7 @@
 enum {
     SPIN_NS = 100000,                   /* how long a worker looks at the ticket before it sleeps */
     SPIN_LOOKS = 64,                    /* looks between two looks at the clock */
-    KEEP_MAX = 16 << 20,                /* companions of a pipe held in memory; more of them are spooled */
-    SETTLE = 1 << 20                    /* a pipe that ends before its header and this much is checked whole first */
+    KEEP_MAX = 16 << 20                 /* companions of a pipe held in memory; more of them are spooled */
 };
 
 /* What the workers of one job share. */
@@ -214,15 +213,10 @@ static bool
 prepare_pipe(const struct pipeline *p, struct err *err)
 {
     struct source *src = p->model->src[0];
-    uint64_t end = model_data_end(p->model, 0);
-    bool streams, ended;
+    bool streams;
     if (p->model->nsrc != 1 || source_seekable(src))
         return true;
-    if (!source_ended_by(src, catalog_facts_of(p->model->catalog)->header_end + SETTLE, &ended, err)
-        || (ended && !source_finish(src, end, p->model->container->tail_ok, err))
-        || !keep_companions(p, src, &streams, err))
-        return false;
-    return streams || model_spool(p->model, err);
+    return keep_companions(p, src, &streams, err) && (streams || model_spool(p->model, err));
 }
 
 bool
