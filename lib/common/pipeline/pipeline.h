@@ -17,8 +17,8 @@
 /* Output bytes of a block. With its input it stays in a core's L2 cache; 256 KiB to 1 MiB measured flat. */
 enum { PIPELINE_BLOCK = 256 << 10 };
 
-/* Most workers that a job gets by default: the sink is serial, more cannot help it. */
-enum { PIPELINE_JOBS = 4 };
+/* Most workers that a job gets by default: the sink is serial, and two keep it busy with SIMD kernels. */
+enum { PIPELINE_JOBS = 3 };
 
 struct pipeline {
     struct model *model;                /* its sources are read; a pipe may be spooled */

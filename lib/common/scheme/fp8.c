@@ -221,6 +221,10 @@ fp8_is_scaled(const struct weight *w)
 
 /* --- decoding */
 
+/* Rows that are decoded side by side, one column of blocks after the other. When a row's length is a power of
+ * two all of them fall into the same few sets of the cache: 16 measured 5 to 10 % faster than whole blocks. */
+enum { BAND = 16 };
+
 /* Where element i lies. */
 struct place {
     uint64_t expert, row, col;
@@ -368,7 +372,7 @@ decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME
             continue;
         }
         uint64_t rows = num_min((end - at) / cols, w->fact[ROWS] - p.row);
-        rows = num_min(rows, w->fact[B0] - p.row % w->fact[B0]);
+        rows = num_min(num_min(rows, BAND), w->fact[B0] - p.row % w->fact[B0]);
         band(&j, p, rows, 0, cols);
         at += rows * cols;
     }
