@@ -147,6 +147,7 @@ add_escaped_char(struct str *s, const char *p, size_t n)
 void
 str_add_escaped(struct str *s, const char *p, size_t n)
 {
+    str_add(s, "", 0);          /* text, also when it is empty */
     while (n != 0) {
         size_t len = add_escaped_char(s, p, n);
         p += len;

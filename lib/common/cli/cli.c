@@ -1,10 +1,12 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -154,6 +156,14 @@ cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     va_end(args);
     const struct remark r = { .file = file ? file : "", .kind = "warning", .text = text, .at = ERR_NO_OFFSET };
     say(cli, &r);
+}
+
+void
+cli_fill_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            abort();        /* the lowest free number is fd: open() gives no other */
 }
 
 bool

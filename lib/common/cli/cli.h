@@ -44,6 +44,10 @@ void cli_note(const struct cli *cli, const char *file, const char *format, ...)
 void cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Give standard descriptors that are closed to /dev/null the wrong way around: no file opened later gets one
+ * of their numbers, and with it what is meant for them, and using them still fails. cli_options() calls it. */
+void cli_fill_standard(void);
+
 bool cli_stdin_is_terminal(void);
 bool cli_stdout_is_terminal(void);
 

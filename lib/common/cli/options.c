@@ -333,6 +333,7 @@ cli_options(struct cli *cli, const struct cli_spec *spec, void *own, int argc, c
     struct err err;
     err_init(&err);
     *cli = (struct cli){ .tool = spec->tool, .limits = limits_default };
+    cli_fill_standard();
     cli_progress_catch();
 
     if (!getopt_form_make(&form, &t)) {

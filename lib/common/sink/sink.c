@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +190,9 @@ sink_write(struct sink *s, const void *p, size_t n, struct err *err)
     const uint8_t *from = p;
     while (n != 0) {
         ssize_t put = write(s->fd, from, n);
-        if (put < 0 && errno == EINTR)
+        if (put < 0 && errno == EAGAIN)         /* somebody else made it non-blocking */
+            poll(&(struct pollfd){ .fd = s->fd, .events = POLLOUT }, 1, -1);
+        if (put < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (put < 0)
             return err_sys(err, ERR_IO, errno, "the output cannot be written");
