@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# Input that is cut, wrong, hostile or of another kind. The corpus has hundreds more: test/check-corpus.
+load helper
+
+@test "safetensors cut at every byte of the header and at the edges of its data" {
+    "$helpers/cut-everywhere" "$fx/good-plain.safetensors"
+    "$helpers/cut-everywhere" "$fx/good-fp8-input-scale.safetensors"
+}
+
+@test "GGUF cut at every byte of the header and at the edges of its data" {
+    "$helpers/cut-everywhere" "$fx/good-gguf.gguf"
+}
+
+@test "cut in the data of several blocks, streamed and spooled" {
+    "$helpers/cut-everywhere" "$fx/good-fp8-wide.safetensors"
+    "$helpers/cut-everywhere" "$fx/good-fp8-wide-late.safetensors"
+    "$helpers/cut-everywhere" "$fx/good-gguf-k.gguf"
+}
+
+@test "every bad- fixture: 65 (a limit: 75), one line, nothing on stdout; file and pipe" {
+    n=0
+    for f in "$fx"/bad-*; do
+        want=65
+        case $f in *bad-huge-header*) want=75 ;; esac
+        both $want "$f" amn-remember
+        is_empty out.file
+        case $f in *bad-tail*) ;; *) is_empty out.pipe ;; esac
+        for e in err.file err.pipe; do
+            [ "$(wc -l <$e)" -eq 1 ]
+            [ "$(wc -c <$e)" -le 2049 ]
+        done
+        n=$((n + 1))
+    done
+    [ $n -ge 15 ]
+}
+
+@test "every unsupported- fixture: 69, by name, nothing on stdout" {
+    for f in "$fx"/unsupported-*; do
+        both 69 "$f" amn-remember
+        is_empty out.file
+        is_empty out.pipe
+    done
+    try 69 amn-remember "$fx/unsupported-exl3.safetensors"
+    grep -q 'EXL3' err
+    try 69 amn-remember "$fx/unsupported-ggjt.bin"
+    grep -q 'GGML' err
+    try 69 amn-parse "$fx/unsupported-gguf-v1.gguf"
+    grep -q 'version 1' err
+}
+
+@test "missing companions: malformed, by name, never raw codes" {
+    try 65 amn-remember "$fx/bad-scale-missing.safetensors"
+    grep -q 'l\.1\.weight' err
+    try 65 amn-remember "$fx/bad-scale-shape.safetensors"
+    grep -q 'l\.0\.weight' err
+    try 65 amn-remember "$fx/bad-scale-orphan.safetensors"
+    grep -q 'l\.0\.weight_scale_inv' err
+    try 65 amn-remember "$fx/bad-two-scales.safetensors"
+    grep -q 'l\.0\.weight_scale' err
+    cp -r "$fx/good-sharded" model
+    try 65 amn-remember model/model-00001-of-00002.safetensors
+    rm model/model-00002-of-00002.safetensors
+    try 66 amn-remember model
+    grep -q 'model-00002-of-00002' err
+}
+
+@test "an empty input, a directory without a model, a text file" {
+    both 65 /dev/null amn-remember
+    try 65 amn-remember </dev/null
+    error_line amn-remember malformed
+    mkdir folder
+    try 66 amn-remember folder
+    try 65 amn-inspect "$fx/bad-text.txt"
+    is_empty out
+}
+
+@test "a header that promises terabytes ends at once and asks for no memory" {
+    [ -z "$(is_sanitized && echo yes)" ] || skip "the sanitizer maps terabytes itself"
+    small() { (ulimit -v 1000000; exec amn-inspect "$@"); }
+    try 75 small "$fx/bad-huge-header.safetensors"
+    printf 'GGUF\3\0\0\0\377\377\377\377\377\0\0\0\377\377\377\377\377\0\0\0' >huge.gguf
+    try 65 small huge.gguf || try 75 small huge.gguf
+    is_empty out
+}
+
+@test "names that would rewrite the terminal: nothing raw on stdout or stderr, from any tool" {
+    n=0
+    for f in "$fx"/*-hostile.safetensors "$corpus"/safetensors-good/*names-hostile* "$corpus"/safetensors-bad/index-name-* "$corpus"/gguf-good/*hostile* \
+        "$corpus"/safetensors-bad/name-*.safetensors "$corpus"/safetensors-good/names-*.safetensors; do
+        [ -e "$f" ] || continue
+        for c in amn-parse amn-inspect "amn-parse --human" "amn-inspect --human" "amn-inspect --arrays" \
+            "amn-remember -v -o /dev/null" "amn-remember --json-errors -v -o /dev/null"; do
+            $c "$f" >out 2>err || :
+            "$helpers/no-controls" out err || { echo "$c $f"; return 1; }
+            n=$((n + 1))
+        done
+    done
+    [ $n -ge 50 ]
+}
+
+@test "file names that would rewrite the terminal" {
+    evil=$'x\x1b[2K\rOK\nforged'
+    cp "$fx/bad-hole.safetensors" "$evil"
+    for t in amn-parse amn-inspect amn-remember; do
+        try 65 $t "$evil"
+        "$helpers/no-controls" err
+        [ "$(wc -l <err)" -eq 1 ]
+        try 65 $t --json-errors "$evil"
+        "$helpers/no-controls" err
+        jq -e .file err
+        try 66 $t "nowhere$evil"
+        "$helpers/no-controls" err
+    done
+    cp "$fx/good-plain.safetensors" "$evil"
+    for c in amn-inspect "amn-inspect --human"; do
+        try 0 $c "$evil"
+        "$helpers/no-controls" out
+    done
+    try 2 amn-remember "--$evil"
+    "$helpers/no-controls" err
+    try 73 amn-remember -o "none/$evil" "$evil"
+    "$helpers/no-controls" err
+    try 2 amn-remember --to "$evil" "$evil"
+    "$helpers/no-controls" err
+    try 2 amn-remember --range "$evil" "$evil"
+    "$helpers/no-controls" err
+}
+
+@test "a file that shrinks while it is read: not 0" {
+    cp "$fx/good-fp8-wide.safetensors" f
+    mkfifo slow
+    { amn-remember f >slow 2>err && echo 0 >status || echo $? >status; } &
+    exec 8<slow
+    head -c 1000 <&8 >/dev/null
+    : >f
+    cat <&8 >/dev/null
+    exec 8<&-
+    wait $!
+    [ "$(cat status)" -eq 74 ]
+}

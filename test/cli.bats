@@ -1,0 +1,161 @@
+#!/usr/bin/env bats
+# Options, words and statuses that all tools share.
+load helper
+
+tools="amn-parse amn-inspect amn-remember"
+
+@test "--help: usage on stdout, status 0" {
+    for t in $tools; do
+        for o in -h --help; do
+            try 0 $t $o
+            grep -q "^Usage: $t " out
+            is_empty err
+        done
+    done
+}
+
+@test "--help names every option of the contract" {
+    try 0 amn-remember --help
+    for o in output force to order size range jobs quiet verbose progress json-errors max-alloc max-items version; do
+        grep -q -- "--$o" out || { echo "no --$o"; false; }
+    done
+}
+
+@test "--version: one line" {
+    for t in $tools; do
+        for o in -V --version; do
+            try 0 $t $o
+            [ "$(wc -l <out)" -eq 1 ]
+            grep -qE "^$t [0-9]+\.[0-9]+\.[0-9]+$" out
+        done
+    done
+}
+
+@test "usage errors: status 2, stdout empty, a hint" {
+    for t in $tools; do
+        try 2 $t --nonsense "$fx/good-plain.safetensors"
+        is_empty out
+        grep -q "^$t: usage: .*--nonsense" err
+        grep -q -- "--help" err
+        try 2 $t one two
+        try 2 $t -Z
+        try 2 $t --max-items=x "$fx/good-plain.safetensors"
+    done
+    for o in --to=f8 --order=size --range=5 --range=9-3 --range=- --range=a-b -j0 -jx --progress=maybe; do
+        try 2 amn-remember "$o" "$fx/good-plain.safetensors"
+        is_empty out
+    done
+    try 2 amn-remember -o
+}
+
+@test "options may follow operands; - is standard input; a file may be named after --" {
+    try 0 amn-remember "$fx/good-plain.safetensors" --size
+    cp out expected
+    try 0 amn-remember --size - <"$fx/good-plain.safetensors"
+    cmp out expected
+    try 0 amn-remember --size <"$fx/good-plain.safetensors"
+    cmp out expected
+    cp "$fx/good-plain.safetensors" -- --size
+    try 0 amn-remember --size -- --size
+    cmp out expected
+}
+
+@test "standard input that is a file at another offset is read from there, as a pipe is" {
+    { printf 'eight..\n'; cat "$fx/good-fp8-row-f32.safetensors"; } >long
+    { dd bs=8 count=1 of=/dev/null 2>/dev/null; try 0 amn-remember -; } <long
+    cp out got
+    try 0 amn-remember "$fx/good-fp8-row-f32.safetensors"
+    cmp out got
+}
+
+@test "no operand and a terminal: usage, not a silent wait" {
+    for t in $tools; do
+        try 2 "$helpers/pty" $t
+        grep -q 'no input' out
+    done
+}
+
+@test "exit statuses: each class has its number" {
+    try 0 amn-remember "$fx/good-plain.safetensors"
+    try 65 amn-remember "$fx/bad-hole.safetensors"
+    error_line amn-remember malformed
+    try 66 amn-remember nowhere
+    error_line amn-remember 'cannot open'
+    try 66 amn-remember /
+    try 66 amn-remember ''
+    try 69 amn-remember "$fx/unsupported-ggjt.bin"
+    error_line amn-remember unsupported
+    try 69 amn-remember "$fx/unsupported-exl3.safetensors"
+    error_line amn-remember unsupported
+    try 73 amn-remember -o nowhere/out "$fx/good-plain.safetensors"
+    error_line amn-remember 'cannot create'
+    out=/dev/full try 74 amn-remember "$fx/good-plain.safetensors"
+    error_line amn-remember input/output
+    try 75 amn-remember --max-items=1 "$fx/good-plain.safetensors"
+    error_line amn-remember limit
+}
+
+@test "a file that may not be read: 66" {
+    [ "$(id -u)" -ne 0 ] || skip "root may read everything"
+    cp "$fx/good-plain.safetensors" f
+    chmod 000 f
+    try 66 amn-parse f
+}
+
+@test "limits only tighten, and name themselves" {
+    for t in $tools; do
+        try 75 $t --max-alloc=100 "$fx/good-plain.safetensors"
+        try 75 $t --max-total=100 "$fx/good-plain.safetensors"
+        try 75 $t --max-items=2 "$fx/good-plain.safetensors"
+        try 75 $t --max-items=2 "$fx/good-gguf.gguf"
+        is_empty out
+        try 0 $t --max-items=999999999 "$fx/good-plain.safetensors"
+    done
+    try 75 amn-parse --max-items=999999999 "$fx/bad-huge-header.safetensors"
+    grep -q 'over the limit of' err
+}
+
+@test "the error line: tool, file, kind, tensor, offset; one line" {
+    try 65 amn-remember "$fx/bad-hole.safetensors"
+    [ "$(wc -l <err)" -eq 1 ]
+    grep -qE '^amn-remember: .*bad-hole\.safetensors: malformed: tensor b: .*\[at byte [0-9]+\]$' err
+    try 65 amn-remember - <"$fx/bad-size.safetensors"
+    grep -qE '^amn-remember: \(standard input\): malformed: tensor a: ' err
+}
+
+@test "--json-errors: one JSON object with the same facts" {
+    for t in $tools; do
+        try 65 $t --json-errors "$fx/bad-hole.safetensors"
+        is_empty out
+        [ "$(wc -l <err)" -eq 1 ]
+        jq -e --arg t $t --arg f "$fx/bad-hole.safetensors" '.tool == $t and .file == $f and .kind == "malformed"
+            and .status == 65 and (.message | contains("tensor b")) and (.offset | type) == "number"' err
+    done
+    try 66 amn-remember --json-errors nowhere
+    jq -e '.status == 66 and .offset == null' err
+    try 2 amn-remember --nonsense --json-errors
+    jq -e '.status == 2 and .kind == "usage" and .file == null' err
+    try 69 amn-inspect --json-errors "$fx/unsupported-ggjt.bin"
+    jq -e '.status == 69 and .kind == "unsupported"' err
+    try 65 amn-remember --json-errors "$fx/bad-name-hostile.safetensors"
+    jq -e '.kind == "malformed"' err
+}
+
+@test "AMN_CPU: an unknown name is usage, an empty one is none" {
+    AMN_CPU=pentium try 2 amn-remember "$fx/good-plain.safetensors"
+    grep -q 'AMN_CPU' err
+    AMN_CPU='' try 0 amn-remember "$fx/good-plain.safetensors"
+}
+
+@test "-q is silent, -v speaks on stderr, neither changes the bytes" {
+    late=$fx/good-fp8-wide-late.safetensors
+    cat "$late" | try 0 amn-remember
+    cp out plain
+    is_empty err
+    cat "$late" | try 0 amn-remember -v
+    cmp out plain
+    grep -q '^amn-remember: .*: note: ' err
+    cat "$late" | try 0 amn-remember -v -q
+    cmp out plain
+    is_empty err
+}

@@ -1,0 +1,105 @@
+# What the tests share; each file begins with `load helper`. Nothing here needs more than bats 1.2.
+#
+# AMN_BIN        folder of the tools                     set by test/run.sh; by hand: ../bin
+# AMN_FIXTURES   folder that make-fixtures has filled    set by test/run.sh; by hand: made for each file
+#
+# A test runs in an empty folder of its own, $dir, with the tools in PATH and the fixtures at $fx.
+
+tests=$BATS_TEST_DIRNAME
+helpers=$tests/helpers
+corpus=$tests/corpus
+
+setup_file() {
+    [ -n "${AMN_FIXTURES:-}" ] && return
+    AMN_FIXTURES=$(mktemp -d "${TMPDIR:-/tmp}/amn-fixtures.XXXXXX")
+    export AMN_FIXTURES AMN_FIXTURES_MADE=yes
+    "$tests/make-fixtures" "$AMN_FIXTURES"
+}
+
+teardown_file() {
+    [ -z "${AMN_FIXTURES_MADE:-}" ] || rm -rf "$AMN_FIXTURES"
+}
+
+setup() {
+    fx=$AMN_FIXTURES
+    AMN_BIN=$(cd "${AMN_BIN:-$tests/../bin}" && pwd)
+    PATH=$AMN_BIN:$PATH
+    export AMN_BIN PATH PYTHONDONTWRITEBYTECODE=1
+    unset AMN_CPU
+    dir=$(mktemp -d "${TMPDIR:-/tmp}/amn-test.XXXXXX")
+    cd "$dir"
+}
+
+teardown() {
+    cd /
+    chmod -R u+rwx "$dir"
+    rm -rf "$dir"
+}
+
+# try STATUS COMMAND...: run it; stdout goes to the file out (or where the variable out says), stderr to err.
+try() {
+    local want=$1 got=0
+    shift
+    "$@" >"${out:-out}" 2>err || got=$?
+    [ "$got" -eq "$want" ] && return
+    echo "status $got, expected $want: $*"
+    cat err
+    return 1
+}
+
+# both STATUS FILE TOOL [OPTION...]: by name and through a pipe; each leaves out.file, out.pipe, err.file, err.pipe.
+both() {
+    local want=$1 file=$2
+    shift 2
+    try "$want" "$@" "$file" </dev/null || return 1
+    mv out out.file; mv err err.file
+    cat "$file" | try "$want" "$@" - || return 1
+    mv out out.pipe; mv err err.pipe
+}
+
+# remembers FILE [OPTION...]: file and pipe give the same bytes, kept as out.file.
+remembers() {
+    local file=$1
+    shift
+    both 0 "$file" amn-remember "$@" && cmp out.file out.pipe
+}
+
+# `!` alone does not fail a test.
+refute() {
+    if "$@"; then
+        echo "expected to fail: $*"
+        return 1
+    fi
+}
+
+is_empty() {
+    [ ! -s "$1" ] || { echo "$1 is not empty:"; head -c 500 "$1"; return 1; }
+}
+
+# only NAME...: the folder holds these files and no other (out and err apart).
+only() {
+    diff <([ $# -eq 0 ] || printf '%s\n' "$@" | sort) <(ls -A | grep -vxE 'out|err' | sort)
+}
+
+# The line of an error as the contract has it, and nothing else: TOOL: FILE: KIND: text. What is no fault of an input
+# names no file.
+error_line() {
+    [ "$(wc -l <err)" -eq 1 ] && grep -qE "^$1: (.*: )?$2: .+" err || { echo "no error line '$1 ... $2':"; cat err; return 1; }
+}
+
+mode_of() {
+    ls -ld -- "$1" | cut -c1-10
+}
+
+# The kernels that this CPU runs.
+cpus() {
+    local c
+    for c in scalar avx2 avx512; do
+        AMN_CPU=$c amn-remember --size "$fx/good-plain.safetensors" >/dev/null 2>&1 && echo $c
+    done
+    return 0
+}
+
+is_sanitized() {
+    grep -q __asan_init "$AMN_BIN/amn-remember"
+}

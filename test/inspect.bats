@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# amn-inspect: one object about a model, from its header alone.
+load helper
+
+@test "a file, a pipe: the same JSON but for the name" {
+    for f in good-plain.safetensors good-fp8-late.safetensors good-gguf.gguf good-gguf-k.gguf good-gguf-v2.gguf; do
+        both 0 "$fx/$f" amn-inspect
+        [ "$(wc -l <out.file)" -eq 1 ]
+        jq -e --arg f "$fx/$f" '.file == $f' out.file
+        diff <(jq -S 'del(.file)' out.file) <(jq -S 'del(.file)' out.pipe)
+    done
+}
+
+@test "FP8: counts, sizes, what Lethe took" {
+    try 0 amn-inspect "$fx/good-fp8-late.safetensors"
+    jq -e '.format == "safetensors" and .tensors == 5 and .quantized == 2 and .passthrough == 1 and .companions == 2
+        and .parameters == 130*140 + 20*300 + 40
+        and .bytes == 130*140 + 20*300 + 80 + 4*4 + 3*2
+        and .bytes_bf16 == 2*(130*140 + 20*300 + 40)
+        and .lethe_took == .bytes_bf16 - .bytes
+        and (.scheme | test("FP8"))
+        and .metadata.note == "kept"' out
+}
+
+@test "GGUF: the model's facts, dtypes, metadata of every type" {
+    try 0 amn-inspect "$fx/good-gguf.gguf"
+    jq -e '.format == "GGUF" and .version == 3 and .architecture == "llama" and .name == "tiny é"
+        and .block_count == 1 and .head_count == 2 and .head_count_kv == 1 and .context_length == 128
+        and .tensors == 4 and .quantized == 2 and .dtypes.Q8_0.tensors == 1 and .dtypes.Q4_0.bytes == 6*18
+        and .metadata["x.u8"] == 200 and .metadata["x.i8"] == -5 and .metadata["x.i32"] == -70000
+        and .metadata["x.f32"] == 0.5 and .metadata["x.bool"] == true and .metadata["x.f64"] == 0.1' out
+    try 0 amn-inspect "$fx/good-gguf-v2.gguf"
+    jq -e '.version == 2' out
+}
+
+@test "JSON: integers beyond 2^53 are strings; long arrays are elided unless --arrays" {
+    try 0 amn-inspect "$fx/good-gguf.gguf"
+    jq -e '.metadata["x.u64"] == "9223372036854775808" and .metadata["x.i64"] == "-1152921504606846976"' out
+    try 0 amn-inspect --arrays "$fx/good-gguf.gguf"
+    jq -e '.metadata["x.numbers"] == [-3,-2,-1,0,1,2,3] and .metadata["x.words"] == ["a","bc",""]
+        and .metadata["x.empty"] == []' out
+    "$tests/make-examples" .
+    try 0 amn-inspect model.gguf
+    jq -e '.metadata["tokenizer.ggml.tokens"] | .type == "str" and .length == 512 and (.head | length) < 100' out
+    try 0 amn-inspect --arrays model.gguf
+    jq -e '.metadata["tokenizer.ggml.tokens"] | length == 512' out
+}
+
+@test "text on a terminal, JSON in a pipe, --json and --human force one" {
+    f=$fx/good-fp8-block-f32.safetensors
+    try 0 "$helpers/pty" amn-inspect "$f"
+    refute jq -e . out
+    grep -qi 'lethe took' out
+    grep -qi 'format' out
+    grep -qi 'scheme' out
+    tr -d '\r' <out >terminal
+    try 0 amn-inspect --human "$f"
+    diff out terminal
+    try 0 "$helpers/pty" amn-inspect --json "$f"
+    jq -e '.format' out
+    try 0 "$helpers/pty" amn-inspect --human --json "$f"
+    jq -e '.format' out
+    try 0 amn-inspect "$f"
+    jq -e '.format' out
+}
+
+@test "reads the header only: a file of 100 GiB" {
+    for f in good-sparse.safetensors good-sparse.gguf; do
+        for t in amn-inspect amn-parse; do
+            n=$("$helpers/taken" - $t "$fx/$f")
+            [ "$n" -lt 1000000 ] || { echo "$t read $n bytes of $f"; false; }
+        done
+    done
+}
+
+@test "reads the header only: a pipe is left after it" {
+    for f in good-sparse.safetensors good-sparse.gguf; do
+        for t in amn-inspect amn-parse; do
+            n=$("$helpers/taken" "$fx/$f" $t -)         # what stands in the pipe at the end counts too
+            [ "$n" -lt 1000000 ] || { echo "$t took $n bytes of $f"; false; }
+        done
+    done
+}
+
+@test "what cannot be decoded is described all the same" {
+    try 0 amn-inspect "$fx/unsupported-exl3.safetensors"
+    jq -e '(.scheme | test("EXL3")) and .bytes_bf16 == null and .lethe_took == null' out
+}
+
+@test "a model directory and its index are one model" {
+    try 0 amn-inspect "$fx/good-sharded"
+    cp out by-directory
+    jq -e '.files == 2 and .quantized == 2 and .companions == 2' out
+    try 0 amn-inspect "$fx/good-sharded/model.safetensors.index.json"
+    diff <(jq -S 'del(.file)' out) <(jq -S 'del(.file)' by-directory)
+}
+
+@test "no tensors, no metadata" {
+    try 0 amn-inspect "$fx/good-no-tensors.safetensors"
+    jq -e '.tensors == 0 and .bytes == 0' out
+    try 0 amn-inspect "$fx/good-no-metadata.safetensors"
+    jq -e '.metadata == {} and .lethe_took == 0' out
+}

@@ -1,0 +1,76 @@
+# Hold every #include against lib/common/LAYERS. Any POSIX awk does: mawk, gawk, the one of BSD and macOS.
+#
+#   awk -f test/layers.awk lib/common/LAYERS FILE...      paths as in the tree: lib/common/LAYER/..., amn-TOOL/...
+#
+# Prints FILE:LINE: for each include beyond the table, then "N passed, N failed"; status 1 when one failed.
+
+function fail(why) {
+    print FILENAME ":" FNR ": " why
+    failed++
+    failing = 1
+}
+
+# The table: "layer: layers" and "<header.h>: layers".
+NR == FNR {
+    sub(/#.*/, "")
+    if (NF == 0)
+        next
+    row = $1
+    sub(/:$/, "", row)
+    known[row] = 1
+    for (i = 2; i <= NF; i++)
+        may[row, $i] = 1
+    next
+}
+
+FNR == 1 {
+    parts = split(FILENAME, path, "/")
+    tool = path[1] ~ /^amn-/ ? path[1] : ""
+    layer = tool != "" ? "amn-*" : parts > 3 && path[1] == "lib" && path[2] == "common" ? path[3] : ""
+    if (!(layer in known)) {
+        fail("this folder has no row in the table")
+        failing = 0
+    }
+}
+
+/^[ \t]*#[ \t]*include/ {
+    what = $0
+    sub(/^[ \t]*#[ \t]*include[ \t]*/, "", what)
+    failing = 0
+    if (what ~ /^</)
+        angle(substr(what, 1, index(what, ">")))
+    else if (what ~ /^"/)
+        quoted(substr(what, 2, index(substr(what, 2), "\"") - 1))
+    else
+        fail("an include must name its file")
+    passed += !failing
+}
+
+# <header.h>: a system's, which anyone may include, or a library's, which has a row.
+function angle(header) {
+    if (header in known && !((header, layer) in may))
+        fail(layer " may not include " header)
+}
+
+# "layer/noun.h", or a tool's own header.
+function quoted(header,    to, n, part, line) {
+    n = split(header, part, "/")
+    to = part[1]
+    if (tool != "" && n == 1 && (getline line < (tool "/" header)) >= 0)
+        return
+    if (n < 2 || header ~ /(^|\/)\.\.?(\/|$)/)
+        fail("\"" header "\": write \"layer/noun.h\"")
+    else if (!(to in known))
+        fail("\"" header "\": there is no layer " to)
+    else if (to != layer && !((layer, to) in may))
+        fail(layer " may not include \"" header "\"")
+    else if (to != layer && header ~ /_priv\.h$/)
+        fail("\"" header "\" is private to " to)
+}
+
+END {
+    if (passed == 0 && failed == 0)
+        print "no include was found: wrong paths?"
+    printf "%d passed, %d failed\n", passed, failed
+    exit failed != 0 || passed == 0
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+# test/layers.awk: what it must refuse.
+load helper
+
+setup() {
+    dir=$(mktemp -d "${TMPDIR:-/tmp}/amn-test.XXXXXX")
+    cd "$tests/.."
+    mkdir "$dir/lib"
+    cp -R lib/common "$dir/lib/"
+    cp -R amn-* "$dir/"
+    cd "$dir"
+}
+
+check() {
+    awk -f "$tests/layers.awk" lib/common/LAYERS $(find lib/common amn-* -name '*.[ch]')
+}
+
+# refuses FILE LINE: with this line at its end, FILE fails, and is named with the line's number.
+refuses() {
+    local at
+    printf '%s\n' "$2" >>"$1"
+    at=$(wc -l <"$1" | tr -d " ")
+    try 1 check
+    grep -qE "^$1:$at: " out || { echo "not named: $1:$at: $2"; cat out; return 1; }
+    sed '$d' "$1" >"$1.before"
+    mv "$1.before" "$1"
+}
+
+@test "the tree as it is passes" {
+    try 0 check
+    grep -qE '[1-9][0-9]* passed, 0 failed' out
+}
+
+@test "an include beyond the table fails, with file and line" {
+    refuses lib/common/base/str.c '#include "catalog/catalog.h"'
+    refuses lib/common/source/pipe.c '#include "dtype/dtype.h"'
+    refuses lib/common/plan/plan.h '#include "sink/sink.h"'
+    refuses lib/common/kernel/ref/fp8.c '#include "container/container.h"'
+    refuses lib/common/cli/cli.c '  #  include  "plan/plan.h"    /* spaces */'
+    refuses lib/common/pipeline/block.c '#include "cli/cli.h"'
+    try 0 check
+}
+
+@test "libraries only where the table says" {
+    refuses lib/common/base/str.c '#include <zlib.h>'
+    refuses lib/common/container/model.c '#include <archive.h>'
+    refuses amn-parse/main.c '#include <jansson.h>'
+    refuses lib/common/catalog/shape.c '#include "jansson.h"'
+    refuses amn-parse/main.c '#include "jansson.h"'
+}
+
+@test "private headers stay in their layer" {
+    refuses lib/common/container/model.c '#include "source/source_priv.h"'
+    refuses amn-remember/main.c '#include "source/source_priv.h"'
+}
+
+@test "a tool includes no other tool, and nothing by a path" {
+    refuses amn-remember/main.c '#include "amn-inspect/options.h"'
+    refuses amn-remember/main.c '#include "../amn-inspect/options.h"'
+    refuses lib/common/base/str.c '#include "../plan/plan.h"'
+    refuses lib/common/base/str.c '#include "str.h"'
+}
+
+@test "an unknown layer, a file outside of the layers, an include that is a macro" {
+    refuses lib/common/base/str.c '#include "utils/utils.h"'
+    refuses lib/common/base/str.c '#include HEADER'
+    mkdir lib/common/utils
+    printf '#include <stdio.h>\n' >lib/common/utils/utils.c
+    try 1 check
+    grep -q '^lib/common/utils/utils.c:1: ' out
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# amn-parse: one object a tensor.
+load helper
+
+@test "one JSON object a tensor; file and pipe alike" {
+    for f in good-plain.safetensors good-fp8-wide.safetensors good-gguf.gguf good-gguf-k.gguf; do
+        both 0 "$fx/$f" amn-parse
+        cmp out.file out.pipe
+        jq -es 'all(.[]; .name and .dtype and (.shape | type) == "array" and (.nbytes | type) == "number")' out.file
+    done
+    both 0 "$corpus/safetensors-good/5000-tensors.safetensors" amn-parse
+    cmp out.file out.pipe
+    [ "$(wc -l <out.file)" -eq 5000 ]
+    jq -es 'map(.name) | unique | length == 5000' out.file
+}
+
+@test "roles, shapes, offsets" {
+    try 0 amn-parse "$fx/good-fp8-late.safetensors"
+    jq -es 'map({key: .name, value: .}) | from_entries
+        | .["l.0.weight"].role == "quantized" and .["l.0.weight"].shape == [130, 140]
+        and .["l.0.weight_scale_inv"].role == "companion" and .["model.norm.weight"].role == "plain"
+        and .["l.1.weight"].offset == .["l.0.weight"].offset + 130*140' out
+    try 0 amn-parse "$fx/good-gguf.gguf"
+    jq -es '.[0].name == "token_embd.weight" and .[0].shape == [4, 64] and .[0].ne == [64, 4]
+        and .[0].dtype == "Q8_0" and .[0].nbytes == 8*34' out
+}
+
+@test "the offset is where the bytes lie" {
+    try 0 amn-parse "$fx/good-plain.safetensors"
+    at=$(jq -r 'select(.name == "b") | .offset' out)
+    try 0 amn-remember "$fx/good-plain.safetensors"
+    dd if="$fx/good-plain.safetensors" bs=1 skip="$at" count=24 of=there 2>/dev/null
+    amn-remember "$fx/good-plain.safetensors" | "$helpers/tensors" >list
+    grep -q "^b F32 \[2, 3\] $(python3 -c 'import hashlib; print(hashlib.sha256(open("there", "rb").read()).hexdigest())')$" list
+}
+
+@test "text on a terminal, JSON in a pipe" {
+    try 0 "$helpers/pty" amn-parse "$fx/good-plain.safetensors"
+    refute jq -e . out
+    grep -q 'F32' out
+    try 0 "$helpers/pty" amn-parse --json "$fx/good-plain.safetensors"
+    [ "$(jq -s length out)" -eq 6 ]
+}
+
+@test "a file without tensors: nothing, status 0" {
+    try 0 amn-parse "$fx/good-no-tensors.safetensors"
+    is_empty out
+}
+
+@test "a sharded model: each tensor names its file" {
+    try 0 amn-parse "$fx/good-sharded"
+    jq -es 'length == 4 and ([.[].file | sub(".*/"; "")] | unique | length == 2)' out
+}

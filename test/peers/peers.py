@@ -1,0 +1,70 @@
+"""peers: what the comparisons have in common."""
+import os
+import subprocess
+import sys
+
+import torch
+from safetensors import safe_open
+
+TARGETS = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
+BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, ok, what):
+        self.passed += bool(ok)
+        self.failed += not ok
+        if not ok:
+            print(f"FAILED {what}")
+        return ok
+
+    def finish(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        sys.exit(self.failed != 0)
+
+
+class Tools:
+    """The tools under test, and a folder for their files."""
+
+    def __init__(self):
+        self.bin, self.folder = sys.argv[1:3]
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, tool, *args):
+        """Standard output; None, and the error shown, when the tool fails."""
+        done = subprocess.run([os.path.join(self.bin, tool), *args], stdout=subprocess.PIPE, check=False)
+        return done.stdout if done.returncode == 0 else None
+
+    def remember(self, source, *options):
+        """(how, output file or None) for a file read at random, and for a pipe."""
+        tool = os.path.join(self.bin, "amn-remember")
+        out = self.path("file.safetensors")
+        done = subprocess.run([tool, *options, "-o", out, source], check=False)
+        yield "file", out if done.returncode == 0 else None
+        out = self.path("pipe.safetensors")
+        with open(out, "wb") as f, subprocess.Popen(["cat", source], stdout=subprocess.PIPE) as cat:
+            done = subprocess.run([tool, *options], stdin=cat.stdout, stdout=f, check=False)
+        yield "pipe", out if done.returncode == 0 else None
+
+
+def load(path):
+    """Tensors and metadata, read by the library."""
+    with safe_open(path, framework="pt") as f:
+        return {name: f.get_tensor(name) for name in f.keys()}, f.metadata()
+
+
+def same_bits(got, want):
+    """Equal dtypes, shapes and bits; any NaN equals any NaN, whose payload depends on the CPU."""
+    if got is None or got.dtype != want.dtype or got.shape != want.shape:
+        return False
+    got, want = got.contiguous(), want.contiguous()
+    bits = BITS[got.element_size()]
+    differ = got.reshape(-1).view(bits) != want.reshape(-1).view(bits)
+    if got.is_floating_point() and got.element_size() > 1:
+        differ &= ~(got.isnan() & want.isnan()).reshape(-1)
+    return not differ.any()

@@ -1,0 +1,12 @@
+"""pinned.py REQUIREMENTS: status 0 when exactly these versions are installed."""
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+for line in open(sys.argv[1]):
+    name, _, wanted = line.split("#")[0].strip().partition("==")
+    try:
+        # A build's own mark (2.1.0+cpu) is no other version.
+        if name and version(name).split("+")[0] != wanted:
+            sys.exit(1)
+    except PackageNotFoundError:
+        sys.exit(1)

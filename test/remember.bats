@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# amn-remember: the values and bytes that come out.
+load helper
+
+@test "FP8: every form and scale dtype, to bf16, f16 and f32" {
+    n=0
+    for f in "$fx"/good-fp8-*.safetensors; do
+        [ -e "$f.bf16" ] || continue
+        for to in bf16 f16 f32; do
+            remembers "$f" --to $to
+            diff <("$helpers/tensors" <out.file) "$f.$to" || { echo "$f $to"; return 1; }
+            n=$((n + 1))
+        done
+        remembers "$f"
+        diff <("$helpers/tensors" <out.file) "$f.bf16"
+    done
+    [ $n -ge 30 ]
+}
+
+@test "GGUF: versions 2 and 3, with and without the last padding, to bf16, f16 and f32" {
+    for f in good-gguf.gguf good-gguf-v2.gguf good-gguf-no-tail.gguf; do
+        for to in bf16 f16 f32; do
+            remembers "$fx/$f" --to $to
+            diff <("$helpers/tensors" <out.file) "$fx/$f.$to" || { echo "$f $to"; return 1; }
+        done
+    done
+}
+
+@test "a sharded model whose scales lie in the other shard; the index too" {
+    for f in good-sharded good-sharded/model.safetensors.index.json; do
+        try 0 amn-remember "$fx/$f"
+        diff <("$helpers/tensors" <out) "$fx/good-sharded.bf16"
+    done
+}
+
+@test "the kernels of this CPU give the same bytes" {
+    [ "$(cpus | wc -l)" -ge 1 ]
+    for f in good-fp8-wide.safetensors good-fp8-row-bf16.safetensors good-gguf.gguf good-gguf-k.gguf; do
+        for to in bf16 f16 f32; do
+            AMN_CPU=scalar try 0 amn-remember --to $to "$fx/$f"
+            cp out scalar
+            for cpu in $(cpus); do
+                AMN_CPU=$cpu try 0 amn-remember --to $to "$fx/$f"
+                cmp out scalar
+            done
+        done
+    done
+}
+
+@test "what is not quantized passes unchanged, to a byte" {
+    remembers "$fx/good-plain.safetensors"
+    cmp out.file "$fx/good-plain.safetensors"
+}
+
+@test "--order name: byte for byte what the reference library writes" {
+    remembers "$fx/good-plain.safetensors" --order name
+    cmp out.file "$fx/good-plain-sorted.safetensors"
+    remembers "$fx/good-no-metadata.safetensors" --order name
+    cmp out.file "$fx/good-plain-sorted.safetensors"
+}
+
+@test "--order input: the order of the input's weights; name: the same tensors" {
+    remembers "$fx/good-fp8-wide.safetensors"
+    amn-parse out.file | jq -r .name >order
+    printf '%s\n' odd big.weight row.weight plain | diff - order
+    "$helpers/tensors" <out.file >tensors.input
+    remembers "$fx/good-fp8-wide.safetensors" --order name
+    amn-parse out.file | jq -r .name >order
+    printf '%s\n' big.weight row.weight plain odd | diff - order
+    "$helpers/tensors" <out.file | diff - tensors.input
+}
+
+@test "metadata: kept, and format pt is always there" {
+    amn-remember "$fx/good-fp8-late.safetensors" | amn-inspect | jq -e '.metadata == {format: "pt", note: "kept"}'
+    amn-remember "$fx/good-no-metadata.safetensors" | amn-inspect | jq -e '.metadata.format == "pt"'
+    amn-remember "$fx/good-no-tensors.safetensors" | amn-inspect | jq -e '.metadata.format == "pt" and .tensors == 0'
+    amn-remember "$fx/good-gguf.gguf" | amn-inspect | jq -e '.metadata["general.architecture"] == "llama"'
+}
+
+@test "remembering twice changes nothing" {
+    amn-remember "$fx/good-fp8-wide.safetensors" >once
+    amn-remember <once | cmp - once
+}
+
+@test "--size is the number of bytes written, and writes nothing" {
+    for f in good-plain.safetensors good-fp8-wide.safetensors good-fp8-late.safetensors good-gguf.gguf good-no-tensors.safetensors; do
+        for o in --to=bf16 --to=f32 --order=name --range=3-99 --range=-7; do
+            try 0 amn-remember "$o" "$fx/$f"
+            n=$(wc -c <out)
+            both 0 "$fx/$f" amn-remember --size "$o"
+            [ "$(cat out.file)" -eq "$n" ]
+            [ "$(cat out.pipe)" -eq "$n" ]
+            try 0 amn-remember --size "$o" -o never "$fx/$f"
+            [ ! -e never ]
+        done
+    done
+}
+
+@test "--size of 200 GiB reads the header only" {
+    n=$("$helpers/taken" - amn-remember --size "$fx/good-sparse.safetensors")
+    [ "$n" -lt 1000000 ]
+}

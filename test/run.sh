@@ -1,0 +1,92 @@
+#!/bin/sh
+# Run all tests on tools that are built: test/run.sh BIN OBJ, the folders of the tools and of the objects.
+#
+# `make check` calls it. Each part says what failed in it; the last line sums them up: N passed, N failed.
+# A test that cannot run here says "skip" and why, and counts as neither. A part that ends badly, or counts nothing,
+# has failed.
+set -u
+[ $# -eq 2 ] || { echo "usage: $0 BIN OBJ" >&2; exit 2; }
+AMN_BIN=$(cd "$1" && pwd) || exit 2
+obj=$(cd "$2" && pwd) || exit 2
+cd "$(dirname "$0")/.." || exit 2
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/amn-check.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+AMN_FIXTURES=$work/fixtures
+export AMN_BIN AMN_FIXTURES PYTHONDONTWRITEBYTECODE=1
+unset AMN_CPU
+# A tool that hangs fails its test; bats before 1.8 does not know this.
+export BATS_TEST_TIMEOUT=300
+
+passed=0
+failed=0
+bad_parts=
+
+# part NAME COMMAND...: run it, and add up what its lines "N passed, N failed" say.
+part() {
+    name=$1
+    shift
+    echo "== $name"
+    { "$@" 2>&1; echo $? >"$work/status"; } | tee "$work/log"
+    sums=$(sed -n 's/^\(.*[: ]\)\{0,1\}\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed$/\2 \3/p' "$work/log" |
+        awk '{ p += $1; f += $2 } END { print p + 0, f + 0 }')
+    p=${sums% *} f=${sums#* }
+    status=$(cat "$work/status")
+    if [ "$f" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$p" -eq 0 ]; }; then
+        echo "$name: status $status after $p passed, 0 failed"
+        f=1
+    fi
+    passed=$((passed + p))
+    failed=$((failed + f))
+    [ "$f" -eq 0 ] || bad_parts="$bad_parts $name"
+}
+
+layers() {
+    awk -f test/layers.awk lib/common/LAYERS $(find lib/common amn-* -name '*.[ch]')
+}
+
+# bats says what it does line by line; shown are failures, with what they print, and skipped tests.
+behaviour() {
+    bats --tap "$1" | awk '
+        /^1\.\.[0-9]+$/ { planned = substr($0, 4) }
+        /^ok .* # skip/ { skipped++; print; next }
+        /^ok / { passed++; next }
+        /^not ok / { failed++ }
+        { print }
+        END {
+            missing = planned - passed - failed - skipped
+            if (missing > 0)
+                print missing " tests did not run"
+            printf "%d passed, %d failed\n", passed, failed + missing
+            exit failed + missing != 0
+        }'
+}
+
+manual() {
+    good=0 bad=0
+    for page in man/*.[157]; do
+        if mandoc -T lint -W warning "$page"; then good=$((good + 1)); else bad=$((bad + 1)); fi
+    done
+    echo "$good passed, $bad failed"
+    [ $bad -eq 0 ]
+}
+
+part layers layers
+part manual manual
+for unit in "$obj"/test/unit/test_*; do
+    case $unit in *.d | *.o) continue ;; esac
+    part "unit ${unit##*/}" "$unit"
+done
+part cases python3 test/cases/check "$AMN_BIN"
+part corpus test/check-corpus "$AMN_BIN"
+test/make-fixtures "$AMN_FIXTURES" || { echo "the fixtures cannot be made"; failed=$((failed + 1)); }
+for file in test/*.bats; do
+    part "$file" behaviour "$file"
+done
+
+[ -z "$bad_parts" ] || echo "failed:$bad_parts"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,125 @@
+#!/bin/sh
+# Install what is missing to build, demonstrate or test amn:  sh test/setup.sh [build] [demo] [test] [ci]
+#
+# Knows apt-get (Debian, Ubuntu), dnf (Fedora) and brew (macOS). Prints each command before it runs it; uses sudo when
+# not root. Where nothing is missing it does nothing and needs no network. Exit status 1 when something stays missing.
+#
+#   build   a C compiler, make, pkg-config, and the headers of zlib, jansson and libarchive
+#   demo    python3 makes the sample models, jq shows the reports
+#   test    bats, jq, mandoc, python3 and an awk: test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
+#   ci      clang with its sanitizers, and valgrind
+set -u
+
+say() { printf 'setup: %s\n' "$*"; }
+die() { say "$*" >&2; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Whether this clang links what a sanitized build needs.
+clang_sanitizes() {
+    have clang || return 1
+    probe=$(mktemp -d) || return 1
+    echo 'int main(void) { return 0; }' >"$probe/probe.c"
+    clang -fsanitize=address,undefined -o "$probe/probe" "$probe/probe.c" 2>/dev/null
+    linked=$?
+    rm -rf "$probe"
+    return $linked
+}
+
+# present WHAT: whether it is there.
+present() {
+    case $1 in
+    compiler) have cc || have gcc || have clang ;;
+    libc) [ -e /usr/include/stdio.h ] || ! have apt-get ;;
+    zlib | jansson | libarchive) have pkg-config && pkg-config --exists "$1" ;;
+    clang) clang_sanitizes ;;
+    *) have "$1" ;;
+    esac
+}
+
+# packages WHAT: the packages it comes from. Nothing: this manager has none.
+packages() {
+    case $manager:$1 in
+    apt-get:compiler) echo gcc ;;
+    apt-get:libc) echo libc6-dev ;;
+    apt-get:zlib) echo zlib1g-dev ;;
+    apt-get:jansson | apt-get:libarchive) echo "lib${1#lib}-dev" ;;
+    apt-get:awk) echo mawk ;;
+    # The sanitizers' package bears clang's version, the one that `clang` depends on.
+    apt-get:clang) echo clang "$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p')" ;;
+    dnf:compiler) echo gcc ;;
+    dnf:pkg-config) echo pkgconf-pkg-config ;;
+    dnf:zlib | dnf:jansson | dnf:libarchive) echo "$1-devel" ;;
+    dnf:awk) echo gawk ;;
+    dnf:clang) echo clang compiler-rt ;;
+    brew:compiler | brew:make) ;;               # xcode-select --install
+    brew:pkg-config) echo pkgconf ;;
+    brew:bats) echo bats-core ;;
+    brew:python3) echo python ;;
+    brew:valgrind) ;;
+    *) echo "$1" ;;
+    esac
+}
+
+run() {
+    say "+ $*"
+    "$@" || die "this command failed: $*"
+}
+
+install_with() {
+    case $manager in
+    apt-get)
+        run $root apt-get update
+        run $root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(packages_of "$@")
+        ;;
+    dnf) run $root dnf install -y $(packages_of "$@") ;;
+    brew) run brew install $(packages_of "$@") ;;
+    esac
+}
+
+packages_of() {
+    for what; do packages "$what"; done
+}
+
+missing() {
+    for what; do present "$what" || echo "$what"; done
+}
+
+wanted=
+for group in "${@:-build}"; do
+    case $group in
+    build) wanted="$wanted compiler libc make pkg-config zlib jansson libarchive" ;;
+    demo) wanted="$wanted jq python3" ;;
+    test) wanted="$wanted bats jq mandoc python3 awk" ;;
+    ci) wanted="$wanted clang valgrind" ;;
+    *) die "'$group' is none of build, demo, test and ci" ;;
+    esac
+done
+
+# libarchive and zlib come with macOS without headers; brew keeps its own apart.
+if have brew; then
+    for keg in libarchive zlib; do
+        PKG_CONFIG_PATH=$(brew --prefix)/opt/$keg/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+    done
+    export PKG_CONFIG_PATH
+    say "for make: export PKG_CONFIG_PATH=$PKG_CONFIG_PATH"
+fi
+
+lacking=$(missing $wanted)
+[ -n "$lacking" ] || exit 0
+say "missing:" $lacking
+
+manager=
+for m in apt-get dnf brew; do
+    [ -n "$manager" ] || { have $m && manager=$m; }
+done
+[ -n "$manager" ] || die "neither apt-get, dnf nor brew is here: install this by hand:" $lacking
+
+root=
+if [ "$manager" != brew ] && [ "$(id -u)" -ne 0 ]; then
+    have sudo || die "not root, and there is no sudo: install this by hand:" $(packages_of $lacking)
+    root=sudo
+fi
+
+install_with $lacking
+lacking=$(missing $wanted)
+[ -z "$lacking" ] || die "still missing:" $lacking
