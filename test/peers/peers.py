@@ -44,11 +44,11 @@ class Tools:
         """(how, output file or None) for a file read at random, and for a pipe."""
         tool = os.path.join(self.bin, "amn-remember")
         out = self.path("file.safetensors")
-        done = subprocess.run([tool, *options, "-o", out, source], check=False)
+        done = subprocess.run([tool, "-q", *options, "-o", out, source], check=False)
         yield "file", out if done.returncode == 0 else None
         out = self.path("pipe.safetensors")
         with open(out, "wb") as f, subprocess.Popen(["cat", source], stdout=subprocess.PIPE) as cat:
-            done = subprocess.run([tool, *options], stdin=cat.stdout, stdout=f, check=False)
+            done = subprocess.run([tool, "-q", *options], stdin=cat.stdout, stdout=f, check=False)
         yield "pipe", out if done.returncode == 0 else None
 
 
