@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -126,16 +127,27 @@ work(void *of)
     return NULL;
 }
 
+/* Processors that this process may run on: a worker more would spin against the others. */
+static uint64_t
+cpu_count(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (uint64_t)CPU_COUNT(&set);
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (uint64_t)n : 1;
+}
+
 static unsigned
 worker_count(const struct pipeline *p, uint64_t nblocks)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t n = p->jobs ? p->jobs : PIPELINE_JOBS;
+    uint64_t n = p->jobs ? p->jobs : sink_is_pipe(p->sink) ? 1 : PIPELINE_JOBS;
     for (uint32_t i = 0; i < p->model->nsrc; i++)
         if (!source_seekable(p->model->src[i]))
             return 1;
-    n = num_min(n, cpus > 0 ? (uint64_t)cpus : 1);
-    return (unsigned)num_max(1, num_min(n, nblocks));
+    return (unsigned)num_max(1, num_min(num_min(n, cpu_count()), nblocks));
 }
 
 static bool

@@ -17,8 +17,8 @@
 /* Output bytes of a block. With its input it stays in a core's L2 cache; 256 KiB to 1 MiB measured flat. */
 enum { PIPELINE_BLOCK = 256 << 10 };
 
-/* Most workers that a job gets by default: the sink is serial, and two keep it busy with SIMD kernels. */
-enum { PIPELINE_JOBS = 3 };
+/* Workers that a job gets by default: the sink is serial, and two keep it busy. Into a pipe one is enough. */
+enum { PIPELINE_JOBS = 2 };
 
 struct pipeline {
     struct model *model;                /* its sources are read; a pipe may be spooled */

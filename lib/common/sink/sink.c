@@ -179,9 +179,10 @@ sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
 }
 
 bool
-sink_is_file(const struct sink *s)
+sink_is_pipe(const struct sink *s)
 {
-    return s->is_file;
+    struct stat st;
+    return fstat(s->fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
 bool

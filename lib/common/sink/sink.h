@@ -30,8 +30,8 @@ bool sink_identity(const struct sink *sink, uint64_t *dev, uint64_t *ino);
 /* The output will have nbytes: reserve the room of a file (a full disk shows here), widen a pipe. */
 bool sink_expect(struct sink *sink, uint64_t nbytes, struct err *err);
 
-/* Whether the output is a regular file, so that large writes from several threads in turn pay. */
-bool sink_is_file(const struct sink *sink);
+/* Whether the output is a pipe, into which one thread writes faster than several in turn. */
+bool sink_is_pipe(const struct sink *sink);
 
 /* Append n bytes, all of them. ERR_IO; err->sys is EPIPE when the reader left. */
 bool sink_write(struct sink *sink, const void *p, size_t n, struct err *err);
