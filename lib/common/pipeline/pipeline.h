@@ -14,8 +14,9 @@
 #include "plan/plan.h"
 #include "sink/sink.h"
 
-/* Output bytes of a block. With its input it stays in a core's L2 cache; 256 KiB to 1 MiB measured flat. */
-enum { PIPELINE_BLOCK = 256 << 10 };
+/* Output bytes of a block. With its input it stays in a core's L2 cache. Measured with two workers, to a file and
+ * to /dev/null, against cat: 64 KiB 0.52 and 0.82, 256 KiB 0.43 and 0.68, 512 KiB 0.40 and 0.64. */
+enum { PIPELINE_BLOCK = 512 << 10 };
 
 /* Workers that a job gets by default: the sink is serial, and two keep it busy. Into a pipe one is enough. */
 enum { PIPELINE_JOBS = 2 };
