@@ -80,8 +80,9 @@ decode_run(const struct pipeline *p, struct bench *b, const struct weight *w, en
         struct span spans[SCHEME_PARTS];
         uint8_t *in[SCHEME_PARTS];
         uint64_t n = crooked ? num_min(count, BLOCK_SPARE / size) : count;
-        while (find_spans(w, spans, first, n) > BLOCK_WINDOW && n > 1)
-            n = (n + 1) / 2;
+        while (find_spans(w, spans, first, n) > BLOCK_WINDOW)
+            if ((n /= 2) == 0)
+                return err_set(err, ERR_BUG, w->part[0]->extent.at, "one element needs more than the window");
         if (!read_spans(p, w, spans, b->in, in, err))
             return false;
         w->scheme->decode(w, p->kernels, in, first, n, to, crooked ? b->spare : y);
