@@ -10,6 +10,15 @@ err_init(struct err *err)
     *err = (struct err){ .kind = ERR_NONE, .at = ERR_NO_OFFSET };
 }
 
+/* Keep the failure; the text goes on behind what it returns, the number of bytes written. */
+static size_t
+keep(struct err *err, enum err_kind kind, const char *format, va_list args)
+{
+    int n = vsnprintf(err->text, sizeof err->text, format, args);
+    err->kind = kind;
+    return n < 0 ? 0 : (size_t)n < sizeof err->text ? (size_t)n : sizeof err->text - 1;
+}
+
 bool
 err_set(struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
 {
@@ -17,9 +26,8 @@ err_set(struct err *err, enum err_kind kind, uint64_t at, const char *format, ..
         return false;
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    keep(err, kind, format, args);
     va_end(args);
-    err->kind = kind;
     err->at = at;
     return false;
 }
@@ -31,11 +39,9 @@ err_sys(struct err *err, enum err_kind kind, int sys, const char *format, ...)
         return false;
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    size_t n = keep(err, kind, format, args);
     va_end(args);
-    size_t n = strlen(err->text);
     snprintf(err->text + n, sizeof err->text - n, ": %s", strerror(sys));
-    err->kind = kind;
     err->sys = sys;
     return false;
 }

@@ -130,32 +130,33 @@ cli_fail(const struct cli *cli, const struct err *err)
     return r.status;
 }
 
+static void
+vremark(const struct cli *cli, const char *file, const char *kind, const char *format, va_list args)
+{
+    char text[ERR_TEXT];
+    vsnprintf(text, sizeof text, format, args);
+    const struct remark r = { .file = file ? file : "", .kind = kind, .text = text, .at = ERR_NO_OFFSET };
+    say(cli, &r);
+}
+
 void
 cli_note(const struct cli *cli, const char *file, const char *format, ...)
 {
-    if (cli->quiet || cli->verbose == 0)
-        return;
-    char text[ERR_TEXT];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    if (!cli->quiet && cli->verbose != 0)
+        vremark(cli, file, "note", format, args);
     va_end(args);
-    const struct remark r = { .file = file ? file : "", .kind = "note", .text = text, .at = ERR_NO_OFFSET };
-    say(cli, &r);
 }
 
 void
 cli_warn(const struct cli *cli, const char *file, const char *format, ...)
 {
-    if (cli->quiet)
-        return;
-    char text[ERR_TEXT];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    if (!cli->quiet)
+        vremark(cli, file, "warning", format, args);
     va_end(args);
-    const struct remark r = { .file = file ? file : "", .kind = "warning", .text = text, .at = ERR_NO_OFFSET };
-    say(cli, &r);
 }
 
 void
