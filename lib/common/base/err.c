@@ -41,7 +41,7 @@ err_sys(struct err *err, enum err_kind kind, int sys, const char *format, ...)
     va_start(args, format);
     size_t n = keep(err, kind, format, args);
     va_end(args);
-    snprintf(err->text + n, sizeof err->text - n, ": %s", strerror(sys));
+    snprintf(err->text + n, sizeof err->text - n, "%s%s", n ? ": " : "", strerror(sys));
     err->sys = sys;
     return false;
 }

@@ -41,7 +41,7 @@ void err_init(struct err *err);
 bool err_set(struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* err_set for a failed system call: appends ": " and the text of `sys`, an errno value. */
+/* err_set for a failed system call: appends the text of `sys`, an errno value, behind ": " when there is any text. */
 bool err_sys(struct err *err, enum err_kind kind, int sys, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -100,7 +100,7 @@ fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
         list[i].key = keys.p + at[i];
     ok = ok && (bare == 0 || bare == used || check_alike(list, used, err));
     if (ok && bare != 0)
-        claims_warn(c, "%zu FP8 tensors have no scale: taken as plain casts", bare);
+        claims_warn(c, "FP8 without a scale, taken as a plain cast: %zu tensor%s", bare, bare == 1 ? "" : "s");
     str_clear(&keys);
     free(list);
     free(at);

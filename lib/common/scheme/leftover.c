@@ -93,6 +93,6 @@ leftover_check(const struct roles *roles, struct claims *c, struct err *err)
             && !check(c, catalog_at(catalog, i), &warned, err))
             return false;
     if (warned != 0)
-        claims_warn(c, "%zu left-over scales or zero points of float weights pass unchanged", warned);
+        claims_warn(c, "left-over scales or zero points of float weights pass unchanged: %zu", warned);
     return true;
 }

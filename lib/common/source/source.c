@@ -68,7 +68,7 @@ source_open(struct source **out, const char *path, bool pipe_ok, struct err *err
     src->own_fd = path != NULL;
     src->fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait) : STDIN_FILENO;
     if (src->fd < 0)
-        err_sys(err, ERR_OPEN, errno, "it cannot be opened");
+        err_sys(err, ERR_OPEN, errno, "%s", "");
     else
         look(src, pipe_ok, err);
     if (err->kind != ERR_NONE)
