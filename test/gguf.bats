@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# One model in every form that a GGUF can have.
+load helper
+
+forms() { "$helpers/gguf-forms" . ; }
+
+@test "big-endian gives what little-endian gives, for every block and scalar type" {
+    forms
+    for to in bf16 f32; do
+        amn-remember --to $to little.gguf >little
+        for form in big fugg; do
+            both 0 $form.gguf amn-remember --to $to
+            cmp out.file little && cmp out.pipe little
+        done
+    done
+    [ "$(amn-inspect big.gguf | jq -r .byte_order)" = big ]
+    refute cmp -s big.gguf little.gguf
+}
+
+@test "another alignment gives the same bytes" {
+    forms
+    amn-remember little.gguf >little
+    remembers align64.gguf && cmp out.file little
+    [ "$(amn-inspect align64.gguf | jq .alignment)" = 64 ]
+}
+
+@test "a split model gives what the merged one gives, by its first part and by its folder" {
+    forms
+    amn-remember little.gguf >merged
+    mkdir folder && mv split-* folder
+    amn-remember folder/split-00001-of-00003.gguf | cmp - merged
+    amn-remember folder | cmp - merged
+    [ "$(amn-parse folder | wc -l)" -eq "$(amn-parse little.gguf | wc -l)" ]
+}
+
+@test "one part alone: inspect shows which, a conversion refuses it by name" {
+    forms
+    [ "$(amn-inspect split-00003-of-00003.gguf | jq -c '[.split.no, .split.count]')" = '[2,3]' ]
+    both 69 split-00003-of-00003.gguf amn-remember
+    grep -q 'part 3 of 3' err.file && is_empty out.file && is_empty out.pipe
+}
+
+@test "a part that is missing or foreign is named" {
+    forms
+    mv split-00002-of-00003.gguf kept
+    try 66 amn-remember split-00001-of-00003.gguf
+    grep -q 'split-00002-of-00003.gguf' err && is_empty out
+    cp split-00003-of-00003.gguf split-00002-of-00003.gguf
+    try 65 amn-remember split-00001-of-00003.gguf
+    grep -q 'split-00002-of-00003.gguf: malformed: it says that it is part 3 of 3, expected part 2 of 3' err
+    cp little.gguf split-00002-of-00003.gguf
+    try 65 amn-remember split-00001-of-00003.gguf
+    grep -q 'split-00002-of-00003.gguf' err && is_empty out
+}
+
+@test "a header of 300 000 tokens: the vocabulary is counted, the memory is that of the header" {
+    forms
+    [ "$(amn-inspect tokens.gguf | jq -c '[.tokenizer.model, .tokenizer.vocabulary]')" = '["gpt2",300000]' ]
+    [ "$(amn-inspect --arrays tokens.gguf | jq '.metadata["tokenizer.ggml.tokens"] | length')" -eq 300000 ]
+    if is_sanitized; then skip "a sanitizer's own memory is in the way"; fi
+    kib=$("$helpers/peak-memory" amn-inspect tokens.gguf)
+    echo "$kib KiB"
+    [ "$kib" -le 65536 ]
+}
