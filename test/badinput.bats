@@ -64,6 +64,14 @@ load helper
     grep -q 'model-00002-of-00002' err
 }
 
+@test "GGUF version 1 is named before anything else is missing" {
+    printf 'GGUF\1\0\0\0' >v1.gguf
+    for tool in amn-parse amn-inspect amn-remember; do
+        both 69 v1.gguf $tool
+        grep -q 'version 1' err.file && is_empty out.file
+    done
+}
+
 @test "an empty input, a directory without a model, a text file" {
     both 65 /dev/null amn-remember
     try 65 amn-remember </dev/null

@@ -83,7 +83,10 @@ load helper
     try 0 amn-remember -o link "$fx/good-plain.safetensors"
     [ -L link ]
     cmp target "$fx/good-plain.safetensors"
-    only target link
+    ln -s nothing dangling
+    try 73 amn-remember -o dangling "$fx/good-plain.safetensors"
+    [ -L dangling ]
+    only target link dangling
 }
 
 @test "-o: folders that are not there, or are no place for a file: 73" {

@@ -21,7 +21,7 @@
 #include "base/str.h"
 
 enum {
-    HEADER = 24,
+    PREFIX = 4 + 4, HEADER = 24,                            /* magic and version; with the counts */
     LEAST_KEY = 8 + 4 + 1, LEAST_TENSOR = 8 + 4 + 4 + 8,    /* bytes of the shortest records */
     DEFAULT_ALIGNMENT = 32, LEAST_ALIGNMENT = 8,
     STEP = 256 << 10,                                       /* the head grows by this */
@@ -122,7 +122,7 @@ check_count(const struct gguf *g, const char *what, uint64_t n, uint64_t least, 
 static bool
 read_header(struct gguf *g, uint32_t *version, uint64_t *ntensors, uint64_t *nkeys, struct err *err)
 {
-    if (!gguf_need(g, HEADER, err))
+    if (!gguf_need(g, PREFIX, err))
         return false;
     const uint8_t *magic = cursor_take(&g->c, 4);
     if (!gguf_probe(magic, 4, g->size))
@@ -133,6 +133,8 @@ read_header(struct gguf *g, uint32_t *version, uint64_t *ntensors, uint64_t *nke
     if (*version != 2 && *version != 3)
         return err_set(err, ERR_UNSUPPORTED, 4, "GGUF version %" PRIu32 "%s, expected 2 or 3", *version,
             g->c.big ? " (big-endian)" : "");
+    if (!gguf_need(g, HEADER - PREFIX, err))
+        return false;
     *ntensors = cursor_u64(&g->c);
     *nkeys = cursor_u64(&g->c);
     return check_count(g, "tensors", *ntensors, LEAST_TENSOR, 8, err)

@@ -101,6 +101,8 @@ open_path(struct sink *s, const char *path, struct err *err)
     bool there = stat(path, &st) == 0;
     if (!there && errno != ENOENT)
         return failed(err, ERR_CREATE, "it cannot be examined", path);
+    if (!there && lstat(path, &st) == 0)
+        return errno = ENOENT, failed(err, ERR_CREATE, "it is a link to nothing", path);
     if (there && S_ISDIR(st.st_mode))
         return errno = EISDIR, failed(err, ERR_CREATE, "it cannot be written", path);
     if (there && !S_ISREG(st.st_mode)) {        /* a device or a FIFO: there is nothing to replace */
