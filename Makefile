@@ -48,7 +48,7 @@ all: $(tools:%=$(bin)/%) $(bin)/amn $(foreach l,$(links),$(bin)/$(firstword $(su
 
 # Kernels: one object per instruction set, picked at run time. Nothing else gets such a flag.
 $(obj)/lib/common/kernel/%.o: kernel_flags = -O3
-ifneq (,$(filter x86_64% amd64%,$(shell $(CC) -dumpmachine)))
+ifneq (,$(filter x86_64% amd64%,$(shell $(CC) -dumpmachine 2>/dev/null)))
 $(obj)/lib/common/kernel/x86/avx2%.o: kernel_flags = -O3 -mavx2 -mf16c
 $(obj)/lib/common/kernel/x86/avx512%.o: kernel_flags = -O3 -mavx2 -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi
 endif
