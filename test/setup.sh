@@ -6,7 +6,8 @@
 #
 #   build   a C compiler, make, pkg-config, and the headers of zlib, jansson and libarchive
 #   demo    python3 makes the sample models, jq shows the reports
-#   test    bats, jq, mandoc, python3 and an awk: test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
+#   test    bats, jq, mandoc, python3, ps (bats ends a test that hangs with it), and an awk: test/layers.awk runs in
+#           mawk, gawk and the awk of BSD and macOS
 #   ci      clang with its sanitizers, and valgrind
 set -u
 
@@ -44,12 +45,14 @@ packages() {
     apt-get:zlib) echo zlib1g-dev ;;
     apt-get:jansson | apt-get:libarchive) echo "lib${1#lib}-dev" ;;
     apt-get:awk) echo mawk ;;
+    apt-get:ps) echo procps ;;
     # The sanitizers' package bears clang's version, the one that `clang` depends on.
     apt-get:clang) echo clang "$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p')" ;;
     dnf:compiler) echo gcc ;;
     dnf:pkg-config) echo pkgconf-pkg-config ;;
     dnf:zlib | dnf:jansson | dnf:libarchive) echo "$1-devel" ;;
     dnf:awk) echo gawk ;;
+    dnf:ps) echo procps-ng ;;
     dnf:clang) echo clang compiler-rt ;;
     brew:compiler | brew:make) ;;               # xcode-select --install
     brew:pkg-config) echo pkgconf ;;
@@ -89,7 +92,7 @@ for group in "${@:-build}"; do
     case $group in
     build) wanted="$wanted compiler libc make pkg-config zlib jansson libarchive" ;;
     demo) wanted="$wanted jq python3" ;;
-    test) wanted="$wanted bats jq mandoc python3 awk" ;;
+    test) wanted="$wanted bats jq mandoc python3 ps awk" ;;
     ci) wanted="$wanted clang valgrind" ;;
     *) die "'$group' is none of build, demo, test and ci" ;;
     esac
