@@ -5,6 +5,7 @@
 #   make check      set up, build, and run all tests
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make bench      ratios to cat, and peak memory; never fails on a figure
+#   make fuzz       broken copies of the corpus through the sanitized tools; SECONDS=600, one minute by default
 #   make peers      compare with the canonical Python libraries (pip, several GB)
 #
 # CC, CFLAGS, LDFLAGS as usual; SANITIZE=1 builds with AddressSanitizer and UBSan into its own obj/ and bin/;
@@ -100,6 +101,10 @@ unit: $(unit_bin)
 bench: all
 	python3 test/bench.py $(bin)
 
+fuzz:
+	$(MAKE) SANITIZE=1 all
+	python3 test/fuzz.py bin-sanitize $(SECONDS)
+
 peers: all
 	sh test/peers/run.sh $(bin)
 
@@ -120,5 +125,5 @@ uninstall:
 clean:
 	rm -rf obj obj-sanitize bin bin-sanitize
 
-.PHONY: all setup demo check unit bench peers install uninstall clean
+.PHONY: all setup demo check unit bench fuzz peers install uninstall clean
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d)

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""fuzz.py BIN [SECONDS [SEED]]: run the tools on broken copies of the corpus until the time is over.
+
+Best with a sanitized build. A run fails when it ends by a signal, by a sanitizer, as a bug (70), with a status that the
+contract does not know, or not within 20 s; when an error wrote to stdout before the header was found good; or when file
+and pipe disagree about what is right. The input is kept as fuzz-N.bin in the current folder. Standard library only."""
+import concurrent.futures as cf, glob, os, random, subprocess, sys, tempfile, time
+
+KNOWN = {0, 65, 69, 75}             # for a file that is there; 66 and 74 would be an untruth
+TOOLS = ("amn-remember", "amn-inspect", "amn-parse")
+
+def seeds():
+    here = os.path.dirname(os.path.abspath(__file__))
+    files = [f for kind in ("gguf", "safetensors") for side in ("good", "bad")
+             for f in glob.glob(os.path.join(here, "corpus", kind + "-" + side, "*." + kind))]
+    return [open(f, "rb").read() for f in sorted(files) if os.path.getsize(f) < 20000]
+
+def number(rng):
+    return rng.choice([0, 1, 2, 127, 255, 256, 65535, 1 << 31, (1 << 32) - 1, 1 << 60, (1 << 63) - 1, 1 << 63, (1 << 64) - 1,
+                       rng.getrandbits(rng.randrange(1, 64))])
+
+def broken(data, rng, all_seeds):
+    b = bytearray(data)
+    head = min(len(b), 1500)        # headers are where the decisions are
+    for _ in range(rng.randrange(1, 5)):
+        at = rng.randrange(head) if head else 0
+        how = rng.randrange(8)
+        if how == 0 and b: b[at % len(b)] ^= 1 << rng.randrange(8)
+        elif how == 1: b[at:at + 8] = number(rng).to_bytes(8, "little")
+        elif how == 2: b[at:at + 4] = (number(rng) & 0xFFFFFFFF).to_bytes(4, rng.choice(("little", "big")))
+        elif how == 3: del b[at:at + rng.randrange(1, 40)]
+        elif how == 4: b[at:at] = b[at:at + rng.randrange(1, 200)]
+        elif how == 5: del b[rng.randrange(len(b) + 1):]
+        elif how == 6: b[at:at] = str(number(rng)).encode()
+        elif how == 7:
+            other = rng.choice(all_seeds)
+            cut = rng.randrange(len(other) + 1)
+            b[at:at + 60] = other[cut:cut + 60]
+    return bytes(b)
+
+def run(cmd, **more):
+    try:
+        return subprocess.run(cmd, capture_output=True, timeout=20, **more)
+    except subprocess.TimeoutExpired:
+        return None
+
+def judge(bindir, path, data):
+    outs = []
+    for tool in TOOLS:
+        for via in ("file", "pipe"):
+            p = run([os.path.join(bindir, tool)] + ([path] if via == "file" else []),
+                    **({"input": data} if via == "pipe" else {"stdin": subprocess.DEVNULL}))
+            if p is None: return "%s (%s): no end within 20 s" % (tool, via)
+            if p.returncode not in KNOWN: return "%s (%s): status %d: %s" % (tool, via, p.returncode, p.stderr[-300:])
+            if p.returncode and p.stdout and tool == "amn-remember":
+                return "%s (%s): status %d after %d bytes" % (tool, via, p.returncode, len(p.stdout))
+            if tool == "amn-remember": outs.append((p.returncode == 0, p.stdout))
+    return None if outs[0] == outs[1] else "amn-remember: file and pipe disagree"
+
+def main(argv):
+    bindir, seconds = argv[0], float(argv[1]) if len(argv) > 1 else 60
+    seed = int(argv[2]) if len(argv) > 2 else random.randrange(1 << 30)
+    rng, all_seeds, passed, failed, end = random.Random(seed), seeds(), 0, 0, time.time() + seconds
+    print("seed %d, %d files" % (seed, len(all_seeds)))
+    with tempfile.TemporaryDirectory() as folder, cf.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+        while time.time() < end:
+            batch = []
+            for i in range(64):
+                data = broken(rng.choice(all_seeds), rng, all_seeds)
+                path = os.path.join(folder, "%d.bin" % i)
+                with open(path, "wb") as f: f.write(data)
+                batch.append((data, pool.submit(judge, bindir, path, data)))
+            for data, job in batch:
+                why = job.result()
+                if why is None: passed += 1; continue
+                failed += 1
+                name = "fuzz-%d.bin" % failed
+                with open(name, "wb") as f: f.write(data)
+                print("FAIL %s: %s" % (name, why))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed or not passed else 0
+
+sys.exit(main(sys.argv[1:]))
