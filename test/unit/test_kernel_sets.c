@@ -71,7 +71,7 @@ fence_new(size_t nbytes)
     return (struct fence){ p, p + size };
 }
 
-static struct fence input, scalar_output, output;
+static struct fence input, scale_input, scalar_output, output;
 
 /* Both outputs: `count` elements of `size` bytes, ending `slack` elements before the fence, all canary. */
 static void
@@ -289,24 +289,28 @@ test_round(const char *name, kernel_round16 *a, kernel_round16 *b)
 
 /* ---------------------------------------------------------------------- fp8 */
 
-/* One tile that ends at the fence (its last row has no gap behind it), codes as they lie in `input`. */
+enum { SCALES = 2048 };
+
+/* Rows that end at the fence (the last one has no gap behind it), codes and scales as they lie in `input` and
+ * `scale_input`, both to the end. */
 static bool
-tile_agrees(const struct kernels *scalar, const struct kernels *k, enum dtype dtype, size_t rows, size_t cols,
-    size_t gap, float scale)
+rows_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dtype, size_t rows, size_t cols,
+    size_t gap, size_t scale_cols)
 {
     size_t stride = cols + gap;
     size_t count = rows == 0 ? 0 : (rows - 1) * stride + cols;
     const uint8_t *x = input.end - count;
+    const float *scales = (float *)(void *)scale_input.end - (cols + scale_cols - 1) / scale_cols;
     void *expected, *got;
     bool ok;
 
     outputs(&expected, &got, count, 4, gap % 3);
-    scalar->fp8_f32[dtype](expected, stride, x, stride, rows, cols, scale);
-    k->fp8_f32[dtype](got, stride, x, stride, rows, cols, scale);
+    scalar->fp8_f32[dtype](expected, stride, x, stride, rows, cols, scales, scale_cols);
+    k->fp8_f32[dtype](got, stride, x, stride, rows, cols, scales, scale_cols);
     ok = outputs_equal(count, 4, gap % 3);
     outputs(&expected, &got, count, 2, gap % 3);
-    scalar->fp8_bf16[dtype](expected, stride, x, stride, rows, cols, scale);
-    k->fp8_bf16[dtype](got, stride, x, stride, rows, cols, scale);
+    scalar->fp8_bf16[dtype](expected, stride, x, stride, rows, cols, scales, scale_cols);
+    k->fp8_bf16[dtype](got, stride, x, stride, rows, cols, scales, scale_cols);
     return ok & outputs_equal(count, 2, gap % 3);
 }
 
@@ -318,12 +322,28 @@ codes_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dt
 
     for (size_t i = 0; i < CODES; i++)
         input.end[-1 - (ptrdiff_t)i] = (uint8_t)(i * 37 + i / 256);
-    return tile_agrees(scalar, k, dtype, 1, CODES, 0, scale);
+    ((float *)(void *)scale_input.end)[-1] = scale;
+    return rows_agree(scalar, k, dtype, 1, CODES, 0, CODES);
+}
+
+/* Scales of which one in `rare` is an edge, one in two as many any bits, the rest those of weights. */
+static void
+fill_scales(uint32_t rare)
+{
+    float *scales = (float *)(void *)scale_input.end - SCALES;
+
+    for (int i = 0; i < SCALES; i++) {
+        uint32_t kind = random32() % (2 * rare);
+
+        scales[i] = float_of_bits(kind < 2 ? edge_floats[random32() % EDGE_FLOATS] : kind == 2 ? random32()
+            : 0x38000000 + random32() % 0x02000000);
+    }
 }
 
 static void
 test_fp8(const struct kernels *scalar, const struct kernels *k, enum dtype dtype)
 {
+    static const size_t widths[] = { 1, 16, 32, 100, 128, 1000 };
     bool ok = true;
 
     current_member = dtype_name(dtype);
@@ -337,18 +357,35 @@ test_fp8(const struct kernels *scalar, const struct kernels *k, enum dtype dtype
         ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20 | 0xFFFFF));
     }
     CHECK_ROW(ok, current_member);
-    for (size_t cols = 0; cols <= 200; cols++)
+    for (size_t cols = 0; cols <= 200; cols++)                  /* one scale */
         for (size_t rows = 0; rows <= 6; rows++)
             for (size_t gap = 0; gap < 40; gap += 13) {
-                uint32_t bits = random32() % 4 == 0 ? edge_floats[random32() % EDGE_FLOATS] : random32();
-
                 fill_random(input.end - 7 * 240, 7 * 240);
-                ok &= tile_agrees(scalar, k, dtype, rows, cols, gap, float_of_bits(bits));
+                fill_scales(2);
+                ok &= rows_agree(scalar, k, dtype, rows, cols, gap, cols + 1);
             }
     CHECK_ROW(ok, current_member);
+    fill_random(input.end - 21 * 1500, 21 * 1500);
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)       /* many, the last of fewer columns */
+        for (size_t rows = 0; rows <= 20; rows++)
+            for (size_t cols = 1; cols <= 1400; cols += 1 + random32() % 150)
+                for (uint32_t rare = 2; rare <= 2000; rare *= 10) {
+                    fill_scales(rare);
+                    ok &= rows_agree(scalar, k, dtype, rows, cols, random32() % 90, widths[w]);
+                }
+    CHECK_ROW(ok, current_member);
     fill_random(input.end - 128 * 1024, 128 * 1024);
-    for (int i = 0; i < 8; i++)                                 /* the tiles of real files */
-        ok &= tile_agrees(scalar, k, dtype, 128, 128, 896, 1e-4f * (float)(i + 1));
+    for (uint32_t rare = 20; rare <= 20000; rare *= 10) {       /* the blocks of real files; more of them than tables */
+        fill_scales(rare);
+        ok &= rows_agree(scalar, k, dtype, 128, 1024, 0, 128);
+        ok &= rows_agree(scalar, k, dtype, 128, 128, 896, 128);
+        ok &= rows_agree(scalar, k, dtype, 12, 10000, 7, 128);
+        ok &= rows_agree(scalar, k, dtype, 12, 10000, 0, 33);
+        ok &= rows_agree(scalar, k, dtype, 60, 64 * 33, 1, 33);
+        ok &= rows_agree(scalar, k, dtype, 60, 64 * 33 + 1, 1, 33);
+        ok &= rows_agree(scalar, k, dtype, 60, SCALES, 0, 1);
+        ok &= rows_agree(scalar, k, dtype, 1, 100000, 0, 128);
+    }
     CHECK_ROW(ok, current_member);
 }
 
@@ -364,6 +401,7 @@ main(void)
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
     input = fence_new(4 * ROUNDED + 4096);
+    scale_input = fence_new(4 * SCALES);
     scalar_output = fence_new(4 * (128 * 1024 + 4096));
     output = fence_new(4 * (128 * 1024 + 4096));
     err_init(&err);

@@ -209,31 +209,36 @@ canonical_bits(float f)
     return isnan(f) ? 0x7FC00000u : bits_of_float(f);
 }
 
-/* One tile of rows x cols against the definition; what lies between and behind the rows stays. */
+/* rows x cols against the definition, a scale for every scale_cols columns, from the offset-th of the list on and
+ * round again; what lies between and behind the rows stays. */
 static bool
-fp8_tile_holds(const struct kernels *k, enum dtype dtype, size_t rows, size_t cols, float scale)
+fp8_rows_hold(const struct kernels *k, enum dtype dtype, size_t rows, size_t cols, size_t scale_cols, size_t offset)
 {
-    enum { ROOM = 4096 };
+    static const uint32_t list[] = { 0x3F800000, 0x3951B717, 0xBE000001, 0x00000000, 0x80000000, 0x00000001,
+        0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFFFFFFF, 0x7F800001 };
+    enum { ROOM = 8192, SCALES = 600 };
     static uint8_t x[ROOM];
-    static float f32[ROOM], expected_f32[ROOM];
+    static float f32[ROOM], expected_f32[ROOM], scales[SCALES];
     static uint16_t bf16[ROOM], expected_bf16[ROOM];
     size_t x_stride = cols + 3, y_stride = cols + 5;
 
     for (size_t i = 0; i < ROOM; i++)
         x[i] = (uint8_t)(next() >> 24);
+    for (size_t i = 0; i < SCALES; i++)
+        scales[i] = float_of_bits(list[(offset + i) % (sizeof list / sizeof list[0])]);
     memset(f32, CANARY, sizeof f32);
     memset(bf16, CANARY, sizeof bf16);
     memset(expected_f32, CANARY, sizeof expected_f32);
     memset(expected_bf16, CANARY, sizeof expected_bf16);
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < cols; c++) {
-            float product = float8_to_float(dtype, x[r * x_stride + c]) * scale;
+            float product = float8_to_float(dtype, x[r * x_stride + c]) * scales[c / scale_cols];
 
             expected_f32[r * y_stride + c] = float_of_bits(canonical_bits(product));
             expected_bf16[r * y_stride + c] = bfloat16_of_float(product);
         }
-    k->fp8_f32[dtype](f32, y_stride, x, x_stride, rows, cols, scale);
-    k->fp8_bf16[dtype](bf16, y_stride, x, x_stride, rows, cols, scale);
+    k->fp8_f32[dtype](f32, y_stride, x, x_stride, rows, cols, scales, scale_cols);
+    k->fp8_bf16[dtype](bf16, y_stride, x, x_stride, rows, cols, scales, scale_cols);
     return memcmp(f32, expected_f32, sizeof f32) == 0 && memcmp(bf16, expected_bf16, sizeof bf16) == 0;
 }
 
@@ -241,15 +246,14 @@ static void
 test_fp8(const struct kernels *k)
 {
     static const enum dtype types[] = { DTYPE_F8_E4M3, DTYPE_F8_E5M2, DTYPE_F8_E4M3FNUZ, DTYPE_F8_E5M2FNUZ };
-    static const uint32_t scales[] = { 0x3F800000, 0x3951B717, 0xBE000001, 0x00000000, 0x80000000, 0x00000001,
-        0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFFFFFFF, 0x7F800001 };
-    static const size_t sizes[][2] = { { 0, 0 }, { 0, 9 }, { 9, 0 }, { 1, 1 }, { 3, 70 }, { 1, 511 }, { 1, 512 },
-        { 64, 8 }, { 33, 100 }, { 600, 1 } };
+    static const size_t sizes[][3] = { { 0, 0, 1 }, { 0, 9, 9 }, { 9, 0, 4 }, { 1, 1, 1 }, { 3, 70, 70 },
+        { 1, 511, 511 }, { 1, 512, 512 }, { 64, 8, 8 }, { 33, 100, 100 }, { 600, 1, 1 }, { 5, 600, 1 },
+        { 13, 520, 16 }, { 20, 300, 32 }, { 12, 513, 128 }, { 4, 600, 256 }, { 2, 50, 1000 } };
 
     for (int t = 0; t < 4; t++)
-        for (size_t s = 0; s < sizeof scales / sizeof scales[0]; s++)
+        for (size_t offset = 0; offset < 15; offset++)
             for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-                CHECK_ROW(fp8_tile_holds(k, types[t], sizes[i][0], sizes[i][1], float_of_bits(scales[s])),
+                CHECK_ROW(fp8_rows_hold(k, types[t], sizes[i][0], sizes[i][1], sizes[i][2], offset),
                     dtype_name(types[t]));
 }
 

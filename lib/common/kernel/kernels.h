@@ -22,12 +22,13 @@ typedef void kernel_block_f32(float *restrict y, const uint8_t *restrict src, si
 /* The same with the rounding to BF16 inside: y holds nblocks * elems codes. */
 typedef void kernel_block_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks);
 
-/* A tile of FP8 codes times one scale: y[r * y_stride + c] = code(x[r * x_stride + c]) * scale, one F32
- * multiplication, for r < rows, c < cols. Strides count elements. */
+/* Rows of FP8 codes times a scale for every scale_cols columns, the last of which may be fewer:
+ * y[r * y_stride + c] = code(x[r * x_stride + c]) * scales[c / scale_cols], one F32 multiplication, for r < rows,
+ * c < cols. Strides count elements; scale_cols is not 0. */
 typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale);
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
 typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale);
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
 
 /* bitsandbytes (nf4.h): a run of 4-bit codes with a table and the absmax of its blocks; a row of INT8 codes
  * with its absmax. */

@@ -3,8 +3,8 @@
  *
  * A weight is seen as E matrices of R rows and C columns; a scale covers b0 x b1 elements of a matrix:
  *
- *     per tensor   b0 = R, b1 = C     [] or [1]          per row      b0 = 1, b1 = C     [R], [R, 1]
- *     per expert   b0 = R, b1 = C     [E], [E, 1]        per column   b0 = R, b1 = 1     [1, C], [E, 1, C]
+ *     per tensor   R = 1, b1 = C      [] or [1]          per row      b0 = 1, b1 = C     [R], [R, 1]
+ *     per expert   R = 1, b1 = C      [E], [E, 1]        per column   b0 = R, b1 = 1     [1, C], [E, 1, C]
  *     block        b0 = b1 = 128      [ceil(R / 128), ceil(C / 128)]; ragged edges are short
  *
  * so element (e, r, c) uses scale[e * per_expert + (r / b0) * per_row + c / b1]. Sources: transformers,
@@ -89,6 +89,15 @@ set_blocks(struct weight *w, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_
     w->fact[PER_EXPERT] = per_expert;
 }
 
+/* One scale covers a matrix: then it may as well be one row. */
+static void
+set_single(struct weight *w, uint64_t per_expert)
+{
+    w->fact[COLS] *= w->fact[ROWS];
+    w->fact[ROWS] = 1;
+    set_blocks(w, 1, w->fact[COLS], 0, per_expert);
+}
+
 /* The scale's shape with the expert dimension and singletons stripped to at most two dimensions. */
 static uint32_t
 squeeze(const struct shape *s, uint64_t experts, bool stacked, uint64_t out[2])
@@ -162,9 +171,9 @@ map_scale(const struct claims *c, struct weight *w, struct err *err)
     if (!shape_numel(&scale->shape, &numel))
         numel = 0;
     if (numel == 1 && plain)
-        set_blocks(w, rows, cols, 0, 0);
+        set_single(w, 0);
     else if (stacked && numel == experts && plain)
-        set_blocks(w, rows, cols, 0, 1);
+        set_single(w, 1);
     else if (rank == 1 && grid[0] == rows && plain)
         set_blocks(w, 1, cols, 1, own ? rows : 0);
     else if (rank == 2 && grid[0] == rows && grid[1] == 1 && plain)
@@ -195,7 +204,7 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
         return CLAIM_NO;
     if (!scale) {       /* as if it were 1; whether that can be is asked when all weights are known */
         matrices(w);
-        set_blocks(w, w->fact[ROWS], w->fact[COLS], 0, 0);
+        set_single(w, 0);
         return CLAIM_YES;
     }
     if (!is_scale_dtype(scale->dtype)) {
@@ -221,9 +230,7 @@ fp8_is_scaled(const struct weight *w)
 
 /* --- decoding */
 
-/* Rows that are decoded side by side, one column of blocks after the other. When a row's length is a power of
- * two all of them fall into the same few sets of the cache: 16 measured 5 to 10 % faster than whole blocks. */
-enum { BAND = 16 };
+enum { PIECE = 1024 };          /* scales at a time, and columns at a time when they go through floats */
 
 /* Where element i lies. */
 struct place {
@@ -296,62 +303,51 @@ struct job {
     uint8_t *y;
 };
 
-static float
-job_scale(const struct job *j, const struct place *p)
+/* Scales [0, n) of a run of columns, from that of place p on. */
+static void
+job_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
 {
-    return j->w->part[SCALE] ? scale_value(j->w->part[SCALE]->dtype, j->scales, scale_index(j->w, p) - j->scale_from) : 1;
+    const struct tensor *t = j->w->part[SCALE];
+    uint64_t from = scale_index(j->w, p) - j->scale_from;
+    for (uint64_t i = 0; i < n; i++)
+        scales[i] = t ? scale_value(t->dtype, j->scales, from + i) : 1;
 }
 
-/* n elements from element `at` on: their scale, then for columns each its own, and the rounding. */
+/* rows x cols elements from element `at` on, under a scale for every b1 columns. */
 static void
-strip(const struct job *j, uint64_t at, size_t n, float scale, const struct place *columns)
-{
-    enum { STEP = 1024 };
-    enum dtype type = j->w->part[CODES]->dtype;
-    uint64_t i = at - j->first;
-    uint8_t *y = j->y + i * dtype_facts(j->to)->bytes;
-    struct place p = columns ? *columns : (struct place){ 0 };
-    for (size_t done = 0, len; done < n; done += len) {
-        float v[STEP];
-        len = n - done < STEP ? n - done : STEP;
-        j->k->fp8_f32[type](v, len, j->codes + i + done, len, 1, len, scale);
-        for (size_t c = 0; columns && c < len; c++, p.col++)
-            v[c] *= job_scale(j, &p);
-        kernels_round(j->k, j->to, y + done * dtype_facts(j->to)->bytes, v, len);
-    }
-}
-
-/* rows x cols elements from element `at` on, all of one scale. */
-static void
-tile(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, float scale)
+piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1)
 {
     enum dtype type = j->w->part[CODES]->dtype;
-    uint64_t stride = j->w->fact[COLS], i = at - j->first;
-    void *y = j->y + i * dtype_facts(j->to)->bytes;
+    uint64_t stride = j->w->fact[COLS];
+    const uint8_t *x = j->codes + (at - j->first);
+    uint8_t *y = j->y + (at - j->first) * dtype_facts(j->to)->bytes;
     if (j->to == DTYPE_BF16)
-        j->k->fp8_bf16[type](y, stride, j->codes + i, stride, rows, cols, scale);
+        j->k->fp8_bf16[type]((uint16_t *)(void *)y, stride, x, stride, rows, cols, scales, b1);
     else if (j->to == DTYPE_F32)
-        j->k->fp8_f32[type](y, stride, j->codes + i, stride, rows, cols, scale);
+        j->k->fp8_f32[type]((float *)(void *)y, stride, x, stride, rows, cols, scales, b1);
     else
-        for (uint64_t r = 0; r < rows; r++)
-            strip(j, at + r * stride, cols, scale, NULL);
+        for (; rows > 0; rows--, x += stride, y += 2 * stride) {
+            float v[PIECE];
+            j->k->fp8_f32[type](v, cols, x, cols, 1, cols, scales, b1);
+            kernels_round(j->k, j->to, y, v, cols);
+        }
 }
 
-/* The elements of rows [row, row + rows) and columns [c0, c1) of one matrix, in which b0 changes nowhere. */
+/* The elements of rows [p.row, p.row + rows) and columns [p.col, end) of one matrix, in which b0 changes nowhere:
+ * a piece is some whole blocks of columns, or lies within one. */
 static void
-band(const struct job *j, struct place p, uint64_t rows, uint64_t c0, uint64_t c1)
+band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
 {
+    uint64_t b1 = num_min(j->w->fact[B1], j->w->fact[COLS]), cols;
     uint64_t base = (p.expert * j->w->fact[ROWS] + p.row) * j->w->fact[COLS];
-    if (j->w->fact[B1] == 1 && j->w->fact[COLS] > 1) {      /* a scale a column: rows one by one */
-        p.col = c0;
-        for (uint64_t r = 0; r < rows; r++)
-            strip(j, base + r * j->w->fact[COLS] + c0, c1 - c0, 1, &p);
-        return;
-    }
-    for (p.col = c0; p.col < c1;) {
-        uint64_t end = num_min(c1, (p.col / j->w->fact[B1] + 1) * j->w->fact[B1]);
-        tile(j, base + p.col, rows, end - p.col, job_scale(j, &p));
-        p.col = end;
+    uint64_t most = j->to != DTYPE_F16 ? PIECE * b1 : b1 < PIECE ? PIECE / b1 * b1 : PIECE;     /* columns */
+    for (; p.col < end; p.col += cols) {
+        float scales[PIECE];
+        uint64_t left = b1 - p.col % b1;
+        cols = left < b1 || most < b1 ? num_min(left, most) : most;
+        cols = num_min(cols, end - p.col);
+        job_scales(j, &p, scales, num_ceil_div(cols, b1));
+        piece(j, base + p.col, rows, cols, scales, b1);
     }
 }
 
@@ -367,13 +363,13 @@ decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME
         struct place p = place_of(w, at);
         if (p.col != 0 || end - at < cols) {            /* a row that the run cuts */
             uint64_t c1 = num_min(cols, p.col + (end - at));
-            band(&j, p, 1, p.col, c1);
+            band(&j, p, 1, c1);
             at += c1 - p.col;
             continue;
         }
         uint64_t rows = num_min((end - at) / cols, w->fact[ROWS] - p.row);
-        rows = num_min(num_min(rows, BAND), w->fact[B0] - p.row % w->fact[B0]);
-        band(&j, p, rows, 0, cols);
+        rows = num_min(rows, w->fact[B0] - p.row % w->fact[B0]);
+        band(&j, p, rows, cols);
         at += rows * cols;
     }
 }

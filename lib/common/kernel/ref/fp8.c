@@ -1,12 +1,17 @@
-/* fp8: float8 codes times a scale. A code has 256 values, so a tile of more elements than that makes the
- * table of its 256 products first and looks them up; a smaller one multiplies each element. */
+/* fp8: float8 codes times scales, one tile of equal scale after the other. A code has 256 values, so a tile of
+ * more elements than that makes the table of its 256 products first and looks them up; a smaller one multiplies
+ * each element. */
 #include "kernel/fp8.h"
 
 #include "dtype/bfloat16.h"
 #include "dtype/float8.h"
 #include "kernel/nan.h"
 
-enum { CODES = 256, TABLE_PAYS = 2 * CODES };
+enum {
+    CODES = 256,
+    TABLE_PAYS = 2 * CODES,     /* elements of a tile */
+    TILE_COLS = 16              /* narrower tiles are one row high: no walk down the lines of the matrix */
+};
 
 /* Value of each code; written by fp8_build only. */
 static float e4m3[CODES], e5m2[CODES], e4m3fnuz[CODES], e5m2fnuz[CODES];
@@ -20,6 +25,12 @@ fp8_build(void)
         e4m3fnuz[c] = float8_to_float(DTYPE_F8_E4M3FNUZ, (uint8_t)c);
         e5m2fnuz[c] = float8_to_float(DTYPE_F8_E5M2FNUZ, (uint8_t)c);
     }
+}
+
+static size_t
+min(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 static void
@@ -42,6 +53,19 @@ tile_f32(const float value[CODES], float *restrict y, size_t y_stride, const uin
 }
 
 static void
+rows_f32(const float value[CODES], float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
+{
+    const size_t height = scale_cols < TILE_COLS ? 1 : rows;
+
+    for (size_t r = 0; r < rows; r += height)
+        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
+            n = min(scale_cols, cols - c);
+            tile_f32(value, y + r * y_stride + c, y_stride, x + r * x_stride + c, x_stride, height, n, scales[i]);
+        }
+}
+
+static void
 tile_bf16(const float value[CODES], uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x,
     size_t x_stride, size_t rows, size_t cols, float scale)
 {
@@ -60,58 +84,71 @@ tile_bf16(const float value[CODES], uint16_t *restrict y, size_t y_stride, const
             y[r * y_stride + c] = product[x[r * x_stride + c]];
 }
 
+static void
+rows_bf16(const float value[CODES], uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x,
+    size_t x_stride, size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
+{
+    const size_t height = scale_cols < TILE_COLS ? 1 : rows;
+
+    for (size_t r = 0; r < rows; r += height)
+        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
+            n = min(scale_cols, cols - c);
+            tile_bf16(value, y + r * y_stride + c, y_stride, x + r * x_stride + c, x_stride, height, n, scales[i]);
+        }
+}
+
 void
 fp8_e4m3_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_f32(e4m3, y, y_stride, x, x_stride, rows, cols, scale);
+    rows_f32(e4m3, y, y_stride, x, x_stride, rows, cols, scales, scale_cols);
 }
 
 void
 fp8_e4m3_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_bf16(e4m3, y, y_stride, x, x_stride, rows, cols, scale);
+    rows_bf16(e4m3, y, y_stride, x, x_stride, rows, cols, scales, scale_cols);
 }
 
 void
 fp8_e5m2_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_f32(e5m2, y, y_stride, x, x_stride, rows, cols, scale);
+    rows_f32(e5m2, y, y_stride, x, x_stride, rows, cols, scales, scale_cols);
 }
 
 void
 fp8_e5m2_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_bf16(e5m2, y, y_stride, x, x_stride, rows, cols, scale);
+    rows_bf16(e5m2, y, y_stride, x, x_stride, rows, cols, scales, scale_cols);
 }
 
 void
 fp8_e4m3fnuz_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_f32(e4m3fnuz, y, y_stride, x, x_stride, rows, cols, scale);
+    rows_f32(e4m3fnuz, y, y_stride, x, x_stride, rows, cols, scales, scale_cols);
 }
 
 void
 fp8_e4m3fnuz_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_bf16(e4m3fnuz, y, y_stride, x, x_stride, rows, cols, scale);
+    rows_bf16(e4m3fnuz, y, y_stride, x, x_stride, rows, cols, scales, scale_cols);
 }
 
 void
 fp8_e5m2fnuz_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_f32(e5m2fnuz, y, y_stride, x, x_stride, rows, cols, scale);
+    rows_f32(e5m2fnuz, y, y_stride, x, x_stride, rows, cols, scales, scale_cols);
 }
 
 void
 fp8_e5m2fnuz_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_bf16(e5m2fnuz, y, y_stride, x, x_stride, rows, cols, scale);
+    rows_bf16(e5m2fnuz, y, y_stride, x, x_stride, rows, cols, scales, scale_cols);
 }

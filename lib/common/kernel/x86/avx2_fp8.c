@@ -1,4 +1,4 @@
-/* avx2_fp8: tiles of E4M3 and E5M2 codes times a scale.
+/* avx2_fp8: rows of E4M3 and E5M2 codes times scales.
  *
  * Plain way, 16 codes at a time: an E5M2 code is the upper byte of a half; an E4M3 code moved by one bit is a
  * half too, but for a factor of 2^8 (biases 15 and 7) and the NaN code. Halves widen exactly, subnormals
@@ -25,13 +25,14 @@ struct fp8 {
 static const struct fp8 E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
 
 enum {
-    TABLE_PAYS = 64,                /* codes in a tile from which the table is faster */
-    AHEAD = 2048                    /* bytes to prefetch ahead: input may come from memory */
+    TABLE_PAYS = 64,                /* codes of one scale from which its table is faster */
+    TABLE_COLS = 32,                /* columns of one scale, likewise */
+    TABLES = 64                     /* scales side by side: 4 KiB of tables, which stay in L1 */
 };
 
 /* 16 codes to floats, times scale; canonical NaN. */
 static ALWAYS_INLINE void
-products(__m256 out[2], __m128i code, const struct fp8 f, __m256 scale)
+products(__m256 out[2], __m128i code, const struct fp8 f, const __m256 scale[2])
 {
     __m256i h = _mm256_slli_epi16(_mm256_cvtepu8_epi16(code), 8);
 
@@ -47,12 +48,12 @@ products(__m256 out[2], __m128i code, const struct fp8 f, __m256 scale)
     for (int i = 0; i < 2; i++) {
         if (f.e4m3)
             out[i] = _mm256_mul_ps(out[i], _mm256_set1_ps(256));
-        out[i] = canonical256(_mm256_mul_ps(out[i], scale));
+        out[i] = canonical256(_mm256_mul_ps(out[i], scale[i]));
     }
 }
 
 static ALWAYS_INLINE __m256i
-products_bf16(__m128i code, const struct fp8 f, __m256 scale)
+products_bf16(__m128i code, const struct fp8 f, const __m256 scale[2])
 {
     __m256 p[2];
 
@@ -60,36 +61,72 @@ products_bf16(__m128i code, const struct fp8 f, __m256 scale)
     return concat256(bf16_high256(p[0]), bf16_high256(p[1]));
 }
 
-/* n products, plain way. The last few go through buffers. */
+/* 16 scales. */
 static ALWAYS_INLINE void
-row_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, __m256 scale)
+scales_load(__m256 v[2], const float *scales)
 {
-    __m256 p[2];
-    uint8_t last[16] = { 0 };
+    v[0] = _mm256_loadu_ps(scales);
+    v[1] = _mm256_loadu_ps(scales + 8);
+}
 
-    for (; n >= 16; n -= 16, x += 16, y += 16) {
-        products(p, _mm_loadu_si128((const __m128i *)x), f, scale);
+/* The last n codes and their scales, in buffers. */
+struct last {
+    uint8_t x[16];
+    float scales[16];
+};
+
+static ALWAYS_INLINE struct last
+last_of(const uint8_t *x, size_t n, const float *scales, bool each)
+{
+    struct last l = { { 0 }, { 0 } };
+
+    memcpy(l.x, x, n);
+    if (each)
+        memcpy(l.scales, scales, n * sizeof *scales);
+    return l;
+}
+
+/* n products, plain way: the scale is one for all of them, or one for each. */
+static ALWAYS_INLINE void
+run_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, const float *restrict scales,
+    bool each)
+{
+    __m256 p[2], s[2] = { _mm256_set1_ps(*scales), _mm256_set1_ps(*scales) };
+
+    for (; n >= 16; n -= 16, x += 16, y += 16, scales += each ? 16 : 0) {
+        if (each)
+            scales_load(s, scales);
+        products(p, _mm_loadu_si128((const __m128i *)x), f, s);
         _mm256_storeu_ps(y, p[0]);
         _mm256_storeu_ps(y + 8, p[1]);
     }
     if (n > 0) {
-        memcpy(last, x, n);
-        products(p, _mm_loadu_si128((const __m128i *)last), f, scale);
+        const struct last l = last_of(x, n, scales, each);
+
+        if (each)
+            scales_load(s, l.scales);
+        products(p, _mm_loadu_si128((const __m128i *)l.x), f, s);
         memcpy(y, p, n * sizeof *y);
     }
 }
 
 static ALWAYS_INLINE void
-row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, __m256 scale)
+run_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f,
+    const float *restrict scales, bool each)
 {
-    uint8_t last[16] = { 0 };
-    __m256i v;
+    __m256 s[2] = { _mm256_set1_ps(*scales), _mm256_set1_ps(*scales) };
 
-    for (; n >= 16; n -= 16, x += 16, y += 16)
-        _mm256_storeu_si256((__m256i *)y, products_bf16(_mm_loadu_si128((const __m128i *)x), f, scale));
+    for (; n >= 16; n -= 16, x += 16, y += 16, scales += each ? 16 : 0) {
+        if (each)
+            scales_load(s, scales);
+        _mm256_storeu_si256((__m256i *)y, products_bf16(_mm_loadu_si128((const __m128i *)x), f, s));
+    }
     if (n > 0) {
-        memcpy(last, x, n);
-        v = products_bf16(_mm_loadu_si128((const __m128i *)last), f, scale);
+        const struct last l = last_of(x, n, scales, each);
+
+        if (each)
+            scales_load(s, l.scales);
+        __m256i v = products_bf16(_mm_loadu_si128((const __m128i *)l.x), f, s);
         memcpy(y, &v, n * sizeof *y);
     }
 }
@@ -97,12 +134,13 @@ row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct
 /* Entry m: the product of code m. From the smallest normal code on, which has the exponent field 1, an
  * exponent less. */
 static ALWAYS_INLINE struct words16
-table_make(const struct fp8 f, __m256 scale)
+table_make(const struct fp8 f, float scale)
 {
+    const __m256 s[2] = { _mm256_set1_ps(scale), _mm256_set1_ps(scale) };
     const __m128i iota = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     const __m256i largest_subnormal = _mm256_set1_epi16((short)((1 << f.mantissa_bits) - 1));
     __m256i normal = _mm256_cmpgt_epi16(_mm256_cvtepu8_epi16(iota), largest_subnormal);
-    __m256i v = products_bf16(iota, f, scale);
+    __m256i v = products_bf16(iota, f, s);
 
     return words16_of(_mm256_sub_epi16(v, _mm256_and_si256(normal, _mm256_set1_epi16(1 << 7))));
 }
@@ -136,86 +174,127 @@ lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8 f, 
 }
 
 static ALWAYS_INLINE void
-row_table(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct words16 *t, const struct fp8 f,
-    __m256 scale)
+run_table(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct words16 *table, const struct fp8 f,
+    const float *scale)
 {
+    const struct words16 t = *table;
     const size_t whole = n & ~(size_t)31;
     __m256i largest = _mm256_setzero_si256();
     __m256i v[2];
 
     for (size_t i = 0; i < whole; i += 32) {
-        if (n > AHEAD)
-            _mm_prefetch((const char *)x + i + AHEAD, _MM_HINT_T0);
-        lookup(v, _mm256_loadu_si256((const __m256i *)(x + i)), t, f, &largest);
+        lookup(v, _mm256_loadu_si256((const __m256i *)(x + i)), &t, f, &largest);
         _mm256_storeu_si256((__m256i *)(y + i), v[0]);
         _mm256_storeu_si256((__m256i *)(y + i + 16), v[1]);
     }
 
     __m256i special = _mm256_cmpgt_epi8(largest, _mm256_set1_epi8((char)(f.first_special - 1)));
     size_t done = _mm256_testz_si256(special, special) ? whole : 0;
-    row_bf16(y + done, x + done, n - done, f, scale);
+    run_bf16(y + done, x + done, n - done, f, scale, false);
+}
+
+static inline size_t
+min(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 /* May one step of the code's exponent be taken for one of the product's? Values go from 2^-16 to 2^16. */
 static inline bool
-far_from_limits(float scale)
+far_from_limits(const float *scales, size_t n)
 {
-    uint32_t exponent = bits_of_float(scale) >> 23 & 0xFF;
+    bool far = true;
 
-    return exponent >= 127 - 109 && exponent <= 127 + 109;
-}
+    for (size_t i = 0; i < n; i++) {
+        uint32_t exponent = bits_of_float(scales[i]) >> 23 & 0xFF;
 
-static ALWAYS_INLINE void
-tile_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale, const struct fp8 f)
-{
-    const __m256 s = _mm256_set1_ps(scale);
-
-    if (rows * cols >= TABLE_PAYS && far_from_limits(scale)) {
-        const struct words16 t = table_make(f, s);
-
-        for (size_t r = 0; r < rows; r++)
-            row_table(y + r * y_stride, x + r * x_stride, cols, &t, f, s);
-    } else {
-        for (size_t r = 0; r < rows; r++)
-            row_bf16(y + r * y_stride, x + r * x_stride, cols, f, s);
+        far &= exponent >= 127 - 109 && exponent <= 127 + 109;
     }
+    return far;
 }
 
 static ALWAYS_INLINE void
-tile_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale, const struct fp8 f)
+rows_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
 {
     for (size_t r = 0; r < rows; r++)
-        row_f32(y + r * y_stride, x + r * x_stride, cols, f, _mm256_set1_ps(scale));
+        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
+            n = scale_cols == 1 ? cols : min(scale_cols, cols - c);
+            run_f32(y + r * y_stride + c, x + r * x_stride + c, n, f, scales + i, scale_cols == 1);
+        }
+}
+
+static ALWAYS_INLINE void
+rows_plain(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
+            n = scale_cols == 1 ? cols : min(scale_cols, cols - c);
+            run_bf16(y + r * y_stride + c, x + r * x_stride + c, n, f, scales + i, scale_cols == 1);
+        }
+}
+
+/* At most TABLES scales, all far from the limits. */
+static ALWAYS_INLINE void
+rows_table(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
+{
+    struct words16 tables[TABLES];
+
+    for (size_t c = 0, i = 0; c < cols; c += min(scale_cols, cols - c), i++)
+        tables[i] = table_make(f, scales[i]);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
+            n = min(scale_cols, cols - c);
+            run_table(y + r * y_stride + c, x + r * x_stride + c, n, &tables[i], f, scales + i);
+        }
+}
+
+static ALWAYS_INLINE void
+rows_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
+{
+    if (scale_cols < TABLE_COLS || rows * min(scale_cols, cols) < TABLE_PAYS) {
+        rows_plain(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, f);
+        return;
+    }
+    for (size_t c = 0, n, nscales; c < cols; c += n, scales += nscales) {
+        n = (cols - c) / TABLES < scale_cols ? cols - c : TABLES * scale_cols;
+        nscales = (n - 1) / scale_cols + 1;
+        if (!far_from_limits(scales, nscales))
+            rows_plain(y + c, y_stride, x + c, x_stride, rows, n, scales, scale_cols, f);
+        else
+            rows_table(y + c, y_stride, x + c, x_stride, rows, n, scales, scale_cols, f);
+    }
 }
 
 static void
 e4m3_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_bf16(y, y_stride, x, x_stride, rows, cols, scale, E4M3);
+    rows_bf16(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, E4M3);
 }
 
 static void
 e5m2_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_bf16(y, y_stride, x, x_stride, rows, cols, scale, E5M2);
+    rows_bf16(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, E5M2);
 }
 
 static void
 e4m3_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_f32(y, y_stride, x, x_stride, rows, cols, scale, E4M3);
+    rows_f32(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, E4M3);
 }
 
 static void
 e5m2_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, float scale)
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    tile_f32(y, y_stride, x, x_stride, rows, cols, scale, E5M2);
+    rows_f32(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, E5M2);
 }
 
 void

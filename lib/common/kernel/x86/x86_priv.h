@@ -11,7 +11,7 @@
 void avx2_use_round(struct kernels *k);
 void avx512_use_round(struct kernels *k);
 
-/* Tiles of E4M3 and E5M2 */
+/* E4M3 and E5M2 */
 void avx2_use_fp8(struct kernels *k);
 void avx512_use_fp8(struct kernels *k);
 
