@@ -99,7 +99,7 @@ check:
 unit: $(unit_bin)
 
 bench: all
-	python3 test/bench.py $(bin)
+	python3 test/bench.py --all $(bin)
 
 fuzz:
 	$(MAKE) SANITIZE=1 all
