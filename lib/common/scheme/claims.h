@@ -29,6 +29,9 @@ const struct tensor *claims_find(const struct claims *c, const char *base, size_
 /* Take a companion for the weight being claimed; only once it is sure that the claim holds. Taken by another weight already: ERR_MALFORMED. */
 bool claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err);
 
+/* Whether some weight has taken it. */
+bool claims_is_taken(const struct claims *c, const struct tensor *companion);
+
 /* Call the decoded weight base + suffix; does nothing when the codes are called so already. */
 bool claims_rename(struct claims *c, struct weight *w, const struct part_name *base, const char *suffix,
     struct err *err);

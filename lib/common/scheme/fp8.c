@@ -191,11 +191,37 @@ map_scale(const struct claims *c, struct weight *w, struct err *err)
     return true;
 }
 
+/* Diffusion models mark a file of P.scale_weight scales with a tensor scaled_fp8 beside all modules. It holds
+ * nothing; the first such weight takes it. */
+static const char marker[] = "scaled_fp8";
+
+static bool
+is_marker(const struct tensor *t)
+{
+    struct part_name p;
+    return name_strip(t, marker, &p) && (p.base_len == 0 || p.base[p.base_len - 1] == '.');
+}
+
+static bool
+take_marker(struct claims *c, const struct weight *w, struct err *err)
+{
+    const struct tensor *codes = w->part[CODES];
+    struct part_name p;
+    for (size_t n = name_strip(w->part[SCALE], ".scale_weight", &p) ? p.base_len + 1 : 0; n-- > 0;) {
+        if (n != 0 && codes->name[n - 1] != '.')
+            continue;
+        const struct tensor *t = claims_find(c, codes->name, n, marker);
+        if (t && dtype_is_float8(t->dtype))
+            return claims_is_taken(c, t) || claims_take(c, t, codes, err);
+    }
+    return true;
+}
+
 static enum claim
 claim(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
 {
     (void)self;
-    if (!dtype_is_float8(codes->dtype))
+    if (!dtype_is_float8(codes->dtype) || is_marker(codes))
         return CLAIM_NO;
     if (!find_scale(c, codes, &w->part[SCALE], err))
         return CLAIM_FAIL;
@@ -218,6 +244,7 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
     const struct tensor *zero = !name_strip(codes, ".weight", &p) ? NULL
         : claims_find(c, p.base, p.base_len, ".weight_zero_point");
     bool ok = map_scale(c, w, err) && claims_take(c, scale, codes, err) && claims_take_idle(c, codes, err)
+        && take_marker(c, w, err)
         && (!zero || !dtype_is_float8(zero->dtype) || claims_take(c, zero, codes, err));    /* all zero: schemes.md 3.4 */
     return ok ? CLAIM_YES : CLAIM_FAIL;
 }

@@ -120,6 +120,12 @@ claims_take(struct claims *c, const struct tensor *companion, const struct tenso
 }
 
 bool
+claims_is_taken(const struct claims *c, const struct tensor *companion)
+{
+    return c->roles->owner[catalog_index(c->catalog, companion)] != 0;
+}
+
+bool
 claims_rename(struct claims *c, struct weight *w, const struct part_name *base, const char *suffix, struct err *err)
 {
     size_t suffix_len = strlen(suffix), n = base->base_len + suffix_len;
