@@ -13,7 +13,7 @@ enum err_kind {
     ERR_USAGE,          /* the command line asks for something that makes no sense */
     ERR_MALFORMED,      /* the bytes contradict the format or each other */
     ERR_OPEN,           /* an input cannot be opened */
-    ERR_UNSUPPORTED,    /* legal, recognised, not implemented or not representable */
+    ERR_UNSUPPORTED,    /* legal and recognised, but not decoded or not representable */
     ERR_BUG,            /* our own mistake */
     ERR_CREATE,         /* the output cannot be created */
     ERR_IO,             /* a read or a write failed */
