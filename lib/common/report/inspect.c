@@ -120,7 +120,7 @@ add_file_type(struct ndjson *j, const struct gguf_facts *facts)
 {
     struct str name = { 0 };
     str_format(&name, "%s%s", facts->file_type_guessed ? "(guessed) " : "", facts->file_type);
-    ndjson_set_text(j, "file_type", name.p);
+    ndjson_set_text(j, "file_type", name.p ? name.p : facts->file_type);
     str_clear(&name);
 }
 
