@@ -147,6 +147,12 @@ write_header(struct str *out, const struct tensor *t, size_t n, const struct met
     return err.kind;
 }
 
+static bool
+shape_equal(const struct shape *a, const struct shape *b)
+{
+    return a->rank == b->rank && (a->rank == 0 || memcmp(a->dim, b->dim, a->rank * sizeof *a->dim) == 0);
+}
+
 static void
 test_writer(void)
 {

@@ -72,6 +72,14 @@ str_format(struct str *s, const char *format, ...)
     va_end(again);
 }
 
+int
+str_compare(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t n = na < nb ? na : nb;
+    int by = n != 0 ? memcmp(a, b, n) : 0;
+    return by ? by : (na > nb) - (na < nb);
+}
+
 size_t
 str_utf8_char(const char *text, size_t n, uint32_t *code)
 {

@@ -31,12 +31,6 @@ shape_nbytes(const struct shape *shape, enum dtype dtype, uint64_t *nbytes, bool
     return true;
 }
 
-bool
-shape_equal(const struct shape *a, const struct shape *b)
-{
-    return a->rank == b->rank && (a->rank == 0 || memcmp(a->dim, b->dim, a->rank * sizeof *a->dim) == 0);
-}
-
 const char *
 shape_text(char buf[SHAPE_TEXT], const struct shape *shape)
 {

@@ -20,8 +20,6 @@ bool shape_numel(const struct shape *shape, uint64_t *numel);
  * 64 bits; *whole is false when the elements do not fill whole blocks (or bytes) and *nbytes is unset. */
 bool shape_nbytes(const struct shape *shape, enum dtype dtype, uint64_t *nbytes, bool *whole);
 
-bool shape_equal(const struct shape *a, const struct shape *b);
-
 /* "[576, 7168]". Long shapes are cut. Returns buf. */
 enum { SHAPE_TEXT = 160 };
 const char *shape_text(char buf[SHAPE_TEXT], const struct shape *shape);

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -352,17 +351,4 @@ cli_options(struct cli *cli, const struct cli_spec *spec, void *own, int argc, c
 
     if (err.kind != ERR_NONE || !take_operands(cli, spec, argc, argv, &err))
         fail_usage(cli, &err);
-}
-
-void
-cli_usage(const struct cli *cli, const char *format, ...)
-{
-    struct err err;
-    err_init(&err);
-    err.kind = ERR_USAGE;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(err.text, sizeof err.text, format, args);
-    va_end(args);
-    fail_usage(cli, &err);
 }

@@ -41,9 +41,6 @@ struct cli_spec {
  * no operand while standard input is a terminal. SIGUSR1 is caught from here on (cli/progress.h). */
 void cli_options(struct cli *cli, const struct cli_spec *spec, void *own, int argc, char **argv);
 
-/* End the process with a usage error: for combinations that only the tool can judge, after cli_options(). */
-_Noreturn void cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Arguments for take(): each sets *out, or returns false with an ERR_USAGE that names option and argument. */
 bool cli_size(uint64_t *out, const struct cli_option *option, const char *arg, struct err *err);
 bool cli_number(uint64_t *out, const struct cli_option *option, const char *arg, uint64_t min, uint64_t max,

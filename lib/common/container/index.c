@@ -97,8 +97,7 @@ static int
 compare_tensor(const void *pa, const void *pb)
 {
     const struct index_entry *a = pa, *b = pb;
-    int by = memcmp(a->tensor, b->tensor, a->tensor_len < b->tensor_len ? a->tensor_len : b->tensor_len);
-    return by ? by : (a->tensor_len > b->tensor_len) - (a->tensor_len < b->tensor_len);
+    return str_compare(a->tensor, a->tensor_len, b->tensor, b->tensor_len);
 }
 
 static int

@@ -87,14 +87,14 @@ static bool
 open_index(struct model *m, const char *path, const struct limits *limits, struct err *err)
 {
     const char *slash = strrchr(path, '/');
-    size_t dir_len = slash ? (size_t)(slash - path) : 0, n;
+    size_t dir_len = slash ? (size_t)(slash - path) + (slash == path) : 0, n;     /* the root is "/" */
     struct source *src = NULL;
     struct index index = { 0 };
     const char *text;
     bool ok = side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, err)
         && (index_read(&index, text, n, limits, err) || err_in_file(err, source_name(src)));
     for (size_t i = 0; ok && i < index.nshards; i++) {
-        char *shard = join(slash ? path : "", dir_len, index.shard[i], err);
+        char *shard = join(path, dir_len, index.shard[i], err);
         ok = shard && add_file(m, shard, false, limits, err);
         free(shard);
     }
@@ -109,10 +109,10 @@ open_index(struct model *m, const char *path, const struct limits *limits, struc
 static bool
 part_number(const char *path, const char **end, uint64_t *number)
 {
+    if (*end - path < 6 || (*end)[-6] != '-')
+        return false;
     const char *p = *end - 6;
     char digits[6] = { 0 };
-    if (p < path || *p != '-')
-        return false;
     memcpy(digits, p + 1, 5);
     *end = p;
     return str_to_u64(number, digits);
@@ -150,7 +150,8 @@ open_parts(struct model *m, const char *path, const struct limits *limits, struc
     const char *end = path + strlen(path) - (ends(path, ".gguf") ? 5 : 0);
     uint64_t count = 0, number = 0;
     bool named = part_number(path, &end, &count) && end - path >= 3 && memcmp(end - 3, "-of", 3) == 0;
-    end -= 3;
+    if (named)
+        end -= 3;
     if (!named || !part_number(path, &end, &number) || number != 1)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
     if (!check_part(m, &first, 0, err) || !limits_check(count, limits->shards, "files of the model", err))
@@ -292,6 +293,19 @@ model_clear(struct model *m)
 }
 
 bool
+model_finish(const struct model *m, struct err *err)
+{
+    if (m->nsrc != 1)
+        return true;
+    uint64_t end = catalog_facts_of(m->catalog)->header_end;
+    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
+        const struct extent *e = &catalog_at(m->catalog, i)->extent;
+        end = num_max(end, e->at + e->nbytes);
+    }
+    return source_finish(m->src[0], end, m->container->tail_ok, err);
+}
+
+bool
 model_spool(struct model *m, struct err *err)
 {
     struct source *src = m->src[0];
@@ -301,7 +315,7 @@ model_spool(struct model *m, struct err *err)
     if (m->no_spool)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
             "spool: the input cannot be read once, forward, and --no-spool forbids a temporary file");
-    bool ok = source_spool(src, &n, err) && source_finish(src, model_data_end(m, 0), m->container->tail_ok, err);
+    bool ok = source_spool(src, &n, err) && model_finish(m, err);
     m->spooled += n;
     return ok;
 }
@@ -326,17 +340,5 @@ model_complete(struct model *m, struct err *err)
     if (source_seekable(src))
         return true;
     return source_ended_by(src, f->header_end + SETTLE, &ended, err)
-        && (!ended || source_finish(src, model_data_end(m, 0), m->container->tail_ok, err));
-}
-
-uint64_t
-model_data_end(const struct model *m, uint32_t file)
-{
-    uint64_t end = file + 1 == m->nsrc ? catalog_facts_of(m->catalog)->header_end : 0;
-    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
-        const struct extent *e = &catalog_at(m->catalog, i)->extent;
-        if (e->file == file)
-            end = num_max(end, e->at + e->nbytes);
-    }
-    return end;
+        && (!ended || model_finish(m, err));
 }

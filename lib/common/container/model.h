@@ -30,7 +30,8 @@ bool model_spool(struct model *m, struct err *err);
 /* All bytes of a tensor of the catalog into buf. A pipe is spooled first. */
 bool model_read(struct model *m, const struct tensor *t, void *buf, struct err *err);
 
-/* Where header and data of file i end: the input must reach so far, and no further unless tail_ok. */
-uint64_t model_data_end(const struct model *m, uint32_t file);
+/* The end of a job on one input: it must reach where header and data end, and no further unless tail_ok. A pipe
+ * is read to its end. The files of a model of several were checked with their headers. */
+bool model_finish(const struct model *m, struct err *err);
 
 #endif

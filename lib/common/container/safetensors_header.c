@@ -249,9 +249,7 @@ static int
 compare_keys(const void *pa, const void *pb)
 {
     const struct meta *a = *(const struct meta *const *)pa, *b = *(const struct meta *const *)pb;
-    size_t n = a->key_len < b->key_len ? a->key_len : b->key_len;
-    int by = memcmp(a->key, b->key, n);
-    return by ? by : (a->key_len > b->key_len) - (a->key_len < b->key_len);
+    return str_compare(a->key, a->key_len, b->key, b->key_len);
 }
 
 /* Whether the keys added since the catalog had `first` are all different. */

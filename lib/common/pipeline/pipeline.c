@@ -236,8 +236,5 @@ pipeline_run(struct pipeline *p, struct err *err)
 {
     bool ok = refuse_own_input(p, err) && prepare_pipe(p, err) && sink_expect(p->sink, p->to - p->from, err)
         && run_blocks(p, err);
-    if (!ok || p->to < pipeline_size(p))
-        return ok;
-    struct source *src = p->model->src[0];
-    return source_seekable(src) || source_finish(src, model_data_end(p->model, 0), p->model->container->tail_ok, err);
+    return ok && (p->to < pipeline_size(p) || model_finish(p->model, err));
 }

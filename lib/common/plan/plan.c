@@ -28,8 +28,7 @@ compare_reference(const void *pa, const void *pb)
     const struct tensor *a = &((const struct entry *)pa)->t, *b = &((const struct entry *)pb)->t;
     if (a->dtype != b->dtype)
         return a->dtype > b->dtype ? -1 : 1;
-    int by = memcmp(a->name, b->name, a->name_len < b->name_len ? a->name_len : b->name_len);
-    return by ? by : (a->name_len > b->name_len) - (a->name_len < b->name_len);
+    return str_compare(a->name, a->name_len, b->name, b->name_len);
 }
 
 static bool

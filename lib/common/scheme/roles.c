@@ -220,8 +220,7 @@ static int
 compare_names(const void *pa, const void *pb)
 {
     const struct weight *a = *(const struct weight *const *)pa, *b = *(const struct weight *const *)pb;
-    int by = memcmp(a->name, b->name, a->name_len < b->name_len ? a->name_len : b->name_len);
-    return by ? by : (a->name_len > b->name_len) - (a->name_len < b->name_len);
+    return str_compare(a->name, a->name_len, b->name, b->name_len);
 }
 
 static bool

@@ -55,7 +55,6 @@ pipe_some(struct source *src, void *buf, size_t n, size_t *got, struct err *err)
         src->ended = true;
     pass(src, src->pos, buf, (size_t)r);
     src->pos += (uint64_t)r;
-    src->nread += (uint64_t)r;
     *got = (size_t)r;
     return true;
 }

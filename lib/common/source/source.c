@@ -118,12 +118,6 @@ source_size(const struct source *src)
     return src->size;
 }
 
-uint64_t
-source_bytes_read(const struct source *src)
-{
-    return src->nread;
-}
-
 bool
 source_identity(const struct source *src, uint64_t *dev, uint64_t *ino)
 {
@@ -148,7 +142,6 @@ read_fully(struct source *src, int fd, uint64_t at, uint8_t *buf, size_t n, stru
             err_set(err, ERR_IO, at, "it became shorter while it was read");
             return err_in_file(err, src->name);
         }
-        src->nread += (uint64_t)got;
         buf += got;
         at += (uint64_t)got;
         n -= (size_t)got;

@@ -25,7 +25,6 @@ void source_close(struct source *src);                  /* takes NULL */
 const char *source_name(const struct source *src);      /* for messages: escaped; owned by src */
 bool source_seekable(const struct source *src);         /* a file, or a pipe that was spooled */
 uint64_t source_size(const struct source *src);         /* bytes, or SOURCE_SIZE_UNKNOWN */
-uint64_t source_bytes_read(const struct source *src);   /* bytes asked of the system so far */
 /* Device and inode of a regular file; false for anything else. */
 bool source_identity(const struct source *src, uint64_t *dev, uint64_t *ino);
 

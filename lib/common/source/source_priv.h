@@ -2,7 +2,6 @@
 #ifndef SOURCE_SOURCE_PRIV_H
 #define SOURCE_SOURCE_PRIV_H
 
-#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "source/source.h"
@@ -35,8 +34,6 @@ struct source {
 
     int spool;                  /* descriptor of the spool, or -1 */
     uint64_t spool_base;        /* file offset of its first byte */
-
-    atomic_uint_fast64_t nread;
 };
 
 /* One read(2): at most n bytes, 0 at the end; retries EINTR. False and ERR_IO on failure. */
