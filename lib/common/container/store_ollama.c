@@ -8,12 +8,12 @@
  */
 #include <dirent.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
 #include "base/num.h"
+#include "base/tree.h"
 #include "container/side_file.h"
 #include "container/store_priv.h"
 
@@ -237,20 +237,6 @@ check_blob(const char *path, const json_t *layer, struct err *err)
     return ok;
 }
 
-/* jansson is strict: one value, no duplicate keys, no NUL, at most 2048 levels. */
-static bool
-manifest_parse(json_t **manifest, const char *text, size_t n, struct err *err)
-{
-    json_error_t why;
-    *manifest = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-    if (!*manifest) {
-        char shown[STR_SHOWN];
-        return err_set(err, ERR_MALFORMED, (uint64_t)why.position, "the manifest is not valid JSON: %s",
-            str_shown(shown, why.text, strlen(why.text)));
-    }
-    return json_is_object(*manifest) || err_set(err, ERR_MALFORMED, 0, "the manifest is not a JSON object");
-}
-
 static bool
 read_manifest(struct str *blob, const char *path, const char *root, const char *get, struct catalog *catalog,
     const struct limits *limits, struct err *err)
@@ -263,7 +249,7 @@ read_manifest(struct str *blob, const char *path, const char *root, const char *
     bool ok = side_file_open(&src, path, num_min(MANIFEST_MAX, limits->side_file), "bytes of the manifest", &text, &n,
         err);
     if (ok) {
-        ok = manifest_parse(&manifest, text, n, err)
+        ok = tree_read(&manifest, text, n, "the manifest", err)
             && (layer = model_layer(manifest, catalog, root, err)) != NULL && blob_path(blob, root, layer, err);
         if (!ok)
             err_in_file(err, source_name(src));

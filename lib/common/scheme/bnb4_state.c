@@ -9,7 +9,6 @@
 #include "scheme/bnb4_state.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "base/tree.h"
 
 enum {
     BLOB_MAX = 64 << 10,        /* real ones have less than 300 bytes */
@@ -36,10 +36,10 @@ wrong(const struct reading *r, const char *key, const char *expected)
 {
     char name[STR_SHOWN], value[STR_SHOWN] = "missing";
     const json_t *found = json_object_get(r->root, key);
-    char *text = found ? json_dumps(found, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    if (text)
-        str_shown(value, text, strlen(text));
-    free(text);
+    char text[STR_SHOWN];
+    size_t n = found ? json_dumpb(found, text, sizeof text, JSON_ENCODE_ANY | JSON_COMPACT) : 0;
+    if (n != 0)
+        str_shown(value, text, num_min(n, sizeof text));
     return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: %s is %s, expected %s",
         str_shown(name, r->blob->name, r->blob->name_len), key, value, expected);
 }
@@ -127,15 +127,9 @@ read_nested(struct bnb4_state *s, const struct reading *r)
 static bool
 parse(struct reading *r, const char *text, size_t n)
 {
-    char name[STR_SHOWN], reason[STR_SHOWN];
-    json_error_t why;
-    str_shown(name, r->blob->name, r->blob->name_len);
-    r->root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-    if (!r->root)
-        return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: is not strict JSON: %s", name,
-            str_shown(reason, why.text, strlen(why.text)));
-    return json_is_object(r->root)
-        || err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: is not a JSON object", name);
+    char name[STR_SHOWN], what[STR_SHOWN + 16];
+    snprintf(what, sizeof what, "tensor %s", str_shown(name, r->blob->name, r->blob->name_len));
+    return tree_read(&r->root, text, n, what, r->err);
 }
 
 bool

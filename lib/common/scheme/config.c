@@ -1,8 +1,9 @@
 #include "scheme/config.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/tree.h"
 
 struct config {
     json_t *root;               /* owned */
@@ -35,12 +36,8 @@ config_new(struct config **out, const char *text, size_t n, struct err *err)
     *out = config;
     if (!text)
         return true;
-    json_error_t why;
-    config->root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-    if (!config->root)
-        return err_set(err, ERR_MALFORMED, (uint64_t)why.position, "config.json is not valid JSON (line %d)", why.line);
-    if (!json_is_object(config->root))
-        return err_set(err, ERR_MALFORMED, 0, "config.json is not a JSON object");
+    if (!tree_read(&config->root, text, n, "config.json", err))
+        return false;
     config->quant = find_block(config->root);
     return true;
 }
