@@ -78,14 +78,14 @@ static bool
 remember(const struct options *opt, const struct kernels *kernels, struct err *err)
 {
     struct model model;
+    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config, .no_spool = opt->no_spool };
     const struct contents contents = { read_tensor, &model };
     struct roles *roles = NULL;
     struct plan *plan = NULL;
     struct str header = { 0 };
 
-    bool ok = model_open(&model, opt->cli.operand, &opt->cli.limits, err);
-    model.no_spool = opt->no_spool;
-    ok = ok && model_complete(&model, err)
+    bool ok = model_open(&model, opt->cli.operand, &how, err)
+        && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, &contents, err)
         && plan_make(&plan, model.catalog, roles, &opt->plan, err)
         && safetensors_header(&header, plan_output(plan), err);

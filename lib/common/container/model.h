@@ -11,13 +11,19 @@ struct model {
     struct catalog *catalog;    /* sealed; owned; borrows from the heads of src */
     const struct container *container;
     char *name;                 /* the operand as messages show it; owned */
-    bool no_spool;              /* set it to refuse a temporary file: ERR_LIMIT */
+    bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
     uint64_t spooled;           /* bytes of a pipe that went to a temporary file */
 };
 
-/* Open an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model also
- * after a failure. What the caller sets in *m (no_spool) is set after this. */
-bool model_open(struct model *m, const char *operand, const struct limits *limits, struct err *err);
+struct model_options {
+    const struct limits *limits;
+    const char *config;         /* the one config to read, "none", or NULL: what lies beside the model */
+    bool no_spool;
+};
+
+/* Open an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model also after a
+ * failure. Options are borrowed for the call. */
+bool model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err);
 void model_clear(struct model *m);
 
 /* For a conversion: whether all of the model is there. One part of a split model alone is ERR_UNSUPPORTED; a

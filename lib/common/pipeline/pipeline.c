@@ -215,7 +215,8 @@ keep_companions(const struct pipeline *p, struct source *src, bool *streams, str
     qsort(keep, n, sizeof *keep, compare_extents);
     bool ok = true;
     for (size_t i = 0; *streams && ok && i < n; i++)
-        ok = source_keep(src, keep[i].at, keep[i].nbytes, err);
+        if (i == 0 || keep[i].at != keep[i - 1].at)         /* weights may share one */
+            ok = source_keep(src, keep[i].at, keep[i].nbytes, err);
     free(keep);
     return ok;
 }

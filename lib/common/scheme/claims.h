@@ -29,6 +29,17 @@ const struct tensor *claims_find(const struct claims *c, const char *base, size_
 /* Take a companion for the weight being claimed; only once it is sure that the claim holds. Taken by another weight already: ERR_MALFORMED. */
 bool claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err);
 
+/* The same for a companion that several weights of one scheme share. */
+bool claims_share(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err);
+
+/* Take what nobody has taken for a weight that was claimed before. */
+bool claims_take_for(struct claims *c, const struct tensor *companion, const struct weight *w, struct err *err);
+
+/* A part of a weight is not there: ERR_MALFORMED, or of a shard alone, whose other parts are elsewhere, ERR_UNSUPPORTED
+ * that says what to give. The text is as for err_set. */
+bool claims_missing(const struct claims *c, uint64_t at, struct err *err, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Whether some weight has taken it. */
 bool claims_is_taken(const struct claims *c, const struct tensor *companion);
 
