@@ -40,6 +40,12 @@ bool claims_take_for(struct claims *c, const struct tensor *companion, const str
 bool claims_missing(const struct claims *c, uint64_t at, struct err *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Whether this is only a report (no contents) on a shard alone, in which parts of weights may be missing. */
+bool claims_is_report_on_shard(const struct claims *c);
+
+/* Add a weight whose parts are known; its codes are taken. */
+bool claims_add(struct claims *c, const struct weight *w, struct err *err);
+
 /* Whether some weight has taken it. */
 bool claims_is_taken(const struct claims *c, const struct tensor *companion);
 

@@ -279,6 +279,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     uint64_t rows = w->fact[ROWS], cols = w->fact[COLS], b0 = w->fact[B0], b1 = w->fact[B1];
     if (!w->part[SCALE])
         snprintf(buf, SCHEME_DETAIL, "%s, no scale", type);
+    else if (w->fact[ADVICE] == ADVICE_WANTED)
+        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained scale, blocks not told", type);
     else if (b0 >= rows && b1 >= cols && w->fact[PER_ROW] == 0)
         snprintf(buf, SCHEME_DETAIL, "%s, per-%s scale", type, w->fact[PER_EXPERT] ? "expert" : "tensor");
     else if (b0 == 1 && b1 >= cols)

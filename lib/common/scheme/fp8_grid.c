@@ -62,10 +62,13 @@ misfit(const struct weight *w, struct err *err)
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape));
 }
 
-/* Two readings of a scale, and nothing tells which is right. */
+/* Two readings of a scale, and nothing tells which is right. A report goes on without blocks. */
 static bool
-unclear(const struct weight *w, const char *readings, const char *ask, struct err *err)
+unclear(const struct claims *c, struct weight *w, const char *readings, const char *ask, struct err *err)
 {
+    w->fact[ADVICE] = ADVICE_WANTED;
+    if (!claims_contents(c))
+        return true;
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
     return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: %s on %s %s may be %s: %s",
@@ -136,7 +139,7 @@ find_blocks(const struct claims *c, struct weight *w, const struct fp8_cover *m,
     if (rows == AXIS_NONE || cols == AXIS_NONE)
         return misfit(w, err);
     w->fact[ADVICE] = known ? ADVICE_REFUSED : ADVICE_NONE;
-    return told || unclear(w, "blocks of a power of two, or an even division", "give config.json, beside it or with"
+    return told || unclear(c, w, "blocks of a power of two, or an even division", "give config.json, beside it or with"
         " --config", err);
 }
 
@@ -144,7 +147,7 @@ find_blocks(const struct claims *c, struct weight *w, const struct fp8_cover *m,
 
 /* Stacked experts.down_proj [E, I, H] of FBGEMM under a scale [E, H, 1]: its columns, also when I = H. */
 static bool
-fbgemm_columns(const struct claims *c, const struct weight *w, const struct fp8_cover *m, const uint64_t grid[2],
+fbgemm_columns(const struct claims *c, struct weight *w, const struct fp8_cover *m, const uint64_t grid[2],
     bool *columns, struct err *err)
 {
     const char *method = config_method(claims_config(c));
@@ -155,7 +158,7 @@ fbgemm_columns(const struct claims *c, const struct weight *w, const struct fp8_
     const struct tensor *other = claims_find(c, p.base, p.base_len, "gate_up_proj_scale");
     *columns = (method && strcmp(method, "fbgemm_fp8") == 0)
         || (other && other->shape.rank == 3 && other->shape.dim[1] == 1 && other->shape.dim[2] != 1);
-    return *columns || m->cols == m->rows || unclear(w, "FBGEMM's columns, or blocks of rows",
+    return *columns || m->cols == m->rows || unclear(c, w, "FBGEMM's columns, or blocks of rows",
         "give config.json, beside it or with --config", err);
 }
 
@@ -179,6 +182,8 @@ fp8_map_scale(struct claims *c, struct weight *w, const struct fp8_cover *m, str
         return misfit(w, err);
     else if (!fbgemm_columns(c, w, m, grid, &columns, err))
         return false;
+    else if (w->fact[ADVICE] == ADVICE_WANTED)
+        fp8_set_single(w, 0);
     else if (columns || (grid[0] == 1 && grid[1] == m->cols))
         set_blocks(w, m->rows, 1, 0, own ? m->cols : 0);
     else if (grid[0] == m->rows && grid[1] == 1)

@@ -14,7 +14,12 @@ enum { CODES, SCALE, SMOOTH };                          /* parts; SMOOTH: pre_qu
 enum { ROWS, COLS, B0, B1, PER_ROW, PER_EXPERT, BASE, ROW0, ADVICE };        /* facts */
 
 /* ADVICE: what config.json had to do with the blocks. */
-enum { ADVICE_NONE, ADVICE_REFUSED, ADVICE_TAKEN };     /* the shapes said otherwise; the shapes alone would have */
+enum {
+    ADVICE_NONE,
+    ADVICE_REFUSED,             /* the shapes said otherwise */
+    ADVICE_TAKEN,               /* the shapes alone would have said otherwise */
+    ADVICE_WANTED               /* nothing tells; only in a report */
+};
 
 /* The matrix that a scale tensor covers, of which the weight may be some rows. */
 struct fp8_cover {
@@ -25,7 +30,7 @@ struct fp8_cover {
 };
 
 /* Lay w->part[SCALE] over the weight (schemes.md 3.2): the facts from B0 on. A shape that fits no reading:
- * ERR_MALFORMED; more than one: ERR_UNSUPPORTED. */
+ * ERR_MALFORMED; more than one: ERR_UNSUPPORTED, in a report ADVICE_WANTED. */
 bool fp8_map_scale(struct claims *c, struct weight *w, const struct fp8_cover *cover, struct err *err);
 
 /* One scale, or none, for each matrix: which may as well be one row, unless its columns count. */

@@ -17,6 +17,7 @@
 #include "scheme/ggml.h"
 #include "scheme/leftover.h"
 #include "scheme/recognised.h"
+#include "scheme/unclaimed.h"
 
 struct roles {
     struct weight *weights;
@@ -143,6 +144,12 @@ claims_take_for(struct claims *c, const struct tensor *companion, const struct w
 }
 
 bool
+claims_is_report_on_shard(const struct claims *c)
+{
+    return !c->contents && catalog_facts_of(c->catalog)->shards != 0;
+}
+
+bool
 claims_missing(const struct claims *c, uint64_t at, struct err *err, const char *format, ...)
 {
     const struct catalog_facts *f = catalog_facts_of(c->catalog);
@@ -235,6 +242,12 @@ add_weight(struct claims *c, const struct weight *w, struct err *err)
     return true;
 }
 
+bool
+claims_add(struct claims *c, const struct weight *w, struct err *err)
+{
+    return claims_take(c, w->part[0], w->part[0], err) && add_weight(c, w, err);
+}
+
 /* Let one scheme claim its weights. */
 static bool
 claim_all(const struct scheme *scheme, struct claims *c, struct err *err)
@@ -250,7 +263,7 @@ claim_all(const struct scheme *scheme, struct claims *c, struct err *err)
         w.shares = c->shares;
         if (claim == CLAIM_FAIL)
             return false;
-        if (claim == CLAIM_YES && (!claims_take(c, t, t, err) || !add_weight(c, &w, err)))
+        if (claim == CLAIM_YES && !claims_add(c, &w, err))
             return false;
     }
     return true;
@@ -320,7 +333,7 @@ roles_assign(struct roles **out, struct catalog *catalog, const struct contents 
     const struct scheme *scheme;
     for (size_t i = 0; ok && (scheme = scheme_row(i)) != NULL; i++)
         ok = claim_all(scheme, &c, err);
-    ok = ok && fp8_finish(r, &c, err) && leftover_check(r, &c, err) && check_names(&c, err);
+    ok = ok && fp8_finish(r, &c, err) && leftover_check(r, &c, err) && unclaimed_claim(r, &c, err) && check_names(&c, err);
     config_free(c.config);
     free(c.scratch);
     return ok;
