@@ -58,7 +58,7 @@ load helper
     try 65 amn-remember "$fx/bad-two-scales.safetensors"
     grep -q 'l\.0\.weight_scale' err
     cp -r "$fx/good-sharded" model
-    try 65 amn-remember model/model-00001-of-00002.safetensors
+    try 69 amn-remember model/model-00001-of-00002.safetensors
     rm model/model-00002-of-00002.safetensors
     try 66 amn-remember model
     grep -q 'model-00002-of-00002' err

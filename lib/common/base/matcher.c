@@ -164,9 +164,9 @@ read_class(struct parser *r, char mark)
             if (!class_byte(r, &to))
                 break;
         }
-        if (from > to)
-            break;
-        add_range(set, from, to);
+        r->bad = r->bad || from > to;
+        if (!r->bad)
+            add_range(set, from, to);
     }
     r->bad = r->bad || r->at == r->end || *r->at != ']';
     r->at++;

@@ -71,6 +71,8 @@ owners_of(const struct tensor *t, struct owner out[2])
     if (last != 0)
         out[used++] = (struct owner){ t->name, module, t, true };
     at += last;
+    while (at > last && t->name[at - 1] != '_')         /* the word that it is part of: qscale */
+        at--;
     while (at > last && t->name[at - 1] == '_')
         at--;
     if (at > last)
