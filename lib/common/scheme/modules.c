@@ -149,6 +149,9 @@ static bool
 has_plain(const struct modules *m, const char *module, size_t n)
 {
     const char *end = module + n;
+    size_t at = rank(m->plain, m->nplain, module, n, false);
+    if (at < m->nplain && m->plain[at].n == n && begins(&m->plain[at], module, n))
+        return true;                        /* the module itself, however many parts it has */
     for (const char *p = module; m->nplain != 0; p++) {
         if (has_run(m, p, end))
             return true;
