@@ -82,7 +82,7 @@ is_stale(const struct meta *m, bool decoded)
 {
     static const char *const layout[] = { "general.alignment", "split.no", "split.count", "split.tensors.count" };
     static const char *const quantized[] = { "general.file_type", "general.quantization_version", "quantization_config",
-        "quantization", "auto_gptq_version" };
+        "quantization", "_quantization_metadata", "auto_gptq_version" };
     static const char *const quantized_prefix[] = { "quantize.imatrix.", "gptq_" };
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
         if (m->key_len == strlen(layout[i]) && memcmp(m->key, layout[i], m->key_len) == 0)

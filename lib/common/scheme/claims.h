@@ -5,6 +5,9 @@
 #include "scheme/config.h"
 #include "scheme/scheme.h"
 
+struct comfy_markers;       /* comfy_marker.h */
+struct grids;               /* swizzle.h */
+
 /* A name in two pieces: `base_len` bytes of `base`, then `suffix`. */
 struct part_name {
     const char *base;
@@ -19,6 +22,9 @@ const struct catalog *claims_catalog(const struct claims *c);
 const struct config *claims_config(const struct claims *c);
 /* NULL: only headers may be read. */
 const struct contents *claims_contents(const struct claims *c);
+/* The ComfyUI markers of the model, and what it shows about the order of block scales. */
+const struct comfy_markers *claims_comfy(const struct claims *c);
+const struct grids *claims_grids(const struct claims *c);
 /* n bytes that live as long as the catalog: a shape that was read. NULL on failure. */
 void *claims_alloc(struct claims *c, size_t n, struct err *err);
 void claims_warn(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -27,7 +27,9 @@ static const struct {
     { ".quant_state.bitsandbytes__nf4", "", PACKED }, { ".quant_state.bitsandbytes__fp4", "", PACKED },
     { "_scale_inv", "", SCALES },                   { "_blocks", "", PACKED },
     { "_scales", "", SCALES_U8 },                   { ".svdquant_lora_a", ".weight", SCALES },
-    { ".svdquant_lora_b", ".weight", SCALES },
+    { ".svdquant_lora_b", ".weight", SCALES },     { ".scale_weight", ".weight", SCALES },
+    { ".weight_s_rel", ".weight", SCALES },         { ".weight_s_channel", ".weight", SCALES },
+    { ".weight_codebook", ".weight", SCALES },      { ".weight_zeros", ".weight", SCALES },
 };
 
 static bool

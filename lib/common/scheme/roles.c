@@ -13,10 +13,13 @@
 #include "scheme/bnb4.h"
 #include "scheme/bnb8.h"
 #include "scheme/claims.h"
+#include "scheme/comfy.h"
+#include "scheme/comfy_marker.h"
 #include "scheme/fp8.h"
 #include "scheme/ggml.h"
 #include "scheme/leftover.h"
 #include "scheme/recognised.h"
+#include "scheme/swizzle.h"
 #include "scheme/unclaimed.h"
 
 struct roles {
@@ -31,7 +34,7 @@ static const char *const idle_names[] = {
     ".input_scale", ".input_scale_ub", ".input_zero_point", ".input_global_scale", ".input_g_idx",
     ".activation_scale", ".output_scale", ".output_zero_point", ".q_scale", ".k_scale", ".v_scale",
     ".kv_scale", ".prob_output_scale", ".k_zero_point", ".v_zero_point", ".weight_shape", ".weight_format",
-    ".act_scale", ".act_scales", ".qscale_act", ".scale_input",
+    ".act_scale", ".act_scales", ".qscale_act", ".scale_input", ".comfy_quant",
 };
 
 enum { IDLE = sizeof idle_names / sizeof *idle_names };
@@ -44,6 +47,8 @@ struct claims {
     char *scratch;              /* a name that is put together: */
     size_t longest;             /* bytes of the longest name of the model, and of scratch */
     bool shares;                /* the weight being claimed shares a companion */
+    struct comfy_markers *comfy;        /* owned */
+    struct grids grids;
     bool idle[IDLE];            /* which of idle_names occur in the model at all */
 };
 
@@ -63,6 +68,18 @@ const struct contents *
 claims_contents(const struct claims *c)
 {
     return c->contents;
+}
+
+const struct comfy_markers *
+claims_comfy(const struct claims *c)
+{
+    return c->comfy;
+}
+
+const struct grids *
+claims_grids(const struct claims *c)
+{
+    return &c->grids;
 }
 
 void *
@@ -214,7 +231,7 @@ find_idle(struct claims *c)
 static const struct scheme *
 scheme_row(size_t i)
 {
-    static const struct scheme *const before[] = { &scheme_bnb4, &scheme_bnb8 };
+    static const struct scheme *const before[] = { &scheme_comfy, &scheme_bnb4, &scheme_bnb8 };
     static const struct scheme *const after[] = { &scheme_fp8, &scheme_ggml, &scheme_ggml_unknown };
     enum { BEFORE = sizeof before / sizeof *before, AFTER = sizeof after / sizeof *after };
     if (i < BEFORE)
@@ -328,12 +345,15 @@ roles_assign(struct roles **out, struct catalog *catalog, const struct contents 
     c.scratch = malloc(c.longest + 1);
     if (!c.scratch)
         return err_memory(err, c.longest);
-    bool ok = config_new(&c.config, catalog, err);
+    bool ok = config_new(&c.config, catalog, err) && comfy_markers_new(&c.comfy, &c, err);
+    if (ok)
+        c.grids = swizzle_survey(&c);
     find_idle(&c);
     const struct scheme *scheme;
     for (size_t i = 0; ok && (scheme = scheme_row(i)) != NULL; i++)
         ok = claim_all(scheme, &c, err);
     ok = ok && fp8_finish(r, &c, err) && leftover_check(r, &c, err) && unclaimed_claim(r, &c, err) && check_names(&c, err);
+    comfy_markers_free(c.comfy);
     config_free(c.config);
     free(c.scratch);
     return ok;
