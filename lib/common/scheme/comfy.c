@@ -1,4 +1,4 @@
-/* ComfyUI's formats, by the name in the marker of P.weight [R, C] (schemes.md 10A.1). E: a stack of experts has one more
+/* ComfyUI's formats, by the name in the marker of P.weight [R, C]: schemes.md 10A.1. A stack of E experts has one more
  * dimension in front, on the weight, block scales and row scales; a scale a tensor is then [E] or one for all.
  *
  *     float8_e4m3fn, float8_e5m2   F8 [R, C]          weight_scale F32 one
@@ -206,7 +206,8 @@ static const struct format formats[] = {
         { ".weight_s_channel", NULL, IS(F32), ROWS, false },
         { ".weight_codebook", NULL, IS(F32), SIXTEEN, true } } },
     { "awq_w4a16", IS(I8), 2, 0, false, awq_params, {
-        { ".weight_scale", NULL, FLOAT, GROUPS_T, false }, { ".weight_zeros", ".weight_zero", FLOAT, GROUPS_T, false } } },
+        { ".weight_scale", NULL, FLOAT, GROUPS_T, false },
+        { ".weight_zeros", ".weight_zero", FLOAT, GROUPS_T, false } } },
     { "int8_tensorwise", IS(I8), 1, 0, true, int8_params, {
         { ".weight_scale", NULL, IS(F32), ONE | ROWS_1, false } } },
     { "nf4", IS(U8), 0, 64, false, nf4_params, {
@@ -251,9 +252,9 @@ companion_fits(const struct checked *w, const struct companion *with, const stru
     bool ok = (with->dtypes & UINT64_C(1) << t->dtype) != 0, shape = false;
     for (unsigned i = 0; i < SHAPES; i++)
         shape = shape || (with->shapes & 1U << i && shape_is(w, 1U << i, &t->shape));
-    return (ok && shape) || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: %s %s does not fit its weight %s %s %s, "
-        "which is ComfyUI %s", str_shown(name, t->name, t->name_len), dtype_name(t->dtype), shape_text(a, &t->shape),
-        str_shown(codes, w->codes->name, w->codes->name_len), dtype_name(w->codes->dtype),
+    return (ok && shape) || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: %s %s does not fit its weight %s %s "
+        "%s, which is ComfyUI %s", str_shown(name, t->name, t->name_len), dtype_name(t->dtype),
+        shape_text(a, &t->shape), str_shown(codes, w->codes->name, w->codes->name_len), dtype_name(w->codes->dtype),
         shape_text(b, &w->codes->shape), format);
 }
 
@@ -270,8 +271,8 @@ check_companions(const struct checked *w, const struct format *f, struct err *er
             return err_set(err, ERR_MALFORMED, alias->extent.at, "tensor %s: has both %s and %s", name,
                 with->suffix + 1, with->alias + 1);
         if (!t && !alias && !with->optional)
-            return err_set(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: is ComfyUI %s by its marker, but has no %s",
-                name, f->name, with->suffix + 1);
+            return err_set(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: is ComfyUI %s by its marker, but has "
+                "no %s", name, f->name, with->suffix + 1);
         if ((t || alias) && !companion_fits(w, with, t ? t : alias, f->name, err))
             return false;
     }
@@ -376,8 +377,8 @@ check_tensor(const struct claims *c, const struct tensor *t, struct err *err)
     struct part_name p;
     char name[STR_SHOWN];
     return !name_strip(t, ".comfy_quant", &p) || claims_find(c, p.base, p.base_len, ".weight")
-        || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: marks a weight that is not in the model; of a model of "
-            "several files give the directory or the index", str_shown(name, t->name, t->name_len));
+        || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: marks a weight that is not in the model; of a model "
+            "of several files give the directory or the index", str_shown(name, t->name, t->name_len));
 }
 
 /* The old form: beside scaled_fp8, P.scale_weight is one F32 for F8 codes (schemes.md 10A.2). */
@@ -395,8 +396,8 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
         return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is the scale of an F8 weight, which is %s", name,
             codes ? dtype_name(codes->dtype) : "not in the model");
     bool one = s->rank == 0 || (s->rank == 1 && s->dim[0] == 1);
-    return (one && t->dtype == DTYPE_F32) || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected one "
-        "F32", name, dtype_name(t->dtype), shape_text(shape, s));
+    return (one && t->dtype == DTYPE_F32) || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected "
+        "one F32", name, dtype_name(t->dtype), shape_text(shape, s));
 }
 
 static enum claim

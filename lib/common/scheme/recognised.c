@@ -1,8 +1,8 @@
 /* One row a scheme: what its codes are called, what lies beside them, what the decoded weight is called. The order and
- * the evidence are those of schemes.md 1.2: rows that share names stand together, and the shapes tell them apart (`is`).
- * What a row is sure of and finds broken is malformed: a companion missing or of another type, or shapes that do not
- * agree (`fits`). Names that the sheet does not have are those of the projects' own loaders: QServe (omniserve, SGLang
- * qoq.py), nunchaku and deepcompressor, BitBLAS (GPTQModel), HIGGS (FLUTE), QQQ, FP-Quant, Four Over Six, LUT-GEMM,
+ * the evidence are those of schemes.md 1.2: rows that share names stand together, and the shapes tell them apart
+ * (`is`). What a row is sure of and finds broken is malformed: a companion missing or of another type, or shapes that
+ * do not agree (`fits`). Names that the sheet does not have are those of the projects' own loaders: QServe (omniserve,
+ * SGLang qoq.py), nunchaku and deepcompressor, BitBLAS (GPTQModel), HIGGS (FLUTE), QQQ, FP-Quant, Four Over Six, LUT-GEMM,
  * gemma_pytorch, QTIP, DeepSpeed FP6.
  */
 #include "scheme/recognised.h"
@@ -284,7 +284,8 @@ static bool
 is_int4(const struct parts *p)
 {
     const struct tensor *scale = p->with[0];
-    return same_experts(scale, p->codes) && rows(scale) % 2 == 0 && rows(scale) / 2 == rows(p->codes) && rows(scale) != 0;
+    return same_experts(scale, p->codes) && rows(scale) != 0 && rows(scale) % 2 == 0
+        && rows(scale) / 2 == rows(p->codes);
 }
 
 static bool
@@ -452,7 +453,8 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
         if (found[i] && !claims_take(c, found[i], codes, err))
             return CLAIM_FAIL;
     w->vague = true;
-    return claims_take_idle(c, codes, err) && claims_rename(c, w, &name, pattern->becomes, err) ? CLAIM_YES : CLAIM_FAIL;
+    bool ok = claims_take_idle(c, codes, err) && claims_rename(c, w, &name, pattern->becomes, err);
+    return ok ? CLAIM_YES : CLAIM_FAIL;
 }
 
 void
@@ -543,8 +545,9 @@ const struct scheme recognised[] = {
         "[out, in/2], weight_scale [out, in/32]", { { ".weight_scale", E8M0, EVIDENCE } }),
 
     ROW("ModelOpt NVFP4_SVD", ".weight", FP4 | FP8, ".weight", NULL, NULL, NULL, {
-        { ".svdquant_lora_a", ANY, EVIDENCE }, { ".svdquant_lora_b", ANY, OPTIONAL }, { ".weight_scale", ANY, OPTIONAL },
-        { ".weight_scale_2", ANY, OPTIONAL }, { ".pre_quant_scale", ANY, OPTIONAL } }),
+        { ".svdquant_lora_a", ANY, EVIDENCE }, { ".svdquant_lora_b", ANY, OPTIONAL },
+        { ".weight_scale", ANY, OPTIONAL }, { ".weight_scale_2", ANY, OPTIONAL },
+        { ".pre_quant_scale", ANY, OPTIONAL } }),
     ROW("NVFP4 in ComfyUI's order without its marker (--scheme nvfp4-comfy)", ".weight", FP4, ".weight",
         is_swizzled, NULL, NULL, { NVFP4_PARTS }),
     ROW("NVFP4 of ModelOpt or ComfyUI (--scheme nvfp4-modelopt or nvfp4-comfy)", ".weight", FP4, ".weight",
@@ -568,7 +571,8 @@ const struct scheme recognised[] = {
     ROW("gpt-oss MXFP4", ".blocks", IS(U8), "", NULL, gptoss_fits, "[..., groups, 16], scales [..., groups]",
         { { ".scales", IS(U8), EVIDENCE } }),
 
-    ROW("W4AFP8", ".weight", IS(I8) | IS(U8), ".weight", NULL, NULL, NULL, { { ".weight_scale_inv", FLOAT, EVIDENCE } }),
+    ROW("W4AFP8", ".weight", IS(I8) | IS(U8), ".weight", NULL, NULL, NULL,
+        { { ".weight_scale_inv", FLOAT, EVIDENCE } }),
     ROW("INT8", ".weight", IS(I8), ".weight", NULL, int8_fits,
         "[out, in], weight_scale of one, out or out x groups, weight_zero_point like it", {
         { ".weight_scale", FLOAT, EVIDENCE }, { ".weight_zero_point", IS(I8), OPTIONAL },

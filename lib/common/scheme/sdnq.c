@@ -1,8 +1,8 @@
 /* SDNQ (schemes.md 10B). The tensors of a module P:
  *
  *     P.weight        codes: I8, U8 or F8 as they are, or packed in U8, n of them in all
- *     P.scale         [out, 1] a row, [out, G, 1] G groups a row, [1, 1] the tensor, or [1, out] beside a weight that is
- *                     stored transposed, [in, out]
+ *     P.scale         [out, 1] a row, [out, G, 1] G groups a row, [1, 1] the tensor, or [1, out] beside a weight that
+ *                     is stored transposed, [in, out]
  *     P.zero_point    of unsigned types, and of those only: like the scale
  *
  * The type is `weights_dtype` of the configuration, unless `modules_dtype_dict` {type: [patterns]} or
@@ -58,9 +58,8 @@ find_float(struct type *type, const char *name)
     char sign[4] = "", rest;
     int n = sscanf(name, "float%1u_e%1um%1uf%3[nu]%c", &bits, &e, &m, sign, &rest);
     bool is_signed = strcmp(sign, "n") == 0;
-    if (n != 4 || (!is_signed && strcmp(sign, "nu") != 0) || e == 0 || bits < 2 || bits > 8 || bits != e + m + is_signed)
-        return false;
-    return set_packed(type, bits, is_signed);
+    bool ok = n == 4 && (is_signed || strcmp(sign, "nu") == 0) && e != 0 && bits >= 2 && bits <= 8;
+    return ok && bits == e + m + is_signed && set_packed(type, bits, is_signed);
 }
 
 /* False: a type that is not supported. */
@@ -147,7 +146,8 @@ minimum_bits(const char *key)
     char rest[5];
     if (strncmp(key, "minimum_", 8) == 0)
         key += 8;
-    return isdigit((unsigned char)*key) && sscanf(key, "%1u%4s", &bits, rest) == 2 && strcmp(rest, "bit") == 0 ? bits : 0;
+    bool ok = isdigit((unsigned char)*key) && sscanf(key, "%1u%4s", &bits, rest) == 2 && strcmp(rest, "bit") == 0;
+    return ok ? bits : 0;
 }
 
 static const json_t *
@@ -223,9 +223,9 @@ static bool
 bad(const struct module *m, const struct tensor *t, const char *expected, struct err *err)
 {
     char name[STR_SHOWN], codes[STR_SHOWN], a[SHAPE_TEXT], b[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, which does not fit the SDNQ %s weight %s %s %s: "
-        "expected %s", str_shown(name, t->name, t->name_len), dtype_name(t->dtype), shape_text(a, &t->shape), m->name,
-        str_shown(codes, m->codes->name, m->codes->name_len), dtype_name(m->codes->dtype),
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, which does not fit the SDNQ %s weight %s "
+        "%s %s: expected %s", str_shown(name, t->name, t->name_len), dtype_name(t->dtype), shape_text(a, &t->shape),
+        m->name, str_shown(codes, m->codes->name, m->codes->name_len), dtype_name(m->codes->dtype),
         shape_text(b, &m->codes->shape), expected);
 }
 
