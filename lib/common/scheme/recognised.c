@@ -7,7 +7,6 @@
  */
 #include "scheme/recognised.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
