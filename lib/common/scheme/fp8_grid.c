@@ -14,6 +14,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/fp8_priv.h"
+#include "scheme/swizzle.h"
 
 static void
 set_blocks(struct weight *w, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_expert)
@@ -162,6 +163,24 @@ fbgemm_columns(const struct claims *c, struct weight *w, const struct fp8_cover 
         "give config.json, beside it or with --config", err);
 }
 
+/* E8M0 scales for 32 columns each: plain, not in the tiles of the tensor cores? */
+static bool
+check_tiles(const struct claims *c, struct weight *w, struct err *err)
+{
+    const struct tensor *scale = w->part[SCALE];
+    if (scale->dtype != DTYPE_U8 && scale->dtype != DTYPE_F8_E8M0)
+        return true;
+    switch (swizzle_of(c, w->part[CODES], scale)) {
+    case GRID_SWIZZLED:
+        return unclear(c, w, "only scales in tiles, as ComfyUI stores MXFP8", "these cannot be decoded", err);
+    case GRID_EITHER:
+        return unclear(c, w, "MXFP8 by rows, or in tiles as ComfyUI stores it", "give config.json, beside it or with "
+            "--config", err);
+    default:
+        return true;
+    }
+}
+
 bool
 fp8_map_scale(struct claims *c, struct weight *w, const struct fp8_cover *m, struct err *err)
 {
@@ -180,7 +199,7 @@ fp8_map_scale(struct claims *c, struct weight *w, const struct fp8_cover *m, str
         set_blocks(w, 1, m->cols, 1, own ? m->rows : 0);
     else if (rank != 2 || (m->stacked && !own))
         return misfit(w, err);
-    else if (!fbgemm_columns(c, w, m, grid, &columns, err))
+    else if (!fbgemm_columns(c, w, m, grid, &columns, err) || !check_tiles(c, w, err))
         return false;
     else if (w->fact[ADVICE] == ADVICE_WANTED)
         fp8_set_single(w, 0);
