@@ -110,6 +110,7 @@ main(int argc, char **argv)
 {
     struct options opt;
     struct err err;
+    cli_start();
     err_init(&err);
     options_parse(&opt, argc, argv);
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);

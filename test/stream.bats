@@ -236,6 +236,39 @@ PYTHON
     done
 }
 
+@test "SIGUSR1 in a storm, from the start on: it ends no tool, and the bytes are right" {
+    try 0 amn-remember "$fx/good-fp8-wide.safetensors"
+    cp out whole
+    cat >storm.py <<'PYTHON'
+import os, signal, subprocess, sys
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)       # kept by exec until the tool has its handler: no moment to die in
+p = subprocess.Popen(sys.argv[1:])
+while p.poll() is None:
+    os.kill(p.pid, signal.SIGUSR1)
+sys.exit(p.returncode if p.returncode >= 0 else 128 - p.returncode)
+PYTHON
+    for i in 1 2 3 4 5; do
+        try 0 python3 storm.py amn-remember "$fx/good-fp8-wide.safetensors"
+        cmp out whole
+        cat "$fx/good-fp8-wide-late.safetensors" | try 0 python3 storm.py amn-remember -o new
+        try 0 amn-remember "$fx/good-fp8-wide-late.safetensors"
+        cmp out new
+        for t in amn-inspect amn-parse; do
+            try 0 python3 storm.py $t "$fx/good-gguf-k.gguf"
+        done
+    done
+}
+
+@test "SIGUSR1: its handler is the first thing that a tool sees to" {
+    command -v strace >/dev/null && strace -o trace true 2>/dev/null || skip "no strace here"
+    ! is_sanitized || skip "the sanitizer opens files of its own"
+    for t in amn-remember amn-inspect amn-parse; do
+        try 0 strace -o trace $t "$fx/good-plain.safetensors"
+        awk '/SIGUSR1/ { caught = NR } /RLIMIT_NOFILE|good-plain|F_GETFD/ && !first { first = NR }
+            END { exit !(caught && first && caught < first) }' trace
+    done
+}
+
 @test "--progress: always shows a bar on stderr, never and auto in a pipe show none" {
     for when in auto never; do
         try 0 "$helpers/stall" 0 "$fx/good-fp8-wide.safetensors" amn-remember --progress=$when

@@ -9,7 +9,6 @@
 
 #include "base/num.h"
 #include "base/str.h"
-#include "cli/progress.h"
 
 enum {
     OPT_JSON_ERRORS = CLI_LONG_COMMON, OPT_MAX_ALLOC, OPT_MAX_TOTAL, OPT_MAX_ITEMS, OPT_MAX_RATIO, OPT_PROGRESS,
@@ -336,8 +335,6 @@ cli_options(struct cli *cli, const struct cli_spec *spec, void *own, int argc, c
     struct err err;
     err_init(&err);
     *cli = (struct cli){ .tool = spec->tool, .limits = limits_default };
-    cli_fill_standard();
-    cli_progress_catch();
 
     if (!getopt_form_make(&form, &t)) {
         err_memory(&err, sizeof form);
