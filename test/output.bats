@@ -136,12 +136,63 @@ load helper
     done
 }
 
-@test "an output that is a shard of the input is refused" {
-    cp -r "$fx/good-sharded" model
-    for f in model-00001-of-00002.safetensors model-00002-of-00002.safetensors; do
-        try 73 amn-remember -o model/$f model
-        cmp model/$f "$fx/good-sharded/$f"
+# is_input FILE JOB...: FILE, by whatever name, is no output for the job amn-remember JOB...; it stays as it is.
+is_input() {
+    local file=$1 name got
+    shift
+    rm -f hard soft saved
+    cp -p "$file" saved
+    ln "$file" hard
+    ln -s "$file" soft
+    for name in "$file" hard soft; do
+        try 73 amn-remember -o "$name" "$@"
+        error_line amn-remember 'cannot create'
+        grep -q 'the output is this input' err
+        cmp "$file" saved
+        got=0
+        amn-remember "$@" >>"$name" 2>err || got=$?
+        [ $got -eq 73 ] || { echo "status $got: $name"; return 1; }
+        grep -q 'the output is this input' err
+        cmp "$file" saved
     done
+    rm hard soft saved
+}
+
+@test "an output that is any file of the input is refused: shards, index, config.json" {
+    cp -r "$fx/good-sharded" model
+    echo '{}' >model/config.json
+    for f in model-00001-of-00002.safetensors model-00002-of-00002.safetensors model.safetensors.index.json config.json; do
+        is_input model/$f model
+        is_input model/$f model/model.safetensors.index.json
+    done
+    mkdir single
+    cp "$fx/good-plain.safetensors" single/model.safetensors
+    echo '{}' >single/config.json
+    is_input "$PWD/single/config.json" single
+    cp "$corpus"/gguf-good/split-0000* .
+    is_input split-00003-of-00003.gguf split-00001-of-00003.gguf
+    only model single split-0000{1,2,3}-of-00003.gguf
+}
+
+@test "an output that is a file of a local store is refused: manifest, ref, blob" {
+    cp -RP "$corpus/stores/ollama" models
+    chmod -R u+w models
+    export OLLAMA_MODELS=$dir/models
+    is_input "$(find models/manifests -path '*/library/tiny/latest')" ollama:tiny
+    mkdir -p hub/models--a--b/refs hub/models--a--b/snapshots/0123456789abcdef0123456789abcdef01234567
+    echo 0123456789abcdef0123456789abcdef01234567 >hub/models--a--b/refs/main
+    cp "$fx/good-plain.safetensors" hub/models--a--b/snapshots/0123456789abcdef0123456789abcdef01234567/model.safetensors
+    export HF_HUB_CACHE=$dir/hub
+    is_input hub/models--a--b/refs/main hf:a/b
+    is_input hub/models--a--b/snapshots/*/model.safetensors hf:a/b
+}
+
+@test "an output that is standard input read from another offset is refused" {
+    { printf 'before'; cat "$fx/good-plain.safetensors"; } >input
+    cp input copy
+    remember_rest() { (head -c 6 >/dev/null; exec amn-remember "$@"); }
+    try 73 remember_rest -o input <input
+    cmp input copy
 }
 
 @test "appending to another file appends" {

@@ -44,20 +44,22 @@ beside_part_number(const char *path, const char **end, uint64_t *number)
 /* --- configs --------------------------------------------------------------------------------------------- */
 
 bool
-beside_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct err *err)
+beside_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err)
 {
     struct source *src = NULL;
     struct catalog_config config;
     size_t folder = beside_folder(path);
     config.name = path + folder + (folder != 0 && path[folder] == '/');
-    bool ok = side_file_open(&src, path, limits->side_file, "config.json bytes", &config.text, &config.n, err)
+    bool ok = side_file_open(&src, path, limits->side_file, "config.json bytes", &config.text, &config.n, inputs, err)
         && catalog_add_config(catalog, &config, err);
     source_close(src);
     return ok;
 }
 
 bool
-beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits, struct err *err)
+beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
+    struct inputs *inputs, struct err *err)
 {
     /* transformers and most others; ModelOpt; SDNQ and exllamav2; AutoGPTQ; llm-awq. */
     static const char *const names[CATALOG_CONFIGS] = { "config.json", "hf_quant_config.json",
@@ -65,7 +67,7 @@ beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const st
     for (size_t i = 0; i < CATALOG_CONFIGS; i++) {
         struct stat st;
         char *path = beside_path(dir, n, names[i], err);
-        bool ok = path && (stat(path, &st) != 0 || beside_read_config(catalog, path, limits, err));
+        bool ok = path && (stat(path, &st) != 0 || beside_read_config(catalog, path, limits, inputs, err));
         free(path);
         if (!ok)
             return false;
@@ -107,7 +109,7 @@ lists(const char *path, const char *file, const struct limits *limits, uint64_t 
     size_t n;
     bool found = false;
     err_init(&ignored);
-    if (side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, &ignored)
+    if (side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, NULL, &ignored)
         && index_read(&index, text, n, limits, &ignored))
         for (size_t i = 0; i < index.nshards; i++)
             found = found || strcmp(index.shard[i], file) == 0;

@@ -4,12 +4,16 @@
 
 #include "base/limits.h"
 #include "catalog/catalog.h"
+#include "source/inputs.h"
 
-/* Keep the configs of the folder dir[0..n) with the catalog: each of config.json and its like that is there. */
-bool beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits, struct err *err);
+/* Keep the configs of the folder dir[0..n) with the catalog: each of config.json and its like that is there. What is read
+ * is added to `inputs`. */
+bool beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
+    struct inputs *inputs, struct err *err);
 
 /* Keep the one config at `path` with the catalog. */
-bool beside_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct err *err);
+bool beside_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err);
 
 /* Note with the catalog's facts when the safetensors file at `path` is a shard alone: its name ends in -0000I-of-0000N,
  * or an index beside it lists it among others. An index that cannot be read lists nothing. */

@@ -34,7 +34,7 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     m->src = src;
     src[m->nsrc] = NULL;
     const struct container *container = NULL;
-    bool ok = source_open(&src[m->nsrc], path, pipe_ok, err);
+    bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
     m->nsrc += this != NULL;
     ok = ok && container_detect(&container, this, err)
@@ -59,7 +59,7 @@ open_index(struct model *m, const char *path, const struct limits *limits, struc
     struct source *src = NULL;
     struct index index = { 0 };
     const char *text;
-    bool ok = side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, err)
+    bool ok = side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, &m->inputs, err)
         && (index_read(&index, text, n, limits, err) || err_in_file(err, source_name(src)));
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = beside_path(path, dir_len, index.shard[i], err);
@@ -218,10 +218,10 @@ add_beside(struct model *m, const char *path, const struct model_options *option
     const struct limits *limits = options->limits;
     bool named = options->config && strcmp(options->config, "none") != 0;
     if (named)
-        return beside_read_config(m->catalog, options->config, limits, err);
+        return beside_read_config(m->catalog, options->config, limits, &m->inputs, err);
     if (!path || !m->container->beside || !source_seekable(m->src[0]))
         return true;
-    return (options->config || beside_read_configs(m->catalog, path, beside_folder(path), limits, err))
+    return (options->config || beside_read_configs(m->catalog, path, beside_folder(path), limits, &m->inputs, err))
         && (ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, err));
 }
 
@@ -236,7 +236,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(err), .name = name.p, .no_spool = options->no_spool };
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
-        && (!stored || store_resolve(&found, path, m->catalog, options->limits, err));
+        && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
         path = found.p;
     folder = ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
@@ -255,6 +255,7 @@ model_clear(struct model *m)
     for (uint32_t i = 0; i < m->nsrc; i++)
         source_close(m->src[i]);
     free(m->src);
+    inputs_clear(&m->inputs);
     catalog_free(m->catalog);
     free(m->name);
     *m = (struct model){ 0 };
@@ -271,6 +272,15 @@ model_finish(const struct model *m, struct err *err)
         end = num_max(end, e->at + e->nbytes);
     }
     return source_finish(m->src[0], end, m->container->tail_ok, err);
+}
+
+bool
+model_unchanged(const struct model *m, struct err *err)
+{
+    for (uint32_t i = 0; i < m->nsrc; i++)
+        if (!source_unchanged(m->src[i], err))
+            return false;
+    return true;
 }
 
 bool

@@ -10,6 +10,7 @@ struct model {
     uint32_t nsrc;
     struct catalog *catalog;    /* sealed; owned; borrows from the heads of src */
     const struct container *container;
+    struct inputs inputs;       /* every regular file that was opened for it: shards, index, config.json, manifest */
     char *name;                 /* the operand as messages show it; owned */
     bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
     uint64_t spooled;           /* bytes of a pipe that went to a temporary file */
@@ -29,6 +30,9 @@ void model_clear(struct model *m);
 /* For a conversion: whether all of the model is there. One part of a split model alone is ERR_UNSUPPORTED; a
  * pipe that ends within a MiB of its header is checked whole before anything is made of it. */
 bool model_complete(struct model *m, struct err *err);
+
+/* The end of the job: no file of src has changed since it was opened, else ERR_IO. */
+bool model_unchanged(const struct model *m, struct err *err);
 
 /* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
 bool model_spool(struct model *m, struct err *err);
