@@ -92,7 +92,7 @@ leave_early() {
 }
 
 @test "/dev/full: 74, for every tool and every text" {
-    [ -e /dev/full ] || skip "this system has no /dev/full"
+    need_full
     for f in good-plain.safetensors good-fp8-wide.safetensors good-gguf.gguf; do
         for t in amn-remember amn-inspect amn-parse "amn-remember --size" "amn-inspect --human"; do
             out=/dev/full try 74 $t "$fx/$f"
