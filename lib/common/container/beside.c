@@ -100,7 +100,7 @@ note_index(struct catalog *catalog, const char *name, uint64_t shards, struct er
 
 /* Whether the index at `path` lists the file and others: then *shards says how many. */
 static bool
-lists(const char *path, const char *file, const struct limits *limits, uint64_t *shards)
+lists(const char *path, const char *file, const struct limits *limits, struct inputs *inputs, uint64_t *shards)
 {
     struct source *src = NULL;
     struct index index = { 0 };
@@ -109,7 +109,7 @@ lists(const char *path, const char *file, const struct limits *limits, uint64_t 
     size_t n;
     bool found = false;
     err_init(&ignored);
-    if (side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, NULL, &ignored)
+    if (side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, inputs, &ignored)
         && index_read(&index, text, n, limits, &ignored))
         for (size_t i = 0; i < index.nshards; i++)
             found = found || strcmp(index.shard[i], file) == 0;
@@ -120,7 +120,8 @@ lists(const char *path, const char *file, const struct limits *limits, uint64_t 
 }
 
 bool
-beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct err *err)
+beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err)
 {
     size_t folder = beside_folder(path);
     const char *file = path + folder + (folder != 0 && path[folder] == '/');
@@ -137,7 +138,7 @@ beside_note_shard(struct catalog *catalog, const char *path, const struct limits
         if (!ends(e->d_name, ".safetensors.index.json") || catalog_facts(catalog)->index)
             continue;
         char *index = beside_path(dir, strlen(dir), e->d_name, err);
-        ok = index && (!lists(index, file, limits, &shards) || note_index(catalog, e->d_name, shards, err));
+        ok = index && (!lists(index, file, limits, inputs, &shards) || note_index(catalog, e->d_name, shards, err));
         free(index);
     }
     if (d)

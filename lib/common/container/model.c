@@ -222,7 +222,7 @@ add_beside(struct model *m, const char *path, const struct model_options *option
     if (!path || !m->container->beside || !source_seekable(m->src[0]))
         return true;
     return (options->config || beside_read_configs(m->catalog, path, beside_folder(path), limits, &m->inputs, err))
-        && (ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, err));
+        && (ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
 }
 
 bool
