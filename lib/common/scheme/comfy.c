@@ -361,7 +361,7 @@ claim_format(struct claims *c, struct checked *w, struct weight *out, struct err
     bool corrected = f && claims_find(c, w->p.base, w->p.base_len, ".weight_correction");
     if (f && !m->unread && !format_fits(w, f, err))
         return CLAIM_FAIL;
-    if (f && f->dtypes & (IS(F8_E4M3) | IS(F8_E5M2)) && f->block == 0)
+    if (f && f->dtypes & (IS(F8_E4M3) | IS(F8_E5M2)))
         return CLAIM_NO;                /* the FP8 scheme's; it takes the marker as well */
     char shown[STR_SHOWN] = "", name[STR_SHOWN + 64];
     if (f || !m->unread)

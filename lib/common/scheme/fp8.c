@@ -281,6 +281,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s, no scale", type);
     else if (w->fact[ADVICE] == ADVICE_WANTED)
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained scale, blocks not told", type);
+    else if (w->fact[TILES] != 0)
+        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained 1x32 scale in tiles", type);
     else if (b0 >= rows && b1 >= cols && w->fact[PER_ROW] == 0)
         snprintf(buf, SCHEME_DETAIL, "%s, per-%s scale", type, w->fact[PER_EXPERT] ? "expert" : "tensor");
     else if (b0 == 1 && b1 >= cols)

@@ -1,11 +1,13 @@
 /* FP8: V = RN32(code * scale), RN32 of that times pre_quant_scale of its column where there is one, and one rounding to
- * the output dtype after it. Every stored scale multiplies, weight_scale_inv too. */
+ * the output dtype after it. Every stored scale multiplies, weight_scale_inv too. An E8M0 code 0 is 2^-127, in ComfyUI's
+ * tiles 0 (schemes.md 10A.4). */
 #include "base/bytes.h"
 #include "base/num.h"
 #include "dtype/bfloat16.h"
 #include "dtype/float8.h"
 #include "dtype/half.h"
 #include "scheme/fp8_priv.h"
+#include "scheme/swizzle.h"
 
 enum { PIECE = 1024 };          /* scales at a time, and columns at a time when they go through floats */
 
@@ -24,6 +26,8 @@ place_of(const struct weight *w, uint64_t i)
 static uint64_t
 scale_index(const struct weight *w, const struct place *p)
 {
+    if (w->fact[TILES] != 0)
+        return p->expert * w->fact[PER_EXPERT] + swizzle_at(p->row, p->col / w->fact[B1], w->fact[TILES]);
     return w->fact[BASE] + p->expert * w->fact[PER_EXPERT] + (w->fact[ROW0] + p->row) / w->fact[B0] * w->fact[PER_ROW]
         + p->col / w->fact[B1];
 }
@@ -45,6 +49,10 @@ scale_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from
     }
     *from = scale_index(w, &a);
     *to = scale_index(w, &b) + 1;
+    if (w->fact[TILES] != 0) {  /* whole tiles, of one row those that it needs */
+        *from = *from / TILE * TILE;
+        *to = num_ceil_div(*to, TILE) * TILE;
+    }
 }
 
 /* The run of columns, [from, to), of elements [first, first + count): all of them unless they lie in one row. */
@@ -95,12 +103,27 @@ struct job {
     uint8_t *y;
 };
 
+/* The same for scales in tiles. */
+static void
+tile_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
+{
+    struct place at = *p;
+    for (uint64_t i = 0; i < n; i++, at.col += j->w->fact[B1]) {
+        uint8_t code = j->scales[scale_index(j->w, &at) - j->scale_from];
+        scales[i] = code != 0 ? float8_to_float(DTYPE_F8_E8M0, code) : 0;
+    }
+}
+
 /* Scales [0, n) of a run of columns, from that of place p on. */
 static void
 job_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
 {
     const struct tensor *t = j->w->part[SCALE];
     uint64_t from = scale_index(j->w, p) - j->scale_from;
+    if (j->w->fact[TILES] != 0) {
+        tile_scales(j, p, scales, n);
+        return;
+    }
     for (uint64_t i = 0; i < n; i++)
         scales[i] = t ? scale_value(t->dtype, j->scales, from + i) : 1;
 }

@@ -13,6 +13,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "scheme/comfy_marker.h"
 #include "scheme/fp8_priv.h"
 #include "scheme/swizzle.h"
 
@@ -163,6 +164,16 @@ fbgemm_columns(const struct claims *c, struct weight *w, const struct fp8_cover 
         "give config.json, beside it or with --config", err);
 }
 
+/* Lay the tiles of a ComfyUI MXFP8 weight, whose marker said so and whose shapes were checked with it. */
+static void
+set_tiles(struct weight *w, const struct fp8_cover *m)
+{
+    uint64_t grid[2] = { 0, 0 };
+    swizzle_grid(grid, m->rows, m->cols / 32);
+    set_blocks(w, 1, 32, 0, m->stacked ? grid[0] * grid[1] : 0);
+    w->fact[TILES] = grid[1] / TILE_BLOCKS;
+}
+
 /* E8M0 scales for 32 columns each: plain, not in the tiles of the tensor cores? */
 static bool
 check_tiles(const struct claims *c, struct weight *w, struct err *err)
@@ -191,7 +202,9 @@ fp8_map_scale(struct claims *c, struct weight *w, const struct fp8_cover *m, str
     uint32_t rank = squeeze(s, own, grid);
     if (!shape_numel(s, &numel))
         numel = 0;
-    if (numel == 1 && !codes)
+    if ((codes || w->part[SCALE]->dtype == DTYPE_F8_E8M0) && comfy_is_marked(c, w->part[CODES]))
+        set_tiles(w, m);
+    else if (numel == 1 && !codes)
         fp8_set_single(w, 0);
     else if (m->stacked && numel == m->experts && !codes)
         fp8_set_single(w, 1);

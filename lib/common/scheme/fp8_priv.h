@@ -4,14 +4,15 @@
  *
  *     scale[BASE + e * PER_EXPERT + ((ROW0 + r) / B0) * PER_ROW + c / B1]
  *
- * BASE and ROW0 are not 0 where the weight is one of several under a fused scale. */
+ * BASE and ROW0 are not 0 where the weight is one of several under a fused scale. Where TILES is not 0, the scales of
+ * 1 x 32 elements lie in tiles (scheme/swizzle.h), so many of them side by side, instead. */
 #ifndef SCHEME_FP8_PRIV_H
 #define SCHEME_FP8_PRIV_H
 
 #include "scheme/claims.h"
 
 enum { CODES, SCALE, SMOOTH };                          /* parts; SMOOTH: pre_quant_scale, [COLS] */
-enum { ROWS, COLS, B0, B1, PER_ROW, PER_EXPERT, BASE, ROW0, ADVICE };        /* facts */
+enum { ROWS, COLS, B0, B1, PER_ROW, PER_EXPERT, BASE, ROW0, TILES, ADVICE };        /* facts */
 
 /* ADVICE: what config.json had to do with the blocks. */
 enum {

@@ -12,7 +12,7 @@
 bool
 swizzle_grid(uint64_t grid[2], uint64_t rows, uint64_t blocks)
 {
-    return num_align(&grid[0], rows, 128) && num_align(&grid[1], blocks, 4);
+    return num_align(&grid[0], rows, TILE_ROWS) && num_align(&grid[1], blocks, TILE_BLOCKS);
 }
 
 enum grid_kind

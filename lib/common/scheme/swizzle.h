@@ -13,6 +13,16 @@ enum grid_kind {
     GRID_EITHER                 /* the shape is that of both, and nothing tells which */
 };
 
+enum { TILE_ROWS = 128, TILE_BLOCKS = 4, TILE = TILE_ROWS * TILE_BLOCKS };
+
+/* Where the scale of block b of row r lies in a grid of `tiles` tiles side by side. */
+static inline uint64_t
+swizzle_at(uint64_t r, uint64_t b, uint64_t tiles)
+{
+    uint64_t tile = r / TILE_ROWS * tiles + b / TILE_BLOCKS;
+    return tile * TILE + r % 32 * 16 + r % TILE_ROWS / 32 * TILE_BLOCKS + b % TILE_BLOCKS;
+}
+
 /* The tiled grid of rows x blocks scales: multiples of 128 and 4. False when it leaves 64 bits. */
 bool swizzle_grid(uint64_t grid[2], uint64_t rows, uint64_t blocks);
 
