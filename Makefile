@@ -89,6 +89,10 @@ $(obj)/test/unit/%: test/unit/%.c $(obj)/libamn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Itest/unit $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
 
+$(obj)/test/helpers/%: test/helpers/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -O2 -g -o $@ $<
+
 $(obj)/test/faults/faults.so: test/faults/faults.c Makefile
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -O2 -g -fPIC -shared -o $@ $< -ldl
@@ -105,7 +109,7 @@ check:
 	$(MAKE) all unit
 	sh test/run.sh $(bin) $(obj)
 
-unit: $(unit_bin) $(fault_so)
+unit: $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
 
 bench: all
 	python3 test/bench.py --all $(bin)

@@ -92,46 +92,45 @@ load helper
 }
 
 @test "names that would rewrite the terminal: nothing raw on stdout or stderr, from any tool" {
+    mkdir said
     n=0
     for f in "$fx"/*-hostile.safetensors "$corpus"/safetensors-good/*names-hostile* "$corpus"/safetensors-bad/index-name-* "$corpus"/gguf-good/*hostile* \
         "$corpus"/safetensors-bad/name-*.safetensors "$corpus"/safetensors-good/names-*.safetensors; do
         [ -e "$f" ] || continue
         for c in amn-parse amn-inspect "amn-parse --human" "amn-inspect --human" "amn-inspect --arrays" \
             "amn-remember -v -o /dev/null" "amn-remember --json-errors -v -o /dev/null"; do
-            $c "$f" >out 2>err || :
-            "$helpers/no-controls" out err || { echo "$c $f"; return 1; }
             n=$((n + 1))
+            said="said/$n ${c//[ \/]/_} ${f##*/}"
+            $c "$f" >"$said.out" 2>"$said.err" || :
         done
     done
     [ $n -ge 50 ]
+    "$helpers/no-controls" said/*
 }
 
 @test "file names that would rewrite the terminal" {
     evil=$'x\x1b[2K\rOK\nforged'
     cp "$fx/bad-hole.safetensors" "$evil"
+    said() {
+        try "$@"
+        cat out >>said.out
+        cat err >>said.err
+    }
     for t in amn-parse amn-inspect amn-remember; do
-        try 65 $t "$evil"
-        "$helpers/no-controls" err
+        said 65 $t "$evil"
         [ "$(wc -l <err)" -eq 1 ]
-        try 65 $t --json-errors "$evil"
-        "$helpers/no-controls" err
+        said 65 $t --json-errors "$evil"
         jq -e .file err
-        try 66 $t "nowhere$evil"
-        "$helpers/no-controls" err
+        said 66 $t "nowhere$evil"
     done
     cp "$fx/good-plain.safetensors" "$evil"
-    for c in amn-inspect "amn-inspect --human"; do
-        try 0 $c "$evil"
-        "$helpers/no-controls" out
-    done
-    try 2 amn-remember "--$evil"
-    "$helpers/no-controls" err
-    try 73 amn-remember -o "none/$evil" "$evil"
-    "$helpers/no-controls" err
-    try 2 amn-remember --to "$evil" "$evil"
-    "$helpers/no-controls" err
-    try 2 amn-remember --range "$evil" "$evil"
-    "$helpers/no-controls" err
+    said 0 amn-inspect "$evil"
+    said 0 amn-inspect --human "$evil"
+    said 2 amn-remember "--$evil"
+    said 73 amn-remember -o "none/$evil" "$evil"
+    said 2 amn-remember --to "$evil" "$evil"
+    said 2 amn-remember --range "$evil" "$evil"
+    "$helpers/no-controls" said.out said.err
 }
 
 @test "a file that shrinks while it is read: not 0" {

@@ -58,7 +58,7 @@ forms() { "$helpers/gguf-forms" . ; }
     [ "$(amn-inspect tokens.gguf | jq -c '[.tokenizer.model, .tokenizer.vocabulary]')" = '["gpt2",300000]' ]
     [ "$(amn-inspect --arrays tokens.gguf | jq '.metadata["tokenizer.ggml.tokens"] | length')" -eq 300000 ]
     if is_sanitized; then skip "a sanitizer's own memory is in the way"; fi
-    kib=$("$helpers/peak-memory" amn-inspect tokens.gguf)
+    kib=$("$peak_memory" amn-inspect tokens.gguf)
     echo "$kib KiB"
     [ "$kib" -le 65536 ]
 }

@@ -16,7 +16,8 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 AMN_FIXTURES=$work/fixtures
-export AMN_BIN AMN_FIXTURES PYTHONDONTWRITEBYTECODE=1
+AMN_OBJ=$obj
+export AMN_BIN AMN_OBJ AMN_FIXTURES PYTHONDONTWRITEBYTECODE=1
 unset AMN_CPU
 # A tool that hangs fails its test; bats before 1.8 does not know this.
 export BATS_TEST_TIMEOUT=300
