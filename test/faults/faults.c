@@ -4,7 +4,7 @@
  *                               an errno, or "short": a read or write of one byte.
  *   AMN_FAULT_COUNTS=FILE       at the end FILE says how many calls of each class there were, a line a class.
  *
- * Counted is what happens from main on: the loader and the start of libc are nobody's concern. libc calls itself by
+ * Counted is what happens from main to exit: the loader and the start of libc are nobody's concern. libc calls itself by
  * other names, which cannot be caught; so stdout becomes a stream over the write() and close() of this file, and what
  * libc opens and reads for itself (opendir, mkostemp) fails as a whole. */
 #include <dirent.h>
@@ -324,6 +324,13 @@ read_fault(const char *text)
 
 static int (*tool_main)(int, char **, char **);
 
+/* What runs behind main's end is not the tool: the files of --coverage, for one. */
+static void
+stop(void)
+{
+    atomic_store(&working, false);
+}
+
 static int
 main_with_faults(int argc, char **argv, char **envp)
 {
@@ -335,6 +342,7 @@ main_with_faults(int argc, char **argv, char **envp)
     if (!stdout)
         abort();
     setvbuf(stdout, buf, _IOFBF, sizeof buf);
+    atexit(stop);
     atomic_store(&working, true);
     return tool_main(argc, argv, envp);
 }
@@ -353,7 +361,6 @@ __attribute__((destructor)) static void
 write_counts(void)
 {
     const char *path = getenv("AMN_FAULT_COUNTS");
-    atomic_store(&working, false);
     FILE *f = path ? fopen(path, "w") : NULL;
     if (!f)
         return;
