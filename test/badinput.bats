@@ -64,6 +64,36 @@ load helper
     grep -q 'model-00002-of-00002' err
 }
 
+# index_of TEXT: a model of two shards with this index.
+index_of() {
+    mkdir -p model
+    cp "$fx/good-no-metadata.safetensors" model/a.safetensors
+    cp "$fx/good-gguf.gguf" model/b.safetensors
+    printf '%s' "$1" >model/model.safetensors.index.json
+}
+
+@test "an index that says nothing, or too much" {
+    for text in '{}' '{"weight_map":{}}' '{"weight_map":[]}' '{"weight_map":{"a":"a.safetensors"},"weight_map":{}}' \
+        '{"weight_map":{"a":"a.safetensors"}' '{"weight_map":{"a":"a.safetensors"}} x' '[]' \
+        '{"weight_map":{"a":"a.safetensors","nowhere":"a.safetensors"}}'; do
+        index_of "$text"
+        try 65 amn-remember model
+        error_line amn-remember malformed || { echo "$text"; return 1; }
+        is_empty out
+    done
+    index_of '{"weight_map":{"a":"a.safetensors"}}'     # the other tensors of that file are told, not lost
+    try 0 amn-remember -v model
+    grep -q '5 tensors are in the files but not in the index' err
+    amn-parse out >list
+    [ "$(wc -l <list)" -eq 6 ]
+}
+
+@test "shards of two formats" {
+    index_of '{"weight_map":{"a":"a.safetensors","output.weight":"b.safetensors"}}'
+    try 65 amn-remember model
+    grep -q 'it is GGUF, the first file of the model is safetensors' err
+}
+
 @test "GGUF version 1 is named before anything else is missing" {
     printf 'GGUF\1\0\0\0' >v1.gguf
     for tool in amn-parse amn-inspect amn-remember; do

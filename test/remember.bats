@@ -54,6 +54,21 @@ gives_the_bytes_of_scalar() {
     gives_the_bytes_of_scalar avx512
 }
 
+@test "scales that are NaN or infinite, values that F16 makes infinite: decoded and told" {
+    f=$fx/good-fp8-odd-scales.safetensors
+    try 0 amn-remember --to f16 -v "$f"
+    grep -q 'warning: 16 values are infinite in F16' err
+    grep -q 'note: 1 scales are NaN, 1 infinite' err
+    try 0 amn-remember --to f16 "$f"
+    [ "$(wc -l <err)" -eq 1 ]
+    try 0 amn-remember --to f16 -q "$f"
+    is_empty err
+    try 0 amn-remember "$f"
+    is_empty err
+    tail -c 48 out | od -An -v -tx1 | tr -d ' \n' >got
+    printf '%s' "$(printf 'c07f%.0s' 1 2 3 4 5 6 7 8)$(printf '807f%.0s' 1 2 3 4 5 6 7 8)" | diff - <(head -c 64 got)
+}
+
 @test "what is not quantized passes unchanged, to a byte" {
     remembers "$fx/good-plain.safetensors"
     cmp out.file "$fx/good-plain.safetensors"
