@@ -161,7 +161,7 @@ open64(const char *path, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
-    mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    mode_t mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
     va_end(args);
     return fails(OPEN) ? -1 : NEXT(open64)(path, flags, mode);
 }
@@ -237,6 +237,12 @@ int
 rename(const char *from, const char *to)
 {
     return fails(RENAME) ? -1 : NEXT(rename)(from, to);
+}
+
+int
+renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    return fails(RENAME) ? -1 : NEXT(renameat2)(from_dir, from, to_dir, to, flags);
 }
 
 int
@@ -348,11 +354,10 @@ main_with_faults(int argc, char **argv, char **envp)
 }
 
 int
-__libc_start_main(int (*real_main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
-    void (*loader_fini)(void), void *stack_end)
+__libc_start_main(int (*real_main)(int, char **, char **), int argc, char **argv, void (*init)(void),
+    void (*fini)(void), void (*loader_fini)(void), void *stack_end)
 {
-    int (*start)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *) =
-        (__typeof__(start))dlsym(RTLD_NEXT, "__libc_start_main");
+    __typeof__(&__libc_start_main) start = NEXT(__libc_start_main);
     tool_main = real_main;
     return start(main_with_faults, argc, argv, init, fini, loader_fini, stack_end);
 }
