@@ -88,6 +88,17 @@ index_of() {
     [ "$(wc -l <list)" -eq 6 ]
 }
 
+@test "a config.json that is small as text and large as a tree: a limit" {
+    cp -r "$fx/good-sharded" model
+    python3 -c 'print("{\"a\":[" + "{}," * 1500000 + "{}]}")' >model/config.json
+    for tool in amn-remember amn-inspect amn-parse; do
+        try 75 $tool model
+        error_line $tool limit
+        grep -q 'bytes of memory as a tree' err
+        is_empty out
+    done
+}
+
 @test "shards of two formats" {
     index_of '{"weight_map":{"a":"a.safetensors","output.weight":"b.safetensors"}}'
     try 65 amn-remember model
