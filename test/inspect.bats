@@ -54,6 +54,13 @@ shows() {
     printf '%s\n' "Context=$1" "Embedding=$2" "Blocks=$3" "Heads=$4" "KV heads=$5" "Vocabulary=$6" | diff - got
 }
 
+@test "bitsandbytes: what each form is, in words" {
+    try 0 amn-inspect "$corpus/safetensors-good/bnb-int8.safetensors"
+    jq -e '.detail == "per-row scale"' out
+    try 0 amn-inspect "$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors"
+    jq -e '.detail | test("NF4")' out
+}
+
 @test "--human: metadata of every type" {
     shows "$fx/good-gguf-values-1.gguf" 255 -128 65535 -32768 4294967295 '-2147483648, 18446744073709551615'
     shows "$fx/good-gguf-values-2.gguf" -9223372036854775808 0.1 -1.5e+300 nan -inf 'true, false'
