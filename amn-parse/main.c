@@ -35,9 +35,10 @@ static bool
 parse(const struct options *opt, struct err *err)
 {
     struct model model = { 0 };
+    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config };
     struct roles *roles = NULL;
 
-    bool ok = model_open(&model, opt->cli.operand, &opt->cli.limits, err)
+    bool ok = model_open(&model, opt->cli.operand, &how, err)
         && roles_assign(&roles, model.catalog, NULL, err);
     if (ok)
         print_remarks(&opt->cli, &model);
@@ -55,6 +56,7 @@ main(int argc, char **argv)
 {
     struct options opt;
     struct err err;
+    cli_start();
     options_parse(&opt, argc, argv);
     err_init(&err);
     return parse(&opt, &err) ? 0 : cli_fail(&opt.cli, &err);

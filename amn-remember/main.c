@@ -33,23 +33,25 @@ print_remarks(const struct cli *cli, const struct model *m)
     }
 }
 
-/* Say what the output does not show: a spool, values beyond F16, odd scales (these only when asked). */
-static bool
-note_result(const struct cli *cli, const struct pipeline *p, const struct roles *roles, struct err *err)
+/* Say what the output does not show: a spool, values beyond F16, odd scales (these only when asked). The output is
+ * complete, so nothing here is a failure. */
+static void
+note_result(const struct cli *cli, const struct pipeline *p, const struct roles *roles)
 {
     const char *name = p->model->name;
     struct audit audit = { 0 };
+    struct err err;
+    err_init(&err);
     if (p->model->spooled != 0)
         cli_note(cli, name, "%" PRIu64 " bytes went to a temporary file: the input cannot be read once, forward",
             p->model->spooled);
     if (p->infinite != 0)
         cli_warn(cli, name, "%" PRIu64 " values are infinite in F16, whose largest is 65504", p->infinite);
-    if (cli->verbose != 0 && p->to == pipeline_size(p) && !audit_scales(&audit, p->model, roles, err))
-        return false;
-    if (audit.nan + audit.infinite != 0)
+    if (cli->verbose != 0 && p->to == pipeline_size(p) && !audit_scales(&audit, p->model, roles, &err))
+        cli_note(cli, name, "the scales could not be counted: %s", err.text);
+    else if (audit.nan + audit.infinite != 0)
         cli_note(cli, name, "%" PRIu64 " scales are NaN, %" PRIu64 " infinite: decoded as they are", audit.nan,
             audit.infinite);
-    return true;
 }
 
 /* Write the output, or the range of it that is wanted. */
@@ -64,7 +66,9 @@ write_output(const struct options *opt, struct pipeline *p, const struct roles *
     ok = ok && pipeline_run(p, err) && sink_commit(p->sink, err);
     cli_progress_stop(&bar);
     sink_close(p->sink);
-    return ok && note_result(&opt->cli, p, roles, err);
+    if (ok)
+        note_result(&opt->cli, p, roles);
+    return ok;
 }
 
 /* struct contents: the bytes of a small tensor that says what a weight is. */
@@ -77,15 +81,16 @@ read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 static bool
 remember(const struct options *opt, const struct kernels *kernels, struct err *err)
 {
-    struct model model;
+    struct model model = { 0 };
+    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config, .no_spool = opt->no_spool };
     const struct contents contents = { read_tensor, &model };
     struct roles *roles = NULL;
     struct plan *plan = NULL;
     struct str header = { 0 };
 
-    bool ok = model_open(&model, opt->cli.operand, &opt->cli.limits, err);
-    model.no_spool = opt->no_spool;
-    ok = ok && model_complete(&model, err)
+    bool ok = (opt->size || sink_check(&opt->output, err))
+        && model_open(&model, opt->cli.operand, &how, err)
+        && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, &contents, err)
         && plan_make(&plan, model.catalog, roles, &opt->plan, err)
         && safetensors_header(&header, plan_output(plan), err);
@@ -110,6 +115,7 @@ main(int argc, char **argv)
 {
     struct options opt;
     struct err err;
+    cli_start();
     err_init(&err);
     options_parse(&opt, argc, argv);
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);

@@ -12,13 +12,14 @@ enum { JOBS_MAX = 256 };
 
 static const struct cli_option table[] = {
     { 'o', "output", "FILE", "write to FILE, which appears under its name when it is complete" },
+    { 'n', "no-clobber", NULL, "fail when FILE is there already" },
     { 'f', "force", NULL, "write binary data to a terminal too" },
     { OPT_TO, "to", "DTYPE", "dtype of recovered weights: bf16 (default), f16 or f32" },
     { OPT_ORDER, "order", "ORDER", "order of output tensors: input (default) or name" },
     { OPT_SIZE, "size", NULL, "print the exact length of the output and write nothing" },
     { OPT_RANGE, "range", "A-B", "write only bytes A to B of the output; A- and -LAST_N as in HTTP" },
     { 'j', "jobs", "N", "use N worker threads" },
-    { OPT_SYNC, "sync", NULL, "flush the file to the disk before it gets its name" },
+    { OPT_SYNC, "sync", NULL, "flush the file to the disk before it gets its name, and its name" },
     { OPT_NO_SPOOL, "no-spool", NULL, "fail instead of putting a pipe into a temporary file" },
     { 0 },
 };
@@ -52,7 +53,9 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     switch (option->key) {
     case 'o':
         o->output.path = arg;
-        return true;
+        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output: the name of the file is empty");
+    case 'n':
+        return o->output.no_clobber = true;
     case 'f':
         return o->output.terminal_ok = true;
     case OPT_TO:

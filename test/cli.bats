@@ -16,7 +16,7 @@ tools="amn-parse amn-inspect amn-remember"
 
 @test "--help names every option of the contract" {
     try 0 amn-remember --help
-    for o in output force to order size range jobs quiet verbose progress json-errors max-alloc max-items version; do
+    for o in output no-clobber force to order size range jobs quiet verbose progress json-errors max-alloc max-items version; do
         grep -q -- "--$o" out || { echo "no --$o"; false; }
     done
 }
@@ -94,6 +94,7 @@ tools="amn-parse amn-inspect amn-remember"
     error_line amn-remember unsupported
     try 73 amn-remember -o nowhere/out "$fx/good-plain.safetensors"
     error_line amn-remember 'cannot create'
+    need_full
     out=/dev/full try 74 amn-remember "$fx/good-plain.safetensors"
     error_line amn-remember input/output
     try 75 amn-remember --max-items=1 "$fx/good-plain.safetensors"

@@ -101,6 +101,17 @@ needs_cpu() {
     [ $got -eq 0 ] || { echo "AMN_CPU=$1: status $got"; cat err; return 1; }
 }
 
+# For a test that writes to /dev/full: a regular file of that name would take what is written, and hide every failure.
+need_full() {
+    [ -e /dev/full ] || skip "this system has no /dev/full"
+    python3 -c 'import os, stat
+st = os.stat("/dev/full")
+assert stat.S_ISCHR(st.st_mode) and (os.major(st.st_rdev), os.minor(st.st_rdev)) == (1, 7)' 2>/dev/null && return
+    echo "/dev/full is not the device 1,7: mknod -m 666 /dev/full c 1 7"
+    ls -l /dev/full
+    return 1
+}
+
 is_sanitized() {
     grep -q __asan_init "$AMN_BIN/amn-remember"
 }

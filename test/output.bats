@@ -136,11 +136,179 @@ load helper
     done
 }
 
-@test "an output that is a shard of the input is refused" {
+# is_input FILE JOB...: FILE, by whatever name, is no output for the job amn-remember JOB...; it stays as it is.
+is_input() {
+    local file=$1 name got
+    shift
+    rm -f hard soft saved
+    cp -p "$file" saved
+    ln "$file" hard
+    ln -s "$file" soft
+    for name in "$file" hard soft; do
+        try 73 amn-remember -o "$name" "$@"
+        error_line amn-remember 'cannot create'
+        grep -q 'the output is this input' err
+        cmp "$file" saved
+        got=0
+        amn-remember "$@" >>"$name" 2>err || got=$?
+        [ $got -eq 73 ] || { echo "status $got: $name"; return 1; }
+        grep -q 'the output is this input' err
+        cmp "$file" saved
+    done
+    rm hard soft saved
+}
+
+@test "an output that is any file of the input is refused: shards, index, config.json" {
     cp -r "$fx/good-sharded" model
-    for f in model-00001-of-00002.safetensors model-00002-of-00002.safetensors; do
-        try 73 amn-remember -o model/$f model
-        cmp model/$f "$fx/good-sharded/$f"
+    echo '{}' >model/config.json
+    for f in model-00001-of-00002.safetensors model-00002-of-00002.safetensors model.safetensors.index.json config.json; do
+        is_input model/$f model
+        is_input model/$f model/model.safetensors.index.json
+    done
+    mkdir single
+    cp "$fx/good-plain.safetensors" single/model.safetensors
+    echo '{}' >single/config.json
+    is_input "$PWD/single/config.json" single
+    cp "$corpus"/gguf-good/split-0000* .
+    is_input split-00003-of-00003.gguf split-00001-of-00003.gguf
+    only model single split-0000{1,2,3}-of-00003.gguf
+}
+
+@test "an output that is a file of a local store is refused: manifest, ref, blob" {
+    cp -RP "$corpus/stores/ollama" models
+    chmod -R u+w models
+    export OLLAMA_MODELS=$dir/models
+    is_input "$(find models/manifests -path '*/library/tiny/latest')" ollama:tiny
+    mkdir -p hub/models--a--b/refs hub/models--a--b/snapshots/0123456789abcdef0123456789abcdef01234567
+    echo 0123456789abcdef0123456789abcdef01234567 >hub/models--a--b/refs/main
+    cp "$fx/good-plain.safetensors" hub/models--a--b/snapshots/0123456789abcdef0123456789abcdef01234567/model.safetensors
+    export HF_HUB_CACHE=$dir/hub
+    is_input hub/models--a--b/refs/main hf:a/b
+    is_input hub/models--a--b/snapshots/*/model.safetensors hf:a/b
+}
+
+@test "an output that is standard input read from another offset is refused" {
+    { printf 'before'; cat "$fx/good-plain.safetensors"; } >input
+    cp input copy
+    remember_rest() { (head -c 6 >/dev/null; exec amn-remember "$@"); }
+    try 73 remember_rest -o input <input
+    cmp input copy
+}
+
+@test "-o: an empty name is a usage error" {
+    try 2 amn-remember -o '' "$fx/good-plain.safetensors"
+    grep -q '^amn-remember: usage: ' err
+    is_empty out
+    only
+}
+
+@test "-o: setuid, setgid and sticky bits of a file do not pass to what replaces it" {
+    for mode in 4755 2755 1644 7777; do
+        printf old >old
+        chmod $mode old
+        try 0 amn-remember -o old "$fx/good-plain.safetensors"
+        [ "$(stat -c %a old)" = ${mode#?} ]
+    done
+}
+
+@test "-o: /dev/stdout and other names of a descriptor are written as it stands" {
+    for name in /dev/stdout /dev/fd/1 /proc/self/fd/1; do
+        [ -e $name ] || skip "no $name here"
+        printf 'before' >file
+        ln -f file hard
+        amn-remember -o $name "$fx/good-plain.safetensors" >>file
+        [ "$(head -c 6 file)" = before ]
+        tail -c +7 file | cmp - "$fx/good-plain.safetensors"
+        cmp file hard
+        (printf 'before'; amn-remember -o $name "$fx/good-plain.safetensors"; printf after) >again
+        [ "$(tail -c 5 again)" = after ]
+        head -c -5 again | cmp - file
+        amn-remember -n -o $name "$fx/good-plain.safetensors" | cmp - "$fx/good-plain.safetensors"
+        cp "$fx/good-plain.safetensors" input
+        got=0
+        amn-remember -o $name input >>input 2>err || got=$?
+        [ $got -eq 73 ]
+        cmp input "$fx/good-plain.safetensors"
+        rm file hard again
+    done
+    (printf 'before'; amn-remember -o /dev/stderr "$fx/good-plain.safetensors" 2>&1) >file
+    tail -c +7 file | cmp - "$fx/good-plain.safetensors"
+    ln -s /dev/fd/5 link
+    amn-remember -o link "$fx/good-plain.safetensors" 5>third
+    cmp third "$fx/good-plain.safetensors"
+    [ -L link ]
+    try 73 amn-remember -o /dev/fd/7 "$fx/good-plain.safetensors" 7<&-
+    try 73 amn-remember -o /dev/stdin "$fx/good-plain.safetensors" <file
+    try 73 amn-remember -o /dev/fd/3 "$fx/good-plain.safetensors" 3<&-      # a file of its own by then
+    amn-remember -o >(cat >through) "$fx/good-plain.safetensors"
+    wait $!
+    cmp through "$fx/good-plain.safetensors"
+}
+
+@test "-n: a file that is there is not replaced, and the input is not even opened" {
+    printf old >old
+    ln -s old link
+    mkfifo nobody
+    for name in old link; do
+        for o in -n --no-clobber; do
+            try 73 timeout 20 amn-remember $o -o $name nobody
+            error_line amn-remember 'cannot create'
+        done
+    done
+    [ "$(cat old)" = old ]
+    try 0 amn-remember -n -o new "$fx/good-plain.safetensors"
+    cmp new "$fx/good-plain.safetensors"
+    try 0 amn-remember -n "$fx/good-plain.safetensors"
+    try 0 amn-remember -n -o - "$fx/good-plain.safetensors"
+    cmp out new
+    try 0 amn-remember -n -o /dev/null "$fx/good-plain.safetensors"        # nothing is replaced
+    try 0 amn-remember -n -o old --size "$fx/good-plain.safetensors"
+    only old link nobody new
+}
+
+@test "-n: a file that appears meanwhile is not replaced either" {
+    mkfifo slow
+    amn-remember -n -o new slow 2>err &
+    exec 8>slow
+    head -c 1500000 "$fx/good-fp8-wide.safetensors" >&8
+    printf other >new
+    tail -c +1500001 "$fx/good-fp8-wide.safetensors" >&8
+    exec 8>&-
+    got=0
+    wait $! || got=$?
+    [ $got -eq 73 ]
+    error_line amn-remember 'cannot create'
+    [ "$(cat new)" = other ]
+    only new slow
+}
+
+@test "--sync: the file before it gets its name, the folder after it" {
+    command -v strace >/dev/null && strace -o trace true 2>/dev/null || skip "no strace here"
+    ! is_sanitized || skip "the sanitizer does not bear strace"
+    mkdir sub
+    for name in new sub/new "$PWD/sub/new"; do
+        try 0 strace -y -o trace amn-remember --sync -o $name "$fx/good-plain.safetensors"
+        folder=$(cd "$(dirname $name)" && pwd)
+        grep -oE '^(fsync|rename).*' trace >calls
+        [ "$(wc -l <calls)" -eq 3 ]
+        sed -n 1p calls | grep -q "^fsync.*/\.new\.......>"
+        sed -n 2p calls | grep -q '^rename'
+        sed -n 3p calls | grep -qF "<$folder>"
+    done
+}
+
+@test "a storm of signals: the old file or all of the new one, and nothing else is left" {
+    "$tests/signals.py" "$AMN_BIN" "$fx" 100
+}
+
+@test "-v never fails a job that is complete" {
+    for f in "$corpus"/gguf-good/nvfp4-scale-values.gguf; do
+        cp $f input
+        try 0 "$helpers/held" 'test -e new && : >input' amn-remember -v --to f16 -o new input
+        grep -q 'infinite in F16' err
+        grep -q 'note: the scales could not be counted' err
+        try 0 amn-remember --to f16 -o again $f
+        cmp new again
     done
 }
 
@@ -161,6 +329,16 @@ load helper
         try 0 "$helpers/pty" amn-remember $o "$fx/good-plain.safetensors"
         grep -aq 'data_offsets' out
     done
+    for o in /dev/tty /dev/stdout /dev/stderr /dev/fd/1 /proc/self/fd/1; do
+        try 2 "$helpers/pty" amn-remember -o $o "$fx/good-plain.safetensors"
+        grep -q 'terminal' out
+        refute grep -q 'data_offsets' out
+        try 0 "$helpers/pty" amn-remember -f -o $o "$fx/good-plain.safetensors"
+        grep -aq 'data_offsets' out
+    done
+    try 2 "$helpers/pty" sh -c 'amn-remember -o /dev/tty "$0" >/dev/null' "$fx/good-plain.safetensors"
+    try 0 "$helpers/pty" sh -c 'amn-remember -o /dev/stdout "$0" >file' "$fx/good-plain.safetensors"
+    cmp file "$fx/good-plain.safetensors"
     try 0 "$helpers/pty" amn-remember --size "$fx/good-plain.safetensors"
     try 0 "$helpers/pty" amn-remember -o file "$fx/good-plain.safetensors"
     cmp file "$fx/good-plain.safetensors"

@@ -33,6 +33,28 @@ load helper
     done
 }
 
+@test "a model of more shards than the soft limit allows open files" {
+    cat >shards.py <<'PYTHON'
+import json, struct
+place = {}
+for i in range(100):
+    head = json.dumps({f"t{i}": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    name = f"model-{i + 1:05}-of-00100.safetensors"
+    place[f"t{i}"] = name
+    with open(name, "wb") as f:
+        f.write(struct.pack("<Q", len(head)) + head + struct.pack("<f", i))
+with open("model.safetensors.index.json", "w") as f:
+    json.dump({"weight_map": place}, f)
+PYTHON
+    python3 shards.py
+    [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 200 ] || skip "no more than $(ulimit -Hn) files can be open here"
+    few() { (ulimit -Sn 64; exec "$@"); }
+    for t in amn-remember amn-inspect amn-parse; do
+        try 0 few $t .
+    done
+    [ "$(jq -s length out)" -eq 100 ]
+}
+
 # gives_the_bytes_of_scalar SET
 gives_the_bytes_of_scalar() {
     needs_cpu "$1"

@@ -101,7 +101,7 @@ leave_early() {
 }
 
 @test "/dev/full: 74, for every tool and every text" {
-    [ -e /dev/full ] || skip "this system has no /dev/full"
+    need_full
     for f in good-plain.safetensors good-fp8-wide.safetensors good-gguf.gguf; do
         for t in amn-remember amn-inspect amn-parse "amn-remember --size" "amn-inspect --human"; do
             out=/dev/full try 74 $t "$fx/$f"
@@ -242,6 +242,39 @@ PYTHON
         got=0
         wait $pid || got=$?
         [ $got -eq 65 ]
+    done
+}
+
+@test "SIGUSR1 in a storm, from the start on: it ends no tool, and the bytes are right" {
+    try 0 amn-remember "$fx/good-fp8-wide.safetensors"
+    cp out whole
+    cat >storm.py <<'PYTHON'
+import os, signal, subprocess, sys
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)       # kept by exec until the tool has its handler: no moment to die in
+p = subprocess.Popen(sys.argv[1:])
+while p.poll() is None:
+    os.kill(p.pid, signal.SIGUSR1)
+sys.exit(p.returncode if p.returncode >= 0 else 128 - p.returncode)
+PYTHON
+    for i in 1 2 3 4 5; do
+        try 0 python3 storm.py amn-remember "$fx/good-fp8-wide.safetensors"
+        cmp out whole
+        cat "$fx/good-fp8-wide-late.safetensors" | try 0 python3 storm.py amn-remember -o new
+        try 0 amn-remember "$fx/good-fp8-wide-late.safetensors"
+        cmp out new
+        for t in amn-inspect amn-parse; do
+            try 0 python3 storm.py $t "$fx/good-gguf-k.gguf"
+        done
+    done
+}
+
+@test "SIGUSR1: its handler is the first thing that a tool sees to" {
+    command -v strace >/dev/null && strace -o trace true 2>/dev/null || skip "no strace here"
+    ! is_sanitized || skip "the sanitizer opens files of its own"
+    for t in amn-remember amn-inspect amn-parse; do
+        try 0 strace -o trace $t "$fx/good-plain.safetensors"
+        awk '/SIGUSR1/ { caught = NR } /RLIMIT_NOFILE|good-plain|F_GETFD/ && !first { first = NR }
+            END { exit !(caught && first && caught < first) }' trace
     done
 }
 

@@ -238,7 +238,7 @@ read_with(struct file *f, const struct out *o, const struct limits *limits)
         return CHECK(!"memfd_create");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     f->catalog = catalog_new(&f->err);
-    bool ok = source_open(&f->src, path, false, &f->err)
+    bool ok = source_open(&f->src, path, false, NULL, &f->err)
         && container_gguf.probe(o->p, o->n, o->n)
         && container_gguf.read(f->catalog, f->src, 0, limits, &f->err)
         && catalog_seal(f->catalog, &f->err);

@@ -194,7 +194,7 @@ read_file(const void *bytes, size_t n, struct catalog **out)
     CHECK(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
     close(fd);
     struct catalog *c = catalog_new(&err);
-    bool ok = c && source_open(&src, path, false, &err)
+    bool ok = c && source_open(&src, path, false, NULL, &err)
         && container_safetensors.read(c, src, 0, &limits_default, &err) && catalog_seal(c, &err);
     CHECK(ok == (err.kind == ERR_NONE));
     source_close(src);

@@ -290,10 +290,29 @@ read_literal(struct pull *json, const char *word, enum pull_token token)
     return token;
 }
 
+/* NaN, Infinity or -Infinity, where Python's are allowed and one of them stands here. */
+static bool
+read_word(struct pull *json)
+{
+    static const char *const words[] = { "NaN", "Infinity", "-Infinity" };
+    for (size_t i = 0; json->words && i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        if ((size_t)(json->end - json->p) < n || memcmp(json->p, words[i], n) != 0)
+            continue;
+        json->token = (struct pull_text){ .p = json->p, .n = n };
+        json->p += n;
+        json->state = json->depth != 0 ? AFTER : DONE;
+        return true;
+    }
+    return false;
+}
+
 static enum pull_token
 read_value(struct pull *json)
 {
     char c = peek(json);
+    if (read_word(json))
+        return PULL_NUMBER;
     switch (c) {
     case '{':
         return open_level(json, false);
@@ -349,6 +368,32 @@ pull_skip(struct pull *json)
         if (pull_next(json) == PULL_BAD)
             return false;
     } while (json->depth > level);
+    return true;
+}
+
+bool
+pull_value_text(struct pull *json, const char **p, size_t *n)
+{
+    uint32_t level = json->depth;
+    *p = NULL;
+    do {
+        if (pull_next(json) == PULL_BAD)
+            return false;
+        *p = *p ? *p : json->start;
+    } while (json->depth > level);
+    *n = (size_t)(json->p - *p);
+    return true;
+}
+
+bool
+pull_as_double(const struct pull *json, double *out)
+{
+    char text[64];
+    if (json->token.n >= sizeof text)
+        return false;
+    memcpy(text, json->token.p, json->token.n);
+    text[json->token.n] = '\0';
+    *out = strtod(text, NULL);
     return true;
 }
 

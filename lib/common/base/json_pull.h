@@ -44,6 +44,7 @@ struct pull {
     const char *start;              /* first byte of the last token */
     struct pull_text token;
     uint32_t depth, depth_max;      /* open objects and arrays */
+    bool words;                     /* set it after pull_init: NaN, Infinity and -Infinity are numbers, as in Python */
     int state;
     uint64_t is_array[PULL_DEPTH_MAX / 64];     /* one bit a level, else an object */
     enum pull_fault fault;
@@ -64,6 +65,14 @@ bool pull_as_u64(const struct pull *json, uint64_t *out);
 
 /* Write the characters of a string that pull_next() gave; returns their bytes, at most text->n. */
 size_t pull_unescape(char *out, const struct pull_text *text);
+
+/* Pass over the next value like pull_skip, and give the text that it has: *n bytes at *p, without the white space
+ * around it. */
+bool pull_value_text(struct pull *json, const char **p, size_t *n);
+
+/* The last token, a number or one of the words, as a double. False for more than 63 characters, which no program
+ * writes. */
+bool pull_as_double(const struct pull *json, double *out);
 
 uint64_t pull_token_at(const struct pull *json);        /* file offset of the last token */
 uint64_t pull_fault_at(const struct pull *json);

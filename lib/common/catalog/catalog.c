@@ -34,8 +34,8 @@ struct catalog {
     size_t nmetas, room_metas;
     struct catalog_remark *remarks;
     size_t nremarks, room_remarks;
-    const char *config;
-    size_t config_len;
+    struct catalog_config config[CATALOG_CONFIGS];
+    size_t nconfigs;
     struct catalog_facts facts;
 };
 
@@ -269,18 +269,29 @@ catalog_facts_of(const struct catalog *c)
 }
 
 bool
-catalog_set_config(struct catalog *c, const char *text, size_t n, struct err *err)
+catalog_add_config(struct catalog *c, const struct catalog_config *config, struct err *err)
 {
-    c->config = copy_text(c, text, n, err);
-    c->config_len = n;
-    return c->config != NULL;
+    if (c->nconfigs == CATALOG_CONFIGS)
+        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "more than %d side files", CATALOG_CONFIGS);
+    struct catalog_config copy = { .n = config->n };
+    copy.name = copy_text(c, config->name, strlen(config->name), err);
+    copy.text = copy_text(c, config->text, config->n, err);
+    if (!copy.name || !copy.text)
+        return false;
+    c->config[c->nconfigs++] = copy;
+    return true;
 }
 
-const char *
-catalog_config(const struct catalog *c, size_t *n)
+size_t
+catalog_config_count(const struct catalog *c)
 {
-    *n = c->config_len;
-    return c->config;
+    return c->nconfigs;
+}
+
+const struct catalog_config *
+catalog_config_at(const struct catalog *c, size_t i)
+{
+    return &c->config[i];
 }
 
 static void

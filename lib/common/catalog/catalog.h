@@ -16,6 +16,8 @@ struct catalog_facts {
     uint64_t alignment;         /* of tensor data; 0: none promised */
     uint64_t header_end;        /* offset just behind the header of the file that was read last */
     uint64_t split_no, split_count;     /* GGUF part of a split model; count 0: not split */
+    uint64_t shards;            /* this is one of so many safetensors files, alone; 0: it is all there is, or may be */
+    const char *index;          /* the index that lists it, escaped, or NULL; lives as long as the catalog */
 };
 
 struct catalog *catalog_new(struct err *err);           /* NULL on failure */
@@ -50,9 +52,18 @@ const struct meta *catalog_meta_find(const struct catalog *c, const char *key); 
 struct catalog_facts *catalog_facts(struct catalog *c);
 const struct catalog_facts *catalog_facts_of(const struct catalog *c);
 
-/* The text of the model's config.json, copied; NULL and 0 when there is none. */
-bool catalog_set_config(struct catalog *c, const char *text, size_t n, struct err *err);
-const char *catalog_config(const struct catalog *c, size_t *n);
+/* A side file that says how the model is quantized: config.json and its like, the most telling first. */
+struct catalog_config {
+    const char *name;           /* "config.json", for messages */
+    const char *text;           /* n bytes */
+    size_t n;
+};
+enum { CATALOG_CONFIGS = 5 };
+
+/* Add one, at most CATALOG_CONFIGS; text and name are copied. */
+bool catalog_add_config(struct catalog *c, const struct catalog_config *config, struct err *err);
+size_t catalog_config_count(const struct catalog *c);
+const struct catalog_config *catalog_config_at(const struct catalog *c, size_t i);
 
 /* Things worth telling that are no failure: a warning is about what the output will be, a note about the file
  * alone. Text is kept, one line each, names already escaped. */

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cli/progress.h"
 
 enum { LINE_MAX_BYTES = 2048 };         /* of one message */
 #define JSON_EXACT (UINT64_C(1) << 53)   /* larger integers are strings in JSON */
@@ -159,12 +161,33 @@ cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     va_end(args);
 }
 
-void
-cli_fill_standard(void)
+/* Standard descriptors that are closed are given to /dev/null the wrong way around: no file opened later gets one of
+ * their numbers, and with it what is meant for them, and using them still fails. */
+static void
+fill_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
             abort();        /* the lowest free number is fd: open() gives no other */
+}
+
+/* A model has up to thousands of files, all open at once; the usual soft limit is for programs that call select(). */
+static void
+raise_file_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);       /* one that stays low shows where a file cannot be opened */
+    }
+}
+
+void
+cli_start(void)
+{
+    cli_progress_catch();
+    fill_standard();
+    raise_file_limit();
 }
 
 bool

@@ -22,11 +22,16 @@ struct cli {
     bool json_errors;
     enum cli_when progress;
     enum cli_form form;             /* --json, --human; only where cli_spec.forms */
+    const char *config;             /* --config: a file, "none", or NULL; borrowed from argv */
     struct limits limits;           /* the built-in ceilings, tightened by --max-* */
     char *const *operands;          /* borrowed from argv */
     size_t noperands;
     const char *operand;            /* the first one, or NULL: standard input */
 };
+
+/* Make the process what the rest counts on; the first line of every main, for until then a SIGUSR1 kills. SIGUSR1
+ * asks for progress, standard descriptors that were closed are taken, as many files can be open as are allowed. */
+void cli_start(void);
 
 /* The exit status of a failure (product contract, section 7); 0 for ERR_NONE. */
 int cli_status(enum err_kind kind);
@@ -43,10 +48,6 @@ void cli_note(const struct cli *cli, const char *file, const char *format, ...)
 /* The same as a warning, which needs no -v: the output is not all that the user may expect. */
 void cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* Give standard descriptors that are closed to /dev/null the wrong way around: no file opened later gets one
- * of their numbers, and with it what is meant for them, and using them still fails. cli_options() calls it. */
-void cli_fill_standard(void);
 
 bool cli_stdin_is_terminal(void);
 bool cli_stdout_is_terminal(void);

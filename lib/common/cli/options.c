@@ -9,11 +9,10 @@
 
 #include "base/num.h"
 #include "base/str.h"
-#include "cli/progress.h"
 
 enum {
     OPT_JSON_ERRORS = CLI_LONG_COMMON, OPT_MAX_ALLOC, OPT_MAX_TOTAL, OPT_MAX_ITEMS, OPT_MAX_RATIO, OPT_PROGRESS,
-    OPT_JSON, OPT_HUMAN
+    OPT_JSON, OPT_HUMAN, OPT_CONFIG
 };
 
 static const struct cli_option form_options[] = {
@@ -25,6 +24,7 @@ static const struct cli_option form_options[] = {
 static const struct cli_option common_options[] = {
     { 'q',             "quiet",       NULL,   "no progress bar, no notes" },
     { 'v',             "verbose",     NULL,   "say on standard error what is being done" },
+    { OPT_CONFIG,      "config",      "FILE", "read this config.json, not the one beside the model; none: read none" },
     { OPT_PROGRESS,    "progress",    "WHEN", "a bar on standard error: auto, always, never" },
     { OPT_JSON_ERRORS, "json-errors", NULL,   "errors as one JSON object a line" },
     { OPT_MAX_ALLOC,   "max-alloc",   "SIZE", "largest allocation that a header can ask for" },
@@ -193,6 +193,9 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, s
     switch (option->key) {
     case 'q':             cli->quiet = true; return true;
     case 'v':             cli->verbose++; return true;
+    case OPT_CONFIG:
+        cli->config = arg;
+        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--config: the name of a file is empty");
     case OPT_JSON_ERRORS: cli->json_errors = true; return true;
     case OPT_JSON:        cli->form = CLI_JSON; return true;
     case OPT_HUMAN:       cli->form = CLI_HUMAN; return true;
@@ -332,8 +335,6 @@ cli_options(struct cli *cli, const struct cli_spec *spec, void *own, int argc, c
     struct err err;
     err_init(&err);
     *cli = (struct cli){ .tool = spec->tool, .limits = limits_default };
-    cli_fill_standard();
-    cli_progress_catch();
 
     if (!getopt_form_make(&form, &t)) {
         err_memory(&err, sizeof form);

@@ -38,7 +38,7 @@ struct cli_spec {
 
 /* Parse the command line into *cli and, through take(), into the tool's own options. Options may follow
  * operands. --help, --version (status 0) and usage errors (status 2) end the process here; so does having
- * no operand while standard input is a terminal. SIGUSR1 is caught from here on (cli/progress.h). */
+ * no operand while standard input is a terminal. */
 void cli_options(struct cli *cli, const struct cli_spec *spec, void *own, int argc, char **argv);
 
 /* Arguments for take(): each sets *out, or returns false with an ERR_USAGE that names option and argument. */

@@ -28,7 +28,7 @@ void cli_progress_update(struct cli_progress *p, uint64_t done, uint64_t total);
 /* Wipe the bar away. */
 void cli_progress_stop(struct cli_progress *p);
 
-/* Let SIGUSR1 ask for a status line from now on. cli_options() calls it, so that no tool dies of one. */
+/* Let SIGUSR1 ask for a status line from now on. cli_start() calls it, so that no tool dies of one. */
 void cli_progress_catch(void);
 
 #endif

@@ -14,8 +14,8 @@ struct container {
      * Everything is validated that header and size show. NULL: recognised, not supported. */
     bool (*read)(struct catalog *c, struct source *src, uint32_t file, const struct limits *limits,
         struct err *err);
-    /* Whether bytes may follow the last tensor. */
-    bool tail_ok;
+    bool tail_ok;               /* bytes may follow the last tensor */
+    bool beside;                /* config.json and an index may lie beside it */
 };
 
 extern const struct container container_safetensors, container_gguf;

@@ -10,6 +10,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "container/beside.h"
 #include "container/index.h"
 #include "container/side_file.h"
 #include "container/store.h"
@@ -33,7 +34,7 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     m->src = src;
     src[m->nsrc] = NULL;
     const struct container *container = NULL;
-    bool ok = source_open(&src[m->nsrc], path, pipe_ok, err);
+    bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
     m->nsrc += this != NULL;
     ok = ok && container_detect(&container, this, err)
@@ -49,73 +50,27 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     return ok;
 }
 
-/* --- side files ------------------------------------------------------------------------------------------ */
-
-/* dir/name as a path; the caller frees it. */
-static char *
-join(const char *dir, size_t dir_len, const char *name, struct err *err)
-{
-    struct str s = { 0 };
-    str_add(&s, dir, dir_len);
-    str_format(&s, "%s%s", dir_len ? "/" : "", name);
-    if (s.failed)
-        err_memory(err, dir_len);
-    return s.failed ? NULL : s.p;
-}
-
-/* Keep the directory's config.json with the catalog, where there is one. */
-static bool
-add_config(struct model *m, const char *dir, size_t dir_len, const struct limits *limits, struct err *err)
-{
-    struct source *src = NULL;
-    struct stat st;
-    const char *text;
-    size_t n;
-    char *path = join(dir, dir_len, "config.json", err);
-    bool ok = path != NULL;
-    if (ok && stat(path, &st) == 0)
-        ok = side_file_open(&src, path, limits->side_file, "config.json bytes", &text, &n, err)
-            && catalog_set_config(m->catalog, text, n, err);
-    source_close(src);
-    free(path);
-    return ok;
-}
-
 /* --- several files --------------------------------------------------------------------------------------- */
 
 static bool
 open_index(struct model *m, const char *path, const struct limits *limits, struct err *err)
 {
-    const char *slash = strrchr(path, '/');
-    size_t dir_len = slash ? (size_t)(slash - path) + (slash == path) : 0, n;     /* the root is "/" */
+    size_t dir_len = beside_folder(path), n;
     struct source *src = NULL;
     struct index index = { 0 };
     const char *text;
-    bool ok = side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, err)
+    bool ok = side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, &m->inputs, err)
         && (index_read(&index, text, n, limits, err) || err_in_file(err, source_name(src)));
     for (size_t i = 0; ok && i < index.nshards; i++) {
-        char *shard = join(path, dir_len, index.shard[i], err);
+        char *shard = beside_path(path, dir_len, index.shard[i], err);
         ok = shard && add_file(m, shard, false, limits, err);
         free(shard);
     }
-    ok = ok && add_config(m, path, dir_len, limits, err) && catalog_seal(m->catalog, err)
+    ok = ok && catalog_seal(m->catalog, err)
         && (index_check(&index, m->catalog, err) || err_in_file(err, source_name(src)));
     index_clear(&index);
     source_close(src);
     return ok;
-}
-
-/* The number behind the last '-' before `end`, of exactly five digits; moves *end to that '-'. */
-static bool
-part_number(const char *path, const char **end, uint64_t *number)
-{
-    if (*end - path < 6 || (*end)[-6] != '-')
-        return false;
-    const char *p = *end - 6;
-    char digits[6] = { 0 };
-    memcpy(digits, p + 1, 5);
-    *end = p;
-    return str_to_u64(number, digits);
 }
 
 /* One part of a split GGUF model: what its own keys say must be what its place demands. */
@@ -149,10 +104,10 @@ open_parts(struct model *m, const char *path, const struct limits *limits, struc
     const struct catalog_facts first = *catalog_facts_of(m->catalog);
     const char *end = path + strlen(path) - (ends(path, ".gguf") ? 5 : 0);
     uint64_t count = 0, number = 0;
-    bool named = part_number(path, &end, &count) && end - path >= 3 && memcmp(end - 3, "-of", 3) == 0;
+    bool named = beside_part_number(path, &end, &count) && end - path >= 3 && memcmp(end - 3, "-of", 3) == 0;
     if (named)
         end -= 3;
-    if (!named || !part_number(path, &end, &number) || number != 1)
+    if (!named || !beside_part_number(path, &end, &number) || number != 1)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
     if (!check_part(m, &first, 0, err) || !limits_check(count, limits->shards, "files of the model", err))
         return false;
@@ -237,7 +192,7 @@ choose_file(const char *dir, struct err *err)
             break;
     if (!name)
         err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file");
-    char *path = err->kind == ERR_NONE ? join(dir, strlen(dir), name, err) : NULL;
+    char *path = err->kind == ERR_NONE ? beside_path(dir, strlen(dir), name, err) : NULL;
     free(name);
     if (!path)
         err_in_file(err, str_shown(shown, dir, strlen(dir)));
@@ -256,27 +211,40 @@ open_file(struct model *m, const char *path, bool pipe_ok, const struct limits *
         && catalog_seal(m->catalog, err) && (m->nsrc == 1 || check_total(m, err));
 }
 
+/* What lies beside the file that was opened, `path`, unless the user names it or wants none of it. */
+static bool
+add_beside(struct model *m, const char *path, const struct model_options *options, struct err *err)
+{
+    const struct limits *limits = options->limits;
+    bool named = options->config && strcmp(options->config, "none") != 0;
+    if (named)
+        return beside_read_config(m->catalog, options->config, limits, &m->inputs, err);
+    if (!path || !m->container->beside || !source_seekable(m->src[0]))
+        return true;
+    return (options->config || beside_read_configs(m->catalog, path, beside_folder(path), limits, &m->inputs, err))
+        && (ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
+}
+
 bool
-model_open(struct model *m, const char *operand, const struct limits *limits, struct err *err)
+model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
     const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
-    bool stored = path && store_named(path);
-    struct str found = { 0 };
+    bool stored = path && store_named(path), folder;
+    struct str found = { 0 }, name = { 0 };
     struct stat st;
-    struct str name = { 0 };
+    char *chosen = NULL;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
-    *m = (struct model){ .catalog = catalog_new(err), .name = name.p };
-    bool ok = m->catalog && (!name.failed || err_memory(err, name.room)) && (!stored || store_resolve(&found, path, m->catalog, limits, err));
+    *m = (struct model){ .catalog = catalog_new(err), .name = name.p, .no_spool = options->no_spool };
+    bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
+        && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
         path = found.p;
-    if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        char *file = choose_file(path, err);
-        ok = file && open_file(m, file, false, limits, err)
-            && (ends(file, ".index.json") || add_config(m, path, strlen(path), limits, err));
-        free(file);
-    } else if (ok) {
-        ok = open_file(m, path, !stored, limits, err);
-    }
+    folder = ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (folder)
+        path = chosen = choose_file(path, err);
+    ok = ok && (!folder || path) && open_file(m, path, !stored && !folder, options->limits, err)
+        && add_beside(m, path, options, err);
+    free(chosen);
     str_clear(&found);
     return ok || err_in_file(err, m->name ? m->name : "");
 }
@@ -287,6 +255,7 @@ model_clear(struct model *m)
     for (uint32_t i = 0; i < m->nsrc; i++)
         source_close(m->src[i]);
     free(m->src);
+    inputs_clear(&m->inputs);
     catalog_free(m->catalog);
     free(m->name);
     *m = (struct model){ 0 };
@@ -303,6 +272,15 @@ model_finish(const struct model *m, struct err *err)
         end = num_max(end, e->at + e->nbytes);
     }
     return source_finish(m->src[0], end, m->container->tail_ok, err);
+}
+
+bool
+model_unchanged(const struct model *m, struct err *err)
+{
+    for (uint32_t i = 0; i < m->nsrc; i++)
+        if (!source_unchanged(m->src[i], err))
+            return false;
+    return true;
 }
 
 bool

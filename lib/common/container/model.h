@@ -10,19 +10,29 @@ struct model {
     uint32_t nsrc;
     struct catalog *catalog;    /* sealed; owned; borrows from the heads of src */
     const struct container *container;
+    struct inputs inputs;       /* every regular file that was opened for it: shards, index, config.json, manifest */
     char *name;                 /* the operand as messages show it; owned */
-    bool no_spool;              /* set it to refuse a temporary file: ERR_LIMIT */
+    bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
     uint64_t spooled;           /* bytes of a pipe that went to a temporary file */
 };
 
-/* Open an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model also
- * after a failure. What the caller sets in *m (no_spool) is set after this. */
-bool model_open(struct model *m, const char *operand, const struct limits *limits, struct err *err);
+struct model_options {
+    const struct limits *limits;
+    const char *config;         /* the one config to read, "none", or NULL: what lies beside the model */
+    bool no_spool;
+};
+
+/* Open an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model also after a
+ * failure. Options are borrowed for the call. */
+bool model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err);
 void model_clear(struct model *m);
 
 /* For a conversion: whether all of the model is there. One part of a split model alone is ERR_UNSUPPORTED; a
  * pipe that ends within a MiB of its header is checked whole before anything is made of it. */
 bool model_complete(struct model *m, struct err *err);
+
+/* The end of the job: no file of src has changed since it was opened, else ERR_IO. */
+bool model_unchanged(const struct model *m, struct err *err);
 
 /* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
 bool model_spool(struct model *m, struct err *err);

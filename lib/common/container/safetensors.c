@@ -221,4 +221,5 @@ const struct container container_safetensors = {
     .name = "safetensors",
     .probe = safetensors_probe,
     .read = safetensors_read,
+    .beside = true,
 };

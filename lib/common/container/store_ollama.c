@@ -216,13 +216,13 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
 
 /* The blob is a regular file of the size that the manifest promises, and GGUF. */
 static bool
-check_blob(const char *path, const json_t *layer, struct err *err)
+check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct err *err)
 {
     struct source *src = NULL;
     const json_t *size = json_object_get(layer, "size");
     const uint8_t *head;
     uint64_t have;
-    bool ok = source_open(&src, path, false, err);
+    bool ok = source_open(&src, path, false, inputs, err);
     if (ok && !json_is_integer(size))
         ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the model layer of the manifest has no size");
     if (ok && (json_integer_value(size) < 0 || (uint64_t)json_integer_value(size) != source_size(src)))
@@ -238,8 +238,8 @@ check_blob(const char *path, const json_t *layer, struct err *err)
 }
 
 static bool
-read_manifest(struct str *blob, const char *path, const char *root, const char *get, struct catalog *catalog,
-    const struct limits *limits, struct err *err)
+read_manifest(struct str *blob, const char *path, const char *root, const char *get, struct inputs *inputs,
+    struct catalog *catalog, const struct limits *limits, struct err *err)
 {
     struct source *src = NULL;
     json_t *manifest = NULL;
@@ -247,21 +247,22 @@ read_manifest(struct str *blob, const char *path, const char *root, const char *
     const char *text;
     size_t n;
     bool ok = side_file_open(&src, path, num_min(MANIFEST_MAX, limits->side_file), "bytes of the manifest", &text, &n,
-        err);
+        inputs, err);
     if (ok) {
         ok = tree_read(&manifest, text, n, "the manifest", err)
             && (layer = model_layer(manifest, catalog, root, err)) != NULL && blob_path(blob, root, layer, err);
         if (!ok)
             err_in_file(err, source_name(src));
     }
-    ok = ok && store_has(blob, get, err) && check_blob(blob->p, layer, err);
+    ok = ok && store_has(blob, get, err) && check_blob(blob->p, layer, inputs, err);
     json_decref(manifest);
     source_close(src);
     return ok;
 }
 
 bool
-store_ollama(struct str *path, const char *spec, struct catalog *catalog, const struct limits *limits, struct err *err)
+store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog,
+    const struct limits *limits, struct err *err)
 {
     static const struct store_place places[] = { { "OLLAMA_MODELS", "" }, { "HOME", "/.ollama/models" } };
     struct name name;
@@ -270,7 +271,7 @@ store_ollama(struct str *path, const char *spec, struct catalog *catalog, const 
     bool ok = name_parse(&name, spec, err) && store_built(&get, err)
         && store_root(&root, places, sizeof places / sizeof *places, err)
         && find_manifest(&manifest, &name, root.p, get.p, err)
-        && read_manifest(path, manifest.p, root.p, get.p, catalog, limits, err);
+        && read_manifest(path, manifest.p, root.p, get.p, inputs, catalog, limits, err);
     str_clear(&root);
     str_clear(&manifest);
     str_clear(&get);

@@ -5,8 +5,8 @@
 #include "container/store.h"
 
 /* store_resolve for a spec behind its prefix. */
-typedef bool store_find(struct str *path, const char *spec, struct catalog *catalog, const struct limits *limits,
-    struct err *err);
+typedef bool store_find(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog,
+    const struct limits *limits, struct err *err);
 store_find store_ollama, store_hf;
 
 /* Where a store may be: `below` the value of a variable, if that is set and not empty. */

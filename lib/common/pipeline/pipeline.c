@@ -175,13 +175,12 @@ run_blocks(struct pipeline *p, struct err *err)
 static bool
 refuse_own_input(const struct pipeline *p, struct err *err)
 {
-    uint64_t dev, ino, input_dev, input_ino;
-    if (!sink_identity(p->sink, &dev, &ino))
+    uint64_t dev, ino;
+    const char *name = sink_identity(p->sink, &dev, &ino) ? inputs_find(&p->model->inputs, dev, ino) : NULL;
+    if (!name)
         return true;
-    for (uint32_t i = 0; i < p->model->nsrc; i++)
-        if (source_identity(p->model->src[i], &input_dev, &input_ino) && dev == input_dev && ino == input_ino)
-            return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input");
-    return true;
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input");
+    return err_in_file(err, name);
 }
 
 static int
@@ -215,7 +214,8 @@ keep_companions(const struct pipeline *p, struct source *src, bool *streams, str
     qsort(keep, n, sizeof *keep, compare_extents);
     bool ok = true;
     for (size_t i = 0; *streams && ok && i < n; i++)
-        ok = source_keep(src, keep[i].at, keep[i].nbytes, err);
+        if (i == 0 || keep[i].at != keep[i - 1].at)         /* weights may share one */
+            ok = source_keep(src, keep[i].at, keep[i].nbytes, err);
     free(keep);
     return ok;
 }
@@ -236,5 +236,5 @@ pipeline_run(struct pipeline *p, struct err *err)
 {
     bool ok = refuse_own_input(p, err) && prepare_pipe(p, err) && sink_expect(p->sink, p->to - p->from, err)
         && run_blocks(p, err);
-    return ok && (p->to < pipeline_size(p) || model_finish(p->model, err));
+    return ok && (p->to < pipeline_size(p) || model_finish(p->model, err)) && model_unchanged(p->model, err);
 }

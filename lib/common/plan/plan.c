@@ -7,6 +7,9 @@
 #include "base/str.h"
 #include "plan/meta_text.h"
 
+/* Bytes of all tensors, so that with any header in front of them an offset is one of a file. */
+#define DATA_MAX (INT64_MAX - ((uint64_t)1 << 32))
+
 struct plan {
     struct catalog *output;
     struct step *steps;         /* one a tensor of the output */
@@ -79,7 +82,7 @@ is_stale(const struct meta *m, bool decoded)
 {
     static const char *const layout[] = { "general.alignment", "split.no", "split.count", "split.tensors.count" };
     static const char *const quantized[] = { "general.file_type", "general.quantization_version", "quantization_config",
-        "quantization", "auto_gptq_version" };
+        "quantization", "_quantization_metadata", "auto_gptq_version" };
     static const char *const quantized_prefix[] = { "quantize.imatrix.", "gptq_" };
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
         if (m->key_len == strlen(layout[i]) && memcmp(m->key, layout[i], m->key_len) == 0)
@@ -145,8 +148,8 @@ lay_out(struct plan *plan, struct entry *entries, size_t n, struct err *err)
             plan->forward = false;
         before = codes;
         e->t.extent = (struct extent){ .at = plan->data_bytes, .nbytes = e->t.extent.nbytes };
-        if (!num_add(&plan->data_bytes, plan->data_bytes, e->t.extent.nbytes))
-            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^64 bytes");
+        if (!num_add(&plan->data_bytes, plan->data_bytes, e->t.extent.nbytes) || plan->data_bytes > DATA_MAX)
+            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^63 bytes, which no file can have");
         plan->steps[i] = e->step;
         if (!catalog_add(plan->output, &e->t, err))
             return false;

@@ -79,14 +79,14 @@ find_state(const struct claims *c, const struct tensor *codes, const struct tens
 /* Whether part p is there, of this dtype and one-dimensional, with n elements unless that is ANY. */
 #define ANY UINT64_MAX
 static bool
-check_part(const struct weight *w, const struct naming *naming, unsigned p, enum dtype dtype, uint64_t n,
-    struct err *err)
+check_part(const struct claims *c, const struct weight *w, const struct naming *naming, unsigned p, enum dtype dtype,
+    uint64_t n, struct err *err)
 {
     const struct tensor *t = w->part[p], *codes = w->part[CODES];
     char x[STR_SHOWN], name[STR_SHOWN], shape[SHAPE_TEXT], count[24] = "n";
     str_shown(x, codes->name, codes->name_len);
     if (!t)
-        return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: has a quant_state, but %s%s is missing", x, x,
+        return claims_missing(c, codes->extent.at, err, "tensor %s: has a quant_state, but %s%s is missing", x, x,
             naming->part[p]);
     if (t->dtype == dtype && t->shape.rank == 1 && (n == ANY || t->shape.dim[0] == n))
         return true;
@@ -105,15 +105,16 @@ is_nested(const struct weight *w)
 
 /* The parts against each other and against a number of blocks, both ANY while the blob was not read. */
 static bool
-check_parts(const struct weight *w, const struct naming *naming, uint64_t blocks, uint64_t nested, struct err *err)
+check_parts(const struct claims *c, const struct weight *w, const struct naming *naming, uint64_t blocks, uint64_t nested,
+    struct err *err)
 {
     bool quantized = w->part[ABSMAX] && is_nested(w);
-    if (!check_part(w, naming, ABSMAX, quantized ? DTYPE_U8 : DTYPE_F32, blocks, err)
-        || (w->part[QUANT_MAP] && !check_part(w, naming, QUANT_MAP, DTYPE_F32, MAP, err)))
+    if (!check_part(c, w, naming, ABSMAX, quantized ? DTYPE_U8 : DTYPE_F32, blocks, err)
+        || (w->part[QUANT_MAP] && !check_part(c, w, naming, QUANT_MAP, DTYPE_F32, MAP, err)))
         return false;
     if (quantized)
-        return check_part(w, naming, NESTED_ABSMAX, DTYPE_F32, nested, err)
-            && check_part(w, naming, NESTED_MAP, DTYPE_F32, NESTED, err);
+        return check_part(c, w, naming, NESTED_ABSMAX, DTYPE_F32, nested, err)
+            && check_part(c, w, naming, NESTED_MAP, DTYPE_F32, NESTED, err);
     const struct tensor *extra = w->part[NESTED_ABSMAX] ? w->part[NESTED_ABSMAX] : w->part[NESTED_MAP];
     char a[STR_SHOWN], b[STR_SHOWN];
     return !extra || err_set(err, ERR_MALFORMED, extra->extent.at, "tensor %s: is there although %s is F32, expected "
@@ -150,7 +151,7 @@ define(struct weight *w, const struct naming *naming, struct claims *c, const st
     w->fact[NESTED_BLOCKSIZE] = s.nested_blocksize;
     w->fact[OFFSET] = bits_of_float(s.nested_offset);
     w->fact[TYPE] = s.fp4 ? TYPE_FP4 : TYPE_NF4;
-    return check_parts(w, naming, blocks, s.nested ? num_ceil_div(blocks, s.nested_blocksize) : 0, err);
+    return check_parts(c, w, naming, blocks, s.nested ? num_ceil_div(blocks, s.nested_blocksize) : 0, err);
 }
 
 static enum claim
@@ -170,7 +171,7 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
         return CLAIM_NO;
     for (unsigned p = 1; p < SCHEME_PARTS; p++)
         w->part[p] = claims_find(c, codes->name, codes->name_len, naming->part[p]);
-    if (!check_codes(codes, err) || !check_parts(w, naming, ANY, ANY, err) || !claims_take(c, blob, codes, err)
+    if (!check_codes(codes, err) || !check_parts(c, w, naming, ANY, ANY, err) || !claims_take(c, blob, codes, err)
         || !claims_take_idle(c, codes, err))
         return CLAIM_FAIL;
     for (unsigned p = 1; p < SCHEME_PARTS; p++)

@@ -4,7 +4,8 @@
  *      "nested_blocksize": 256, "nested_dtype": "float32", "nested_offset": 0.0805719643831253}
  *
  * The second line is there when absmax is quantized. nested_offset is an F32 value in the decimals of a double.
- * Source: bitsandbytes functional.py, QuantState.as_dict and from_dict.
+ * Python
+ * writes NaN and Infinity as these words. Source: bitsandbytes functional.py, QuantState.as_dict and from_dict.
  */
 #include "scheme/bnb4_state.h"
 
@@ -14,88 +15,102 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_pull.h"
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "base/tree.h"
 
 enum {
     BLOB_MAX = 64 << 10,        /* real ones have less than 300 bytes */
     BLOCK_MIN = 32, BLOCK_MAX = 4096
 };
 
+enum { QUANT_TYPE, BLOCKSIZE, DTYPE, SHAPE, NESTED_BLOCKSIZE, NESTED_DTYPE, NESTED_OFFSET, KEYS };
+static const char *const keys[KEYS] = {
+    "quant_type", "blocksize", "dtype", "shape", "nested_blocksize", "nested_dtype", "nested_offset",
+};
+
 /* A blob while it is read. */
 struct reading {
     const struct tensor *blob;
-    json_t *root;               /* owned */
+    struct { const char *p; size_t n; } value[KEYS];        /* as it stands in the text; NULL: missing */
     struct err *err;
 };
 
 static bool
-wrong(const struct reading *r, const char *key, const char *expected)
+wrong(const struct reading *r, int key, const char *expected)
 {
     char name[STR_SHOWN], value[STR_SHOWN] = "missing";
-    const json_t *found = json_object_get(r->root, key);
-    char text[STR_SHOWN];
-    size_t n = found ? json_dumpb(found, text, sizeof text, JSON_ENCODE_ANY | JSON_COMPACT) : 0;
-    if (n != 0)
-        str_shown(value, text, num_min(n, sizeof text));
+    if (r->value[key].p)
+        str_shown(value, r->value[key].p, r->value[key].n);
     return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: %s is %s, expected %s",
-        str_shown(name, r->blob->name, r->blob->name_len), key, value, expected);
+        str_shown(name, r->blob->name, r->blob->name_len), keys[key], value, expected);
 }
 
+/* Whether the value is this text, quotes included. */
 static bool
-is_text(const struct reading *r, const char *key, const char *text)
+is(const struct reading *r, int key, const char *text)
 {
-    const char *found = json_string_value(json_object_get(r->root, key));
-    return found && strcmp(found, text) == 0;
+    size_t n = strlen(text);
+    return r->value[key].p && r->value[key].n == n && memcmp(r->value[key].p, text, n) == 0;
+}
+
+/* The tokens of a value; its first one. */
+static enum pull_token
+open_value(struct pull *json, const struct reading *r, int key)
+{
+    const char *p = r->value[key].p;
+    pull_init(json, p ? p : "", p ? r->value[key].n : 0, 0, limits_default.json_depth);
+    json->words = true;
+    return pull_next(json);
 }
 
 static bool
 read_type(struct bnb4_state *s, const struct reading *r, const char *type)
 {
-    s->fp4 = is_text(r, "quant_type", "fp4");
-    if (type && !is_text(r, "quant_type", type))
-        return wrong(r, "quant_type", strcmp(type, "fp4") == 0 ? "\"fp4\", as in the tensor's name"
-            : "\"nf4\", as in the tensor's name");
-    return s->fp4 || is_text(r, "quant_type", "nf4") || wrong(r, "quant_type", "\"nf4\" or \"fp4\"");
+    s->fp4 = is(r, QUANT_TYPE, "\"fp4\"");
+    if (!s->fp4 && !is(r, QUANT_TYPE, "\"nf4\""))
+        return wrong(r, QUANT_TYPE, "\"nf4\" or \"fp4\"");
+    if (type && s->fp4 != (strcmp(type, "fp4") == 0))
+        return wrong(r, QUANT_TYPE, s->fp4 ? "\"nf4\", as in the tensor's name" : "\"fp4\", as in the tensor's name");
+    return true;
 }
 
 /* The dtype that the weight had; the output's is the user's choice. */
 static bool
 check_dtype(const struct reading *r)
 {
-    return is_text(r, "dtype", "bfloat16") || is_text(r, "dtype", "float16") || is_text(r, "dtype", "float32")
-        || wrong(r, "dtype", "\"bfloat16\", \"float16\" or \"float32\"");
+    return is(r, DTYPE, "\"bfloat16\"") || is(r, DTYPE, "\"float16\"") || is(r, DTYPE, "\"float32\"")
+        || wrong(r, DTYPE, "\"bfloat16\", \"float16\" or \"float32\"");
 }
 
 static bool
-read_blocksize(uint64_t *blocksize, const struct reading *r, const char *key)
+read_blocksize(uint64_t *blocksize, const struct reading *r, int key)
 {
-    json_int_t n = json_integer_value(json_object_get(r->root, key));      /* 0 when it is no integer */
-    if (n < BLOCK_MIN || n > BLOCK_MAX || (n & (n - 1)) != 0)
+    struct pull json;
+    uint64_t n;
+    if (open_value(&json, r, key) != PULL_NUMBER || !pull_as_u64(&json, &n) || n < BLOCK_MIN || n > BLOCK_MAX
+        || (n & (n - 1)) != 0)
         return wrong(r, key, "a power of two from 32 to 4096");
-    *blocksize = (uint64_t)n;
+    *blocksize = n;
     return true;
 }
 
 static bool
 read_shape(struct bnb4_state *s, const struct reading *r, struct claims *c, const struct tensor *codes)
 {
-    const json_t *list = json_object_get(r->root, "shape");
-    size_t rank = json_array_size(list);
-    if (!json_is_array(list))
-        return wrong(r, "shape", "an array");
-    if (!limits_check(rank, limits_default.rank, "dimensions of a quant_state", r->err))
-        return false;
-    uint64_t *dim = claims_alloc(c, rank * sizeof *dim, r->err);
+    struct pull json;
+    enum pull_token token;
+    if (open_value(&json, r, SHAPE) != PULL_ARRAY)
+        return wrong(r, SHAPE, "an array");
+    uint64_t rank = 0, *dim = claims_alloc(c, limits_default.rank * sizeof *dim, r->err);
     if (!dim)
         return false;
-    for (size_t i = 0; i < rank; i++) {
-        const json_t *item = json_array_get(list, i);
-        if (!json_is_integer(item) || json_integer_value(item) < 0)
-            return wrong(r, "shape", "integers from 0 on");
-        dim[i] = (uint64_t)json_integer_value(item);
+    for (; (token = pull_next(&json)) != PULL_ARRAY_END; rank++) {
+        if (!limits_check(rank + 1, limits_default.rank, "dimensions of a quant_state", r->err))
+            return false;
+        if (token != PULL_NUMBER || !pull_as_u64(&json, &dim[rank]))
+            return wrong(r, SHAPE, "integers from 0 on");
     }
     s->shape = (struct shape){ .rank = (uint32_t)rank, .dim = dim };
     if (shape_numel(&s->shape, &s->numel) && num_ceil_div(s->numel, 2) == codes->extent.nbytes)
@@ -103,33 +118,64 @@ read_shape(struct bnb4_state *s, const struct reading *r, struct claims *c, cons
     char expected[STR_SHOWN + 64], name[STR_SHOWN];
     snprintf(expected, sizeof expected, "two elements for each of the %" PRIu64 " bytes of %s", codes->extent.nbytes,
         str_shown(name, codes->name, codes->name_len));
-    return wrong(r, "shape", expected);
+    return wrong(r, SHAPE, expected);
 }
 
 static bool
 read_nested(struct bnb4_state *s, const struct reading *r)
 {
-    static const char *const keys[] = { "nested_blocksize", "nested_dtype", "nested_offset" };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        s->nested = s->nested || json_object_get(r->root, keys[i]);
+    struct pull json;
+    double offset;
+    s->nested = r->value[NESTED_BLOCKSIZE].p || r->value[NESTED_DTYPE].p || r->value[NESTED_OFFSET].p;
     if (!s->nested)
         return true;
-    if (!read_blocksize(&s->nested_blocksize, r, "nested_blocksize"))
+    if (!read_blocksize(&s->nested_blocksize, r, NESTED_BLOCKSIZE))
         return false;
-    if (!is_text(r, "nested_dtype", "float32"))
-        return wrong(r, "nested_dtype", "\"float32\"");
-    const json_t *offset = json_object_get(r->root, "nested_offset");
-    s->nested_offset = (float)json_number_value(offset);        /* rounded to nearest, as torch does */
-    return (json_is_number(offset) && isfinite(s->nested_offset)) || wrong(r, "nested_offset", "an F32 number");
+    if (!is(r, NESTED_DTYPE, "\"float32\""))
+        return wrong(r, NESTED_DTYPE, "\"float32\"");
+    if (open_value(&json, r, NESTED_OFFSET) != PULL_NUMBER || !pull_as_double(&json, &offset))
+        return wrong(r, NESTED_OFFSET, "an F32 number");
+    s->nested_offset = (float)offset;           /* rounded to nearest, as torch does */
+    return isinf(s->nested_offset) && isfinite(offset) ? wrong(r, NESTED_OFFSET, "an F32 number") : true;
 }
 
-/* The JSON object in text[0..n). */
+static bool
+not_an_object(const struct reading *r, const struct pull *json)
+{
+    char name[STR_SHOWN], why[PULL_EXPLAIN];
+    str_shown(name, r->blob->name, r->blob->name_len);
+    if (json->fault == PULL_OK)
+        return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: is not a JSON object", name);
+    return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: is not valid JSON: %s", name,
+        pull_explain(why, json));
+}
+
+/* Find the values of the JSON object in text[0..n). */
 static bool
 parse(struct reading *r, const char *text, size_t n)
 {
-    char name[STR_SHOWN], what[STR_SHOWN + 16];
-    snprintf(what, sizeof what, "tensor %s", str_shown(name, r->blob->name, r->blob->name_len));
-    return tree_read(&r->root, text, n, what, r->err);
+    struct pull json;
+    enum pull_token token;
+    pull_init(&json, text, n, r->blob->extent.at, limits_default.json_depth);
+    json.words = true;
+    if (pull_next(&json) != PULL_OBJECT)
+        return not_an_object(r, &json);
+    while ((token = pull_next(&json)) == PULL_KEY) {
+        int key = 0;
+        while (key < KEYS && (strlen(keys[key]) != json.token.n || memcmp(keys[key], json.token.p, json.token.n) != 0))
+            key++;
+        if (key < KEYS && r->value[key].p)
+            return wrong(r, key, "it once");
+        const char *p;
+        size_t len;
+        if (!pull_value_text(&json, &p, &len))
+            break;
+        if (key < KEYS) {
+            r->value[key].p = p;
+            r->value[key].n = len;
+        }
+    }
+    return (json.fault == PULL_OK && token == PULL_OBJECT_END && pull_next(&json) == PULL_END) || not_an_object(r, &json);
 }
 
 bool
@@ -144,9 +190,8 @@ bnb4_state_read(struct bnb4_state *s, struct claims *c, const struct tensor *blo
         return false;
     char *text = malloc(n + 1);
     bool ok = (text ? true : err_memory(err, n)) && contents->read(contents->of, blob, text, err)
-        && parse(&r, text, (size_t)n) && read_type(s, &r, type) && read_blocksize(&s->blocksize, &r, "blocksize")
+        && parse(&r, text, (size_t)n) && read_type(s, &r, type) && read_blocksize(&s->blocksize, &r, BLOCKSIZE)
         && check_dtype(&r) && read_shape(s, &r, c, codes) && read_nested(s, &r);
-    json_decref(r.root);
     free(text);
     return ok;
 }

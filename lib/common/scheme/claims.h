@@ -5,6 +5,9 @@
 #include "scheme/config.h"
 #include "scheme/scheme.h"
 
+struct comfy_markers;       /* comfy_marker.h */
+struct grids;               /* swizzle.h */
+
 /* A name in two pieces: `base_len` bytes of `base`, then `suffix`. */
 struct part_name {
     const char *base;
@@ -19,6 +22,9 @@ const struct catalog *claims_catalog(const struct claims *c);
 const struct config *claims_config(const struct claims *c);
 /* NULL: only headers may be read. */
 const struct contents *claims_contents(const struct claims *c);
+/* The ComfyUI markers of the model, and what it shows about the order of block scales. */
+const struct comfy_markers *claims_comfy(const struct claims *c);
+const struct grids *claims_grids(const struct claims *c);
 /* n bytes that live as long as the catalog: a shape that was read. NULL on failure. */
 void *claims_alloc(struct claims *c, size_t n, struct err *err);
 void claims_warn(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -28,6 +34,23 @@ const struct tensor *claims_find(const struct claims *c, const char *base, size_
 
 /* Take a companion for the weight being claimed; only once it is sure that the claim holds. Taken by another weight already: ERR_MALFORMED. */
 bool claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err);
+
+/* The same for a companion that several weights of one scheme share. */
+bool claims_share(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err);
+
+/* Take what nobody has taken for a weight that was claimed before. */
+bool claims_take_for(struct claims *c, const struct tensor *companion, const struct weight *w, struct err *err);
+
+/* A part of a weight is not there: ERR_MALFORMED, or of a shard alone, whose other parts are elsewhere, ERR_UNSUPPORTED
+ * that says what to give. The text is as for err_set. */
+bool claims_missing(const struct claims *c, uint64_t at, struct err *err, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Whether this is only a report (no contents) on a shard alone, in which parts of weights may be missing. */
+bool claims_is_report_on_shard(const struct claims *c);
+
+/* Add a weight whose parts are known; its codes are taken. */
+bool claims_add(struct claims *c, const struct weight *w, struct err *err);
 
 /* Whether some weight has taken it. */
 bool claims_is_taken(const struct claims *c, const struct tensor *companion);

@@ -1,45 +1,192 @@
+/* The text of a config goes through the pull reader, which takes no memory for it whatever it holds; only its
+ * quantization block becomes a tree. Python writes NaN and Infinity into such files, so they are read around it. */
 #include "scheme/config.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_pull.h"
+#include "base/limits.h"
+#include "base/str.h"
 #include "base/tree.h"
+#include "scheme/modules.h"
 
-struct config {
-    json_t *root;               /* owned */
-    const json_t *quant;        /* its quantization block; borrowed, or NULL */
+enum { GROUPS = 64 };
+
+/* A group of compressed-tensors that has blocks. */
+struct group {
+    struct modules targets;
+    bool by_class;                      /* also all modules of a class */
+    uint64_t block[2];
 };
 
-/* The quantization block: at top level, or in the block of the language model. */
-static const json_t *
-find_block(const json_t *root)
+struct config {
+    json_t *block;                      /* owned, or NULL */
+    struct modules ignored;
+    struct group group[GROUPS];
+    size_t ngroups;
+};
+
+/* --- where the block is */
+
+/* The blocks of one text, the first wins. */
+enum { KEYS = 3, PLACES = 4 };
+
+struct found {
+    struct { const char *p; size_t n; } block[PLACES][KEYS];
+    bool itself;                        /* the text has keys of a block at top level */
+};
+
+static bool
+is_key(const struct pull *json, const char *key)
 {
-    static const char *const keys[] = { "quantization_config", "quantization", "compression_config" };
-    static const char *const inside[] = { NULL, "text_config", "language_config", "llm_config" };
-    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
-        const json_t *at = inside[i] ? json_object_get(root, inside[i]) : root;
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-            const json_t *found = json_object_get(at, keys[k]);
-            if (json_is_object(found))
-                return found;
+    return json->token.n == strlen(key) && memcmp(json->token.p, key, json->token.n) == 0;
+}
+
+/* Go through the object that was just opened: place 0 is the top level, the others are objects in it. */
+static bool
+look_for_blocks(struct found *f, struct pull *json, size_t place)
+{
+    static const char *const keys[KEYS] = { "quantization_config", "quantization", "compression_config" };
+    static const char *const places[PLACES] = { "", "text_config", "language_config", "llm_config" };
+    static const char *const own[] = { "quant_method", "weights_dtype", "bits", "w_bit" };
+    enum pull_token token;
+    while ((token = pull_next(json)) == PULL_KEY) {
+        size_t key = 0, inner = 1;
+        for (; key < KEYS && !is_key(json, keys[key]); key++)
+            ;
+        for (; inner < PLACES && !is_key(json, places[inner]); inner++)
+            ;
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            f->itself = f->itself || (place == 0 && is_key(json, own[i]));
+        const char *p;
+        size_t n;
+        if (!pull_value_text(json, &p, &n))
+            return false;
+        if (key < KEYS && *p == '{') {
+            if (f->block[place][key].p)
+                return false;
+            f->block[place][key].p = p;
+            f->block[place][key].n = n;
+        } else if (place == 0 && inner < PLACES && *p == '{') {
+            struct pull inside;
+            pull_init(&inside, p, n, 0, limits_default.json_depth);
+            inside.words = true;
+            pull_next(&inside);
+            if (!look_for_blocks(f, &inside, inner))
+                return false;
         }
     }
-    return NULL;
+    return token == PULL_OBJECT_END;
+}
+
+/* Read the block of one text, when it has one. */
+static bool
+read_block(struct config *config, const struct catalog_config *text, struct err *err)
+{
+    struct found f = { 0 };
+    struct pull json;
+    char why[PULL_EXPLAIN];
+    pull_init(&json, text->text, text->n, 0, limits_default.json_depth);
+    json.words = true;
+    enum pull_token token = pull_next(&json);
+    if (token != PULL_OBJECT && token != PULL_BAD)
+        return err_set(err, ERR_MALFORMED, 0, "%s is not a JSON object", text->name);
+    bool ok = look_for_blocks(&f, &json, 0) && pull_next(&json) == PULL_END;
+    if (!ok && json.fault == PULL_OK)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has a quantization block twice", text->name);
+    if (!ok)
+        return err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,
+            pull_explain(why, &json));
+    for (size_t place = 0; place < PLACES; place++)
+        for (size_t key = 0; key < KEYS; key++)
+            if (f.block[place][key].p)
+                return tree_read(&config->block, f.block[place][key].p, f.block[place][key].n, text->name, err);
+    return !f.itself || tree_read(&config->block, text->text, text->n, text->name, err);
+}
+
+/* --- what it says */
+
+/* Two positive numbers: [128, 128], or "128x128" as early compressed-tensors has it. */
+static bool
+read_pair(const json_t *list, uint64_t pair[2])
+{
+    const char *text = json_string_value(list);
+    char end;
+    if (text)
+        return sscanf(text, "%9" SCNu64 "x%9" SCNu64 "%c", &pair[0], &pair[1], &end) == 2 && pair[0] != 0 && pair[1] != 0;
+    if (json_array_size(list) != 2)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        json_int_t v = json_integer_value(json_array_get(list, i));
+        if (v <= 0)
+            return false;
+        pair[i] = (uint64_t)v;
+    }
+    return true;
+}
+
+/* A class is named by one word in capitals: Linear. */
+static bool
+is_class(const json_t *target)
+{
+    const char *p = json_string_value(target);
+    return p && *p >= 'A' && *p <= 'Z' && !strpbrk(p, ".*?[");
+}
+
+static bool
+read_groups(struct config *config, struct err *err)
+{
+    const json_t *groups = json_object_get(config->block, "config_groups");
+    for (void *it = json_object_iter((json_t *)groups); it; it = json_object_iter_next((json_t *)groups, it)) {
+        const json_t *found = json_object_iter_value(it), *targets = json_object_get(found, "targets");
+        struct group *group = &config->group[config->ngroups];
+        uint64_t block[2];
+        if (!read_pair(json_object_get(json_object_get(found, "weights"), "block_structure"), block))
+            continue;
+        if (!limits_check(config->ngroups + 1, GROUPS, "groups with blocks in config.json", err))
+            return false;
+        config->ngroups++;
+        memcpy(group->block, block, sizeof block);
+        for (size_t i = 0; i < json_array_size(targets); i++) {
+            const json_t *target = json_array_get(targets, i);
+            group->by_class = group->by_class || is_class(target);
+            if (!is_class(target) && !modules_add(&group->targets, target, err))
+                return false;
+        }
+        modules_seal(&group->targets);
+    }
+    return true;
+}
+
+static bool
+read_ignored(struct config *config, struct err *err)
+{
+    static const char *const keys[] = { "modules_to_not_convert", "ignored_layers", "ignore", "exclude",
+        "exclude_modules" };
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const json_t *list = json_object_get(config->block, keys[k]);
+        for (size_t i = 0; i < json_array_size(list); i++)
+            if (!modules_add(&config->ignored, json_array_get(list, i), err))
+                return false;
+    }
+    modules_seal(&config->ignored);
+    return true;
 }
 
 bool
-config_new(struct config **out, const char *text, size_t n, struct err *err)
+config_new(struct config **out, const struct catalog *catalog, struct err *err)
 {
     struct config *config = calloc(1, sizeof *config);
     if (!config)
         return err_memory(err, sizeof *config);
     *out = config;
-    if (!text)
-        return true;
-    if (!tree_read(&config->root, text, n, "config.json", err))
-        return false;
-    config->quant = find_block(config->root);
-    return true;
+    for (size_t i = 0; !config->block && i < catalog_config_count(catalog); i++)
+        if (!read_block(config, catalog_config_at(catalog, i), err))
+            return false;
+    return read_groups(config, err) && read_ignored(config, err);
 }
 
 void
@@ -47,65 +194,55 @@ config_free(struct config *config)
 {
     if (!config)
         return;
-    json_decref(config->root);
+    for (size_t i = 0; i < config->ngroups; i++)
+        modules_clear(&config->group[i].targets);
+    modules_clear(&config->ignored);
+    json_decref(config->block);
     free(config);
+}
+
+const json_t *
+config_block(const struct config *config)
+{
+    return config->block;
 }
 
 const char *
 config_method(const struct config *config)
 {
-    return json_string_value(json_object_get(config->quant, "quant_method"));
+    const char *method = json_string_value(json_object_get(config->block, "quant_method"));
+    return method || !json_is_string(json_object_get(config->block, "quant_algo")) ? method : "modelopt";
 }
 
 bool
-config_block_size(const struct config *config, uint64_t block[2])
+config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
+    struct err *err)
 {
-    const json_t *size = json_object_get(config->quant, "weight_block_size");
-    if (json_array_size(size) != 2)
-        return false;
-    for (size_t i = 0; i < 2; i++) {
-        json_int_t v = json_integer_value(json_array_get(size, i));
-        if (v <= 0)
+    *known = read_pair(json_object_get(config->block, "weight_block_size"), block);
+    const struct group *first = NULL;
+    bool by_name = false, agree = true;
+    for (size_t i = 0; !*known && i < config->ngroups; i++) {
+        const struct group *group = &config->group[i];
+        bool named;
+        if (!modules_have(&group->targets, module, n, &named, err))
             return false;
-        block[i] = (uint64_t)v;
+        if ((!named && !group->by_class) || (by_name && !named))
+            continue;
+        if (named && !by_name)
+            first = NULL;               /* what a class said is over */
+        agree = !first || (agree && memcmp(first->block, group->block, sizeof group->block) == 0);
+        first = first ? first : group;
+        by_name = named;
+    }
+    if (first && agree) {
+        memcpy(block, first->block, sizeof first->block);
+        *known = true;
     }
     return true;
 }
 
-/* Whether pattern names the module: itself, a whole dotted part of its path, or "re:..." with a plain tail. */
-static bool
-names_module(const char *pattern, const char *module, size_t n)
-{
-    if (strncmp(pattern, "re:", 3) == 0) {
-        pattern += 3;
-        if (strncmp(pattern, ".*", 2) == 0)
-            pattern += 2;
-        pattern += *pattern == '^';
-    }
-    size_t len = strcspn(pattern, "$");
-    while (len > 0 && (pattern[len - 1] == '*' || pattern[len - 1] == '.'))
-        len--;
-    if (len == 0)
-        return false;
-    for (size_t at = 0; at + len <= n; at++)
-        if (memcmp(module + at, pattern, len) == 0 && (at == 0 || module[at - 1] == '.' || pattern[0] == '.')
-            && (at + len == n || module[at + len] == '.'))
-            return true;
-    return false;
-}
-
 bool
-config_ignores(const struct config *config, const char *module, size_t n)
+config_ignores(const struct config *config, const char *module, size_t n, bool *ignores, struct err *err)
 {
-    static const char *const keys[] = { "modules_to_not_convert", "ignored_layers", "ignore", "exclude",
-        "exclude_modules" };
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        const json_t *list = json_object_get(config->quant, keys[k]);
-        for (size_t i = 0; i < json_array_size(list); i++) {
-            const char *pattern = json_string_value(json_array_get(list, i));
-            if (pattern && names_module(pattern, module, n))
-                return true;
-        }
-    }
-    return false;
+    return modules_have(&config->ignored, module, n, ignores, err);
 }

@@ -1,27 +1,37 @@
-/* config: what config.json says about quantization: hints, never trusted over the tensors. */
+/* config: what the side files of a model say about its quantization: config.json, or what stands for it. Hints, which
+ * decide only what the tensors leave open. */
 #ifndef SCHEME_CONFIG_H
 #define SCHEME_CONFIG_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "catalog/catalog.h"
 
 struct config;
 
-/* Read the text of config.json; text NULL: a config that says nothing. Not JSON, not an object, or with a
- * key twice: ERR_MALFORMED. */
-bool config_new(struct config **config, const char *text, size_t n, struct err *err);
+/* Read the configs of a catalog, which may have none. The quantization block is the first of quantization_config,
+ * quantization and compression_config at top level or in the block of the language model; a file of other tools may be
+ * that block itself. Not JSON, not an object, a block twice, or a key twice in it: ERR_MALFORMED. */
+bool config_new(struct config **config, const struct catalog *catalog, struct err *err);
 void config_free(struct config *config);                /* takes NULL */
 
-/* quant_method, or NULL. */
+/* The quantization block, or NULL. */
+const json_t *config_block(const struct config *config);
+
+/* quant_method, or NULL; "modelopt" for a block that has only its quant_algo. */
 const char *config_method(const struct config *config);
 
-/* weight_block_size as two positive numbers; false when absent or nonsense. */
-bool config_block_size(const struct config *config, uint64_t block[2]);
+/* Rows and columns that share a scale in a module (a weight's name without ".weight"): weight_block_size, or the
+ * block_structure of the compressed-tensors group that targets it, by name before by class. *known is false when nothing
+ * is said, or nonsense. ERR_UNSUPPORTED as in scheme/modules.h. */
+bool config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
+    struct err *err);
 
-/* Whether the module (a weight's name without ".weight") is listed as not quantized. */
-bool config_ignores(const struct config *config, const char *module, size_t n);
+/* Whether the module is listed as not quantized. ERR_UNSUPPORTED as in scheme/modules.h. */
+bool config_ignores(const struct config *config, const char *module, size_t n, bool *ignores, struct err *err);
 
 #endif

@@ -1,31 +1,24 @@
-/* FP8 weights: V = RN32(code * scale), one rounding to the output dtype after it. Every stored scale
- * multiplies, weight_scale_inv too.
+/* FP8 weights: which tensor is one, and what belongs to it. fp8_grid.c lays its scale over it, fp8_decode.c decodes.
  *
- * A weight is seen as E matrices of R rows and C columns; a scale covers b0 x b1 elements of a matrix:
+ *     P.weight  or  X              float8 codes
+ *     P.weight_scale_inv, X_scale_inv, X_scale, X_scales_inv, P.scale, P.qscale_weight, P.scale_weight
+ *     P.pre_quant_scale            [in] a factor for each column, folded into the weight (schemes.md 1.4)
+ *     P.weight_zero_point          all zero
  *
- *     per tensor   R = 1, b1 = C      [] or [1]          per row      b0 = 1, b1 = C     [R], [R, 1]
- *     per expert   R = 1, b1 = C      [E], [E, 1]        per column   b0 = R, b1 = 1     [1, C], [E, 1, C]
- *     block        b0 = b1 = 128      [ceil(R / 128), ceil(C / 128)]; ragged edges are short
- *
- * so element (e, r, c) uses scale[e * per_expert + (r / b0) * per_row + c / b1]. Sources: transformers,
- * finegrained_fp8; DeepSeek-V3, fp8_cast_bf16.py; compressed-tensors, naive_quantized.
- */
+ * transformers may save a mixture's experts apart and their scales fused: P.experts.N.gate_proj.weight with
+ * P.experts.gate_up_proj_scale_inv [E, ...], in which gate lies above up. */
 #include "scheme/fp8.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "dtype/bfloat16.h"
-#include "dtype/float8.h"
-#include "dtype/half.h"
+#include "scheme/fp8_priv.h"
 #include "scheme/leftover.h"
-
-enum { CODES, SCALE };                                  /* parts */
-enum { ROWS, COLS, B0, B1, PER_ROW, PER_EXPERT };       /* facts: R, C, b0, b1 and steps in the scale */
 
 /* What a scale may be called. */
 static const struct { const char *strip, *suffix; } scale_names[] = {
@@ -63,158 +56,138 @@ find_scale(const struct claims *c, const struct tensor *codes, const struct tens
 }
 
 /* The weight as E matrices of R x C: rank 3 is stacked experts, any other rank is one matrix. */
-static uint64_t
+static struct fp8_cover
 matrices(struct weight *w)
 {
     const struct shape *s = &w->part[CODES]->shape;
-    uint64_t experts = 1, rows = 1, cols = 1;
+    struct fp8_cover m = { .experts = 1, .rows = 1, .cols = 1, .stacked = s->rank == 3 };
     uint32_t i = 0;
-    if (s->rank == 3)
-        experts = s->dim[i++];
+    if (m.stacked)
+        m.experts = s->dim[i++];
     if (s->rank >= 2)
-        rows = s->dim[i++];
+        m.rows = s->dim[i++];
     for (; i < s->rank; i++)
-        cols *= s->dim[i];      /* within the tensor's own size, which was checked */
-    w->fact[ROWS] = rows;
-    w->fact[COLS] = cols;
-    return experts;
+        m.cols *= s->dim[i];    /* within the tensor's own size, which was checked */
+    w->fact[ROWS] = m.rows;
+    w->fact[COLS] = m.cols;
+    return m;
 }
 
-static void
-set_blocks(struct weight *w, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_expert)
+/* --- experts under a fused scale */
+
+/* P.experts.N.KIND.weight: N, the length of "P.experts.", and which KIND: 0 gate_proj, 1 up_proj, 2 down_proj. */
+static bool
+is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, int *kind)
 {
-    w->fact[B0] = num_max(b0, 1);
-    w->fact[B1] = num_max(b1, 1);
-    w->fact[PER_ROW] = per_row;
-    w->fact[PER_EXPERT] = per_expert;
+    static const char *const kinds[] = { ".gate_proj", ".up_proj", ".down_proj" };
+    static const char experts[] = "experts.";
+    char digits[20] = { 0 };
+    struct part_name p;
+    if (codes->shape.rank != 2 || !name_strip(codes, ".weight", &p))
+        return false;
+    const char *dot = NULL;
+    for (*kind = 0; *kind < 3 && !dot; ++*kind) {
+        size_t len = strlen(kinds[*kind]);
+        if (p.base_len > len && memcmp(p.base + p.base_len - len, kinds[*kind], len) == 0)
+            dot = p.base + p.base_len - len;
+    }
+    --*kind;
+    const char *first = dot;
+    while (first && first > p.base && isdigit((unsigned char)first[-1]))
+        first--;
+    size_t n = (size_t)(dot - first), len = sizeof experts - 1;
+    *base_len = (size_t)(first - p.base);
+    if (!dot || n == 0 || n >= sizeof digits || *base_len < len || memcmp(first - len, experts, len) != 0)
+        return false;
+    return str_to_u64(expert, memcpy(digits, first, n));
 }
 
-/* One scale covers a matrix: then it may as well be one row. */
-static void
-set_single(struct weight *w, uint64_t per_expert)
+/* The scale of an expert that its fellows share, with the place of the weight in what it covers; NULL: none. */
+static const struct tensor *
+find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover *m)
 {
-    w->fact[COLS] *= w->fact[ROWS];
-    w->fact[ROWS] = 1;
-    set_blocks(w, 1, w->fact[COLS], 0, per_expert);
-}
-
-/* The scale's shape with the expert dimension and singletons stripped to at most two dimensions. */
-static uint32_t
-squeeze(const struct shape *s, uint64_t experts, bool stacked, uint64_t out[2])
-{
-    uint32_t first = stacked && s->rank > 1 && s->dim[0] == experts, n = 0;
-    uint32_t extra = s->rank - first > 2 ? s->rank - first - 2 : 0;
-    for (uint32_t i = first; i < s->rank; i++) {
-        if (extra > 0 && i > first && s->dim[i] == 1) {
-            extra--;
+    static const char *const suffixes[2][3] = {
+        { "gate_up_proj_scale_inv", "gate_up_proj_scale", "gate_up_proj_scales_inv" },
+        { "down_proj_scale_inv", "down_proj_scale", "down_proj_scales_inv" },
+    };
+    uint64_t expert;
+    size_t base_len;
+    int kind;
+    if (!is_expert(codes, &expert, &base_len, &kind))
+        return NULL;
+    for (size_t i = 0; i < 3; i++) {
+        const struct tensor *t = claims_find(c, codes->name, base_len, suffixes[kind == 2][i]);
+        if (!t || t->shape.rank == 0 || expert >= t->shape.dim[0])
             continue;
-        }
-        if (n == 2)
-            return 3;
-        out[n++] = s->dim[i];
+        *m = (struct fp8_cover){ .experts = t->shape.dim[0], .rows = m->rows, .cols = m->cols, .stacked = true,
+            .expert = expert, .row0 = kind == 1 ? m->rows : 0, .split = true };
+        return kind == 2 || num_mul(&m->rows, m->rows, 2) ? t : NULL;
     }
-    return n;
+    return NULL;
 }
 
-/* Whether blocks of b0 x b1 make a grid of exactly sr x sc; with `padded`, of at most that. */
-static bool
-fits(const struct weight *w, uint64_t b0, uint64_t b1, const uint64_t grid[2], bool padded)
-{
-    uint64_t sr = num_ceil_div(w->fact[ROWS], b0), sc = num_ceil_div(w->fact[COLS], b1);
-    return padded ? sr <= grid[0] && sc <= grid[1] : sr == grid[0] && sc == grid[1];
-}
+/* --- what lies beside */
 
-/* Find the block size behind a grid of scales. */
+/* Find pre_quant_scale, which is folded: its shape and dtype. */
 static bool
-find_blocks(const struct claims *c, struct weight *w, const uint64_t grid[2], uint64_t block[2])
+find_smooth(const struct claims *c, const struct part_name *p, struct weight *w, struct err *err)
 {
-    uint64_t rows = w->fact[ROWS], cols = w->fact[COLS], hint[2] = { 128, 128 };
-    bool hinted = config_block_size(claims_config(c), hint);
-    if (w->part[SCALE]->dtype == DTYPE_U8) {                    /* MXFP8: groups of 32 along a row */
-        block[0] = 1;
-        block[1] = 32;
-        return fits(w, 1, 32, grid, false);
-    }
-    uint64_t tries[8][2] = { { hint[0], hint[1] }, { 128, 128 } };
-    size_t n = 2;
-    for (uint64_t side = 16; side <= 512; side *= 2)            /* square blocks of another size */
-        if (side != 128) {
-            tries[n][0] = tries[n][1] = side;
-            n++;
-        }
-    for (size_t i = 0; i < n; i++)
-        if (fits(w, tries[i][0], tries[i][1], grid, false)) {
-            memcpy(block, tries[i], sizeof tries[i]);
-            return true;
-        }
-    if (grid[0] == rows && grid[1] != 0 && cols % grid[1] == 0) {   /* groups along a row */
-        block[0] = 1;
-        block[1] = cols / grid[1];
+    const struct tensor *t = claims_find(c, p->base, p->base_len, ".pre_quant_scale"), *codes = w->part[CODES];
+    const struct shape *s = &codes->shape;
+    if (!t)
         return true;
-    }
-    /* More scales than needed: padding, ignored. */
-    block[0] = hinted ? hint[0] : 128;
-    block[1] = hinted ? hint[1] : 128;
-    return fits(w, block[0], block[1], grid, true);
+    w->part[SMOOTH] = t;
+    bool flat = t->shape.rank == 1 || (t->shape.rank == 2 && t->shape.dim[0] == 1);
+    if (s->rank == 2 && flat && t->shape.dim[t->shape.rank - 1] == s->dim[1]
+        && (t->dtype == DTYPE_F32 || t->dtype == DTYPE_BF16 || t->dtype == DTYPE_F16))
+        return true;
+    char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected F32, BF16 or F16 for each column of "
+        "%s %s", str_shown(a, t->name, t->name_len), dtype_name(t->dtype), shape_text(sa, &t->shape),
+        str_shown(b, codes->name, codes->name_len), shape_text(sb, s));
 }
 
-/* Lay the scale over the weight (schemes.md 3.2). */
+/* Whether all of a zero point is zero, which is how compressed-tensors writes none. */
 static bool
-map_scale(const struct claims *c, struct weight *w, struct err *err)
+check_zero_point(const struct claims *c, const struct tensor *t, struct err *err)
 {
-    const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
-    uint64_t experts = matrices(w), rows = w->fact[ROWS], cols = w->fact[COLS], numel, grid[2], block[2];
-    bool stacked = codes->shape.rank == 3;
-    uint32_t rank = squeeze(&scale->shape, experts, stacked, grid);
-    bool own = stacked && scale->shape.rank > 1 && scale->shape.dim[0] == experts;     /* one grid an expert */
-    bool plain = scale->dtype != DTYPE_U8;
-    if (!shape_numel(&scale->shape, &numel))
-        numel = 0;
-    if (numel == 1 && plain)
-        set_single(w, 0);
-    else if (stacked && numel == experts && plain)
-        set_single(w, 1);
-    else if (rank == 1 && grid[0] == rows && plain)
-        set_blocks(w, 1, cols, 1, own ? rows : 0);
-    else if (rank == 2 && grid[0] == rows && grid[1] == 1 && plain)
-        set_blocks(w, 1, cols, 1, own ? rows : 0);
-    else if (rank == 2 && grid[0] == 1 && grid[1] == cols && plain)
-        set_blocks(w, rows, 1, 0, own ? cols : 0);
-    else if (rank == 2 && (own || !stacked) && find_blocks(c, w, grid, block))
-        set_blocks(w, block[0], block[1], grid[1], own ? grid[0] * grid[1] : 0);
-    else {
-        char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-        return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: shape %s %s does not fit its weight %s %s",
-            str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype), shape_text(sa, &scale->shape),
-            str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape));
-    }
-    return true;
+    enum { MOST = 16 << 20 };
+    const struct contents *contents = claims_contents(c);
+    uint64_t size = dtype_facts(t->dtype)->bytes, n = t->extent.nbytes;
+    char name[STR_SHOWN];
+    str_shown(name, t->name, t->name_len);
+    if (!contents || n == 0)
+        return true;
+    if (n > MOST)
+        return err_set(err, ERR_LIMIT, t->extent.at, "tensor %s: a zero point of %" PRIu64 " bytes", name, n);
+    uint8_t *p = malloc((size_t)n);
+    bool ok = p ? contents->read(contents->of, t, p, err) : err_memory(err, n);
+    uint8_t sign = dtype_facts(t->dtype)->kind == DTYPE_IS_FLOAT ? 0x80 : 0;       /* in the last byte of an element */
+    for (uint64_t i = 0; ok && i < n; i++)
+        if ((p[i] & ~(i % size == size - 1 ? sign : 0)) != 0)
+            ok = err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: FP8 with a zero point that is not zero", name);
+    free(p);
+    return ok;
 }
 
-/* Diffusion models mark a file of P.scale_weight scales with a tensor scaled_fp8 beside all modules. It holds
- * nothing; the first such weight takes it. */
-static const char marker[] = "scaled_fp8";
-
+/* Diffusion models mark a file of P.scale_weight scales with tensors scaled_fp8, which hold nothing. */
 static bool
 is_marker(const struct tensor *t)
 {
     struct part_name p;
-    return name_strip(t, marker, &p) && (p.base_len == 0 || p.base[p.base_len - 1] == '.');
+    return name_strip(t, "scaled_fp8", &p) && (p.base_len == 0 || p.base[p.base_len - 1] == '.')
+        && (dtype_is_float8(t->dtype) || t->dtype == DTYPE_F32);
 }
 
+/* --- the claim */
+
 static bool
-take_marker(struct claims *c, const struct weight *w, struct err *err)
+check_scale_dtype(const struct tensor *codes, const struct tensor *scale, struct err *err)
 {
-    const struct tensor *codes = w->part[CODES];
-    struct part_name p;
-    for (size_t n = name_strip(w->part[SCALE], ".scale_weight", &p) ? p.base_len + 1 : 0; n-- > 0;) {
-        if (n != 0 && codes->name[n - 1] != '.')
-            continue;
-        const struct tensor *t = claims_find(c, codes->name, n, marker);
-        if (t && dtype_is_float8(t->dtype))
-            return claims_is_taken(c, t) || claims_take(c, t, codes, err);
-    }
-    return true;
+    char a[STR_SHOWN], b[STR_SHOWN];
+    return is_scale_dtype(scale->dtype) || err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: is %s, expected a "
+        "scale of F32, BF16, F16 or F8_E8M0 for %s", str_shown(a, scale->name, scale->name_len),
+        dtype_name(scale->dtype), str_shown(b, codes->name, codes->name_len));
 }
 
 static enum claim
@@ -225,27 +198,26 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
         return CLAIM_NO;
     if (!find_scale(c, codes, &w->part[SCALE], err))
         return CLAIM_FAIL;
+    struct fp8_cover m = matrices(w);
+    if (!w->part[SCALE])
+        w->part[SCALE] = find_fused(c, codes, &m);
     const struct tensor *scale = w->part[SCALE];
     if (!scale && leftover_is_named(codes))
         return CLAIM_NO;
-    if (!scale) {       /* as if it were 1; whether that can be is asked when all weights are known */
-        matrices(w);
-        set_single(w, 0);
-        return CLAIM_YES;
-    }
-    if (!is_scale_dtype(scale->dtype)) {
-        char a[STR_SHOWN], b[STR_SHOWN];
-        err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: is %s, expected a scale of F32, BF16, F16 or F8_E8M0"
-            " for %s", str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype),
-            str_shown(b, codes->name, codes->name_len));
-        return CLAIM_FAIL;
-    }
     struct part_name p;
-    const struct tensor *zero = !name_strip(codes, ".weight", &p) ? NULL
-        : claims_find(c, p.base, p.base_len, ".weight_zero_point");
-    bool ok = map_scale(c, w, err) && claims_take(c, scale, codes, err) && claims_take_idle(c, codes, err)
-        && take_marker(c, w, err)
-        && (!zero || !dtype_is_float8(zero->dtype) || claims_take(c, zero, codes, err));    /* all zero: schemes.md 3.4 */
+    bool module = name_strip(codes, ".weight", &p);
+    if (module && !find_smooth(c, &p, w, err))
+        return CLAIM_FAIL;
+    const struct tensor *zero = module ? claims_find(c, p.base, p.base_len, ".weight_zero_point") : NULL;
+    if (!scale) {       /* as if it were 1; whether that can be is asked when all weights are known */
+        fp8_set_single(w, 0);
+        return !w->part[SMOOTH] || claims_take(c, w->part[SMOOTH], codes, err) ? CLAIM_YES : CLAIM_FAIL;
+    }
+    bool ok = check_scale_dtype(codes, scale, err) && fp8_map_scale(c, w, &m, err)
+        && (m.split ? claims_share(c, scale, codes, err) : claims_take(c, scale, codes, err))
+        && (!w->part[SMOOTH] || claims_take(c, w->part[SMOOTH], codes, err))
+        && (!zero || (check_zero_point(c, zero, err) && claims_take(c, zero, codes, err)))
+        && claims_take_idle(c, codes, err);
     return ok ? CLAIM_YES : CLAIM_FAIL;
 }
 
@@ -255,150 +227,49 @@ fp8_is_scaled(const struct weight *w)
     return w->part[SCALE] != NULL;
 }
 
-/* --- decoding */
+/* --- when all weights are known */
 
-enum { PIECE = 1024 };          /* scales at a time, and columns at a time when they go through floats */
-
-/* Where element i lies. */
-struct place {
-    uint64_t expert, row, col;
-};
-
-static struct place
-place_of(const struct weight *w, uint64_t i)
+/* The markers go with the first weight of their form. */
+static bool
+take_markers(struct claims *c, const struct weight *w, struct err *err)
 {
-    uint64_t matrix = w->fact[ROWS] * w->fact[COLS];
-    return (struct place){ i / matrix, i % matrix / w->fact[COLS], i % w->fact[COLS] };
-}
-
-static uint64_t
-scale_index(const struct weight *w, const struct place *p)
-{
-    return p->expert * w->fact[PER_EXPERT] + p->row / w->fact[B0] * w->fact[PER_ROW] + p->col / w->fact[B1];
-}
-
-/* The scales that elements [first, first + count) use: a run of the scale tensor. */
-static void
-scale_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
-{
-    struct place a = place_of(w, first), b = place_of(w, first + count - 1);
-    uint64_t blocks = num_ceil_div(w->fact[COLS], w->fact[B1]);
-    bool one_row = a.expert == b.expert && a.row == b.row;
-    if (!one_row) {             /* whole rows in between: from the first to the last column */
-        a.col = 0;
-        b.col = (blocks - 1) * w->fact[B1];
+    const struct catalog *catalog = claims_catalog(c);
+    for (size_t i = 0; i < catalog_count(catalog); i++) {
+        const struct tensor *t = catalog_at(catalog, i);
+        if (is_marker(t) && !claims_is_taken(c, t) && !claims_take_for(c, t, w, err))
+            return false;
     }
-    if (a.expert != b.expert) { /* and whole experts */
-        a.row = 0;
-        b.row = w->fact[ROWS] - 1;
-    }
-    *from = scale_index(w, &a);
-    *to = scale_index(w, &b) + 1;
+    return true;
 }
 
-static void
-span(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+bool
+fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
 {
-    *s = (struct span){ .count = 0 };
-    if (part == CODES) {
-        *s = (struct span){ .at = first, .len = count, .count = 1 };
-    } else if (part == SCALE && w->part[SCALE]) {
-        uint64_t from, to, size = dtype_facts(w->part[SCALE]->dtype)->bytes;
-        scale_run(w, first, count, &from, &to);
-        *s = (struct span){ .at = from * size, .len = (to - from) * size, .count = 1 };
-    }
-}
-
-static float
-scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
-{
-    switch (dtype) {
-    case DTYPE_F32:  return float_of_bits(load_le32(p + 4 * i));
-    case DTYPE_BF16: return bfloat16_to_float(load_le16(p + 2 * i));
-    case DTYPE_F16:  return half_to_float(load_le16(p + 2 * i));
-    default:         return float8_to_float(DTYPE_F8_E8M0, p[i]);
-    }
-}
-
-/* What a decode works on: the run of codes, the run of scales that belongs to it, and the output. */
-struct job {
-    const struct weight *w;
-    const struct kernels *k;
-    const uint8_t *codes, *scales;
-    uint64_t first, scale_from;
-    enum dtype to;
-    uint8_t *y;
-};
-
-/* Scales [0, n) of a run of columns, from that of place p on. */
-static void
-job_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
-{
-    const struct tensor *t = j->w->part[SCALE];
-    uint64_t from = scale_index(j->w, p) - j->scale_from;
-    for (uint64_t i = 0; i < n; i++)
-        scales[i] = t ? scale_value(t->dtype, j->scales, from + i) : 1;
-}
-
-/* rows x cols elements from element `at` on, under a scale for every b1 columns. */
-static void
-piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1)
-{
-    enum dtype type = j->w->part[CODES]->dtype;
-    uint64_t stride = j->w->fact[COLS];
-    const uint8_t *x = j->codes + (at - j->first);
-    uint8_t *y = j->y + (at - j->first) * dtype_facts(j->to)->bytes;
-    if (j->to == DTYPE_BF16)
-        j->k->fp8_bf16[type]((uint16_t *)(void *)y, stride, x, stride, rows, cols, scales, b1);
-    else if (j->to == DTYPE_F32)
-        j->k->fp8_f32[type]((float *)(void *)y, stride, x, stride, rows, cols, scales, b1);
-    else
-        for (; rows > 0; rows--, x += stride, y += 2 * stride) {
-            float v[PIECE];
-            j->k->fp8_f32[type](v, cols, x, cols, 1, cols, scales, b1);
-            kernels_round(j->k, j->to, y, v, cols);
-        }
-}
-
-/* The elements of rows [p.row, p.row + rows) and columns [p.col, end) of one matrix, in which b0 changes nowhere:
- * a piece is some whole blocks of columns, or lies within one. */
-static void
-band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
-{
-    uint64_t b1 = num_min(j->w->fact[B1], j->w->fact[COLS]), cols;
-    uint64_t base = (p.expert * j->w->fact[ROWS] + p.row) * j->w->fact[COLS];
-    uint64_t most = j->to != DTYPE_F16 ? PIECE * b1 : b1 < PIECE ? PIECE / b1 * b1 : PIECE;     /* columns */
-    for (; p.col < end; p.col += cols) {
-        float scales[PIECE];
-        uint64_t left = b1 - p.col % b1;
-        cols = left < b1 || most < b1 ? num_min(left, most) : most;
-        cols = num_min(cols, end - p.col);
-        job_scales(j, &p, scales, num_ceil_div(cols, b1));
-        piece(j, base + p.col, rows, cols, scales, b1);
-    }
-}
-
-static void
-decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first, uint64_t count,
-    enum dtype to, void *y)
-{
-    struct job j = { .w = w, .k = k, .codes = in[CODES], .scales = in[SCALE], .first = first, .to = to, .y = y };
-    uint64_t cols = w->fact[COLS], ignored;
-    if (w->part[SCALE])
-        scale_run(w, first, count, &j.scale_from, &ignored);
-    for (uint64_t at = first, end = first + count; at < end;) {
-        struct place p = place_of(w, at);
-        if (p.col != 0 || end - at < cols) {            /* a row that the run cuts */
-            uint64_t c1 = num_min(cols, p.col + (end - at));
-            band(&j, p, 1, c1);
-            at += c1 - p.col;
+    size_t refused = 0, taken = 0, folded = 0;
+    bool marked = false;
+    if (!fp8_check_unscaled(roles, c, err))
+        return false;
+    for (size_t i = 0; i < roles_weight_count(roles); i++) {
+        const struct weight *w = roles_weight(roles, i);
+        struct part_name ignored;
+        if (w->scheme != &scheme_fp8 || !fp8_is_scaled(w))
             continue;
+        refused += w->fact[ADVICE] == ADVICE_REFUSED;
+        taken += w->fact[ADVICE] == ADVICE_TAKEN;
+        folded += w->part[SMOOTH] != NULL;
+        if (!marked && name_strip(w->part[SCALE], ".scale_weight", &ignored)) {
+            marked = true;
+            if (!take_markers(c, w, err))
+                return false;
         }
-        uint64_t rows = num_min((end - at) / cols, w->fact[ROWS] - p.row);
-        rows = num_min(rows, w->fact[B0] - p.row % w->fact[B0]);
-        band(&j, p, rows, cols);
-        at += rows * cols;
     }
+    if (refused != 0)
+        claims_warn(c, "FP8 scales whose shapes are not those of the blocks in config.json, and count: %zu", refused);
+    if (taken != 0)
+        claims_warn(c, "FP8 scales with the blocks of config.json, whose shapes alone say others: %zu", taken);
+    if (folded != 0)
+        claims_warn(c, "pre_quant_scale folded into the FP8 weights of %zu modules", folded);
+    return true;
 }
 
 static void
@@ -408,6 +279,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     uint64_t rows = w->fact[ROWS], cols = w->fact[COLS], b0 = w->fact[B0], b1 = w->fact[B1];
     if (!w->part[SCALE])
         snprintf(buf, SCHEME_DETAIL, "%s, no scale", type);
+    else if (w->fact[ADVICE] == ADVICE_WANTED)
+        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained scale, blocks not told", type);
     else if (b0 >= rows && b1 >= cols && w->fact[PER_ROW] == 0)
         snprintf(buf, SCHEME_DETAIL, "%s, per-%s scale", type, w->fact[PER_EXPERT] ? "expert" : "tensor");
     else if (b0 == 1 && b1 >= cols)
@@ -421,7 +294,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 const struct scheme scheme_fp8 = {
     .name = "FP8",
     .claim = claim,
-    .span = span,
-    .decode = decode,
+    .span = fp8_span,
+    .decode = fp8_decode,
     .describe = describe,
 };

@@ -10,8 +10,12 @@ extern const struct scheme scheme_fp8;
 /* Whether a weight of this scheme has a scale. */
 bool fp8_is_scaled(const struct weight *w);
 
+/* What can only be said when all weights are known: fp8_check_unscaled, the markers of diffusion models, and warnings
+ * about blocks and folded scales. */
+bool fp8_finish(const struct roles *roles, struct claims *c, struct err *err);
+
 /* A weight without a scale is a plain cast, unless its scale was lost: config.json says that there should be
- * one, or a weight whose name differs in numbers only has one. Then ERR_MALFORMED. */
+ * one, or a weight whose name differs in numbers only has one. Then ERR_MALFORMED; of a shard alone ERR_UNSUPPORTED. */
 bool fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err);
 
 #endif

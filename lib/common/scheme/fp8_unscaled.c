@@ -34,30 +34,54 @@ add_key(struct str *s, const struct weight *w)
     str_add(s, "", 1);
 }
 
+/* Whether config.json names a method that gives the weight a scale, or lists its module as left alone. */
+enum wanted { WANTED_UNKNOWN, WANTED, WANTED_NOT };
+
 static bool
-config_wants_scale(const struct config *config, const struct weight *w)
+config_wants_scale(const struct config *config, const struct weight *w, enum wanted *wanted, struct err *err)
 {
     static const char *const methods[] = { "fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "quark" };
     const char *method = config_method(config);
     struct part_name p = { .base = w->name, .base_len = w->name_len };
     name_strip(w->part[0], ".weight", &p);
-    for (size_t i = 0; method && i < sizeof methods / sizeof *methods; i++)
-        if (strcmp(method, methods[i]) == 0)
-            return !config_ignores(config, p.base, p.base_len);
-    return false;
+    *wanted = WANTED_UNKNOWN;
+    for (size_t i = 0; method && i < sizeof methods / sizeof *methods; i++) {
+        bool ignored;
+        if (strcmp(method, methods[i]) != 0)
+            continue;
+        if (!config_ignores(config, p.base, p.base_len, &ignored, err))
+            return false;
+        *wanted = ignored ? WANTED_NOT : WANTED;
+    }
+    return true;
 }
 
 static bool
-lost(const struct weight *w, const char *why, struct err *err)
+lost(const struct claims *c, const struct weight *w, const char *why, struct err *err)
 {
     char shown[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, w->part[0]->extent.at, "tensor %s: %s without a scale, %s",
+    if (claims_is_report_on_shard(c))
+        return true;
+    return claims_missing(c, w->part[0]->extent.at, err, "tensor %s: %s without a scale, %s",
         str_shown(shown, w->name, w->name_len), dtype_name(w->part[0]->dtype), why);
+}
+
+/* Whether a weight may be without a scale, as far as config.json and the file tell. */
+static bool
+check_bare(const struct claims *c, const struct weight *w, struct err *err)
+{
+    enum wanted wanted;
+    if (!config_wants_scale(claims_config(c), w, &wanted, err))
+        return false;
+    if (wanted == WANTED)
+        return lost(c, w, "but config.json names a method that has one", err);
+    return wanted == WANTED_NOT || catalog_facts_of(claims_catalog(c))->shards == 0
+        || lost(c, w, "which may be in another file", err);
 }
 
 /* Weights of one key: some with a scale and one without means that it was lost. */
 static bool
-check_alike(struct named *list, size_t n, struct err *err)
+check_alike(const struct claims *c, struct named *list, size_t n, struct err *err)
 {
     qsort(list, n, sizeof *list, compare_keys);
     for (size_t i = 0, end; i < n; i = end) {
@@ -69,7 +93,7 @@ check_alike(struct named *list, size_t n, struct err *err)
                 bare = list[end].w;
         }
         if (bare && scaled)
-            return lost(bare, "but weights of the same name in other layers have one", err);
+            return lost(c, bare, "but weights of the same name in other layers have one", err);
     }
     return true;
 }
@@ -87,8 +111,7 @@ fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
         if (w->scheme != &scheme_fp8)
             continue;
         bool scaled = fp8_is_scaled(w);
-        if (!scaled && config_wants_scale(claims_config(c), w))
-            ok = lost(w, "but config.json names a method that has one", err);
+        ok = scaled || check_bare(c, w, err);
         bare += !scaled;
         at[used] = keys.len;
         add_key(&keys, w);
@@ -98,7 +121,7 @@ fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
         ok = err_memory(err, keys.room);
     for (size_t i = 0; ok && i < used; i++)
         list[i].key = keys.p + at[i];
-    ok = ok && (bare == 0 || bare == used || check_alike(list, used, err));
+    ok = ok && (bare == 0 || bare == used || check_alike(c, list, used, err));
     if (ok && bare != 0)
         claims_warn(c, "FP8 without a scale, taken as a plain cast: %zu tensor%s", bare, bare == 1 ? "" : "s");
     str_clear(&keys);

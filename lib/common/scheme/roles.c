@@ -2,19 +2,26 @@
  * that the first row that fits a weight wins; what is left over is looked at last. */
 #include "scheme/roles.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/str.h"
 #include "scheme/bnb4.h"
 #include "scheme/bnb8.h"
 #include "scheme/claims.h"
+#include "scheme/comfy.h"
+#include "scheme/comfy_marker.h"
 #include "scheme/fp8.h"
 #include "scheme/ggml.h"
 #include "scheme/leftover.h"
 #include "scheme/recognised.h"
+#include "scheme/sdnq.h"
+#include "scheme/swizzle.h"
+#include "scheme/unclaimed.h"
 
 struct roles {
     struct weight *weights;
@@ -28,7 +35,7 @@ static const char *const idle_names[] = {
     ".input_scale", ".input_scale_ub", ".input_zero_point", ".input_global_scale", ".input_g_idx",
     ".activation_scale", ".output_scale", ".output_zero_point", ".q_scale", ".k_scale", ".v_scale",
     ".kv_scale", ".prob_output_scale", ".k_zero_point", ".v_zero_point", ".weight_shape", ".weight_format",
-    ".act_scale", ".act_scales", ".qscale_act", ".scale_input",
+    ".act_scale", ".act_scales", ".qscale_act", ".scale_input", ".comfy_quant",
 };
 
 enum { IDLE = sizeof idle_names / sizeof *idle_names };
@@ -38,6 +45,11 @@ struct claims {
     struct catalog *catalog;
     struct config *config;
     const struct contents *contents;
+    char *scratch;              /* a name that is put together: */
+    size_t longest;             /* bytes of the longest name of the model, and of scratch */
+    bool shares;                /* the weight being claimed shares a companion */
+    struct comfy_markers *comfy;        /* owned */
+    struct grids grids;
     bool idle[IDLE];            /* which of idle_names occur in the model at all */
 };
 
@@ -57,6 +69,18 @@ const struct contents *
 claims_contents(const struct claims *c)
 {
     return c->contents;
+}
+
+const struct comfy_markers *
+claims_comfy(const struct claims *c)
+{
+    return c->comfy;
+}
+
+const struct grids *
+claims_grids(const struct claims *c)
+{
+    return &c->grids;
 }
 
 void *
@@ -89,34 +113,73 @@ name_strip(const struct tensor *t, const char *suffix, struct part_name *p)
 const struct tensor *
 claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix)
 {
-    char small[256];
     size_t suffix_len = strlen(suffix), n = base_len + suffix_len;
-    char *name = n <= sizeof small ? small : malloc(n);
-    if (!name)
+    if (n > c->longest)         /* longer than all names */
         return NULL;
-    memcpy(name, base, base_len);
-    memcpy(name + base_len, suffix, suffix_len);
-    const struct tensor *found = catalog_find(c->catalog, name, n);
-    if (name != small)
-        free(name);
-    return found;
+    memcpy(c->scratch, base, base_len);
+    memcpy(c->scratch + base_len, suffix, suffix_len);
+    return catalog_find(c->catalog, c->scratch, n);
+}
+
+static bool
+taken_twice(const struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err)
+{
+    char a[STR_SHOWN], b[STR_SHOWN], other[STR_SHOWN];
+    const struct tensor *first = c->roles->weights[c->roles->owner[catalog_index(c->catalog, companion)] - 1].part[0];
+    return err_set(err, ERR_MALFORMED, companion->extent.at, "tensor %s: belongs to two quantized weights, %s and %s",
+        str_shown(a, companion->name, companion->name_len), str_shown(b, first->name, first->name_len),
+        str_shown(other, codes->name, codes->name_len));
 }
 
 bool
 claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err)
 {
     uint32_t *owner = &c->roles->owner[catalog_index(c->catalog, companion)];
-    if (*owner == c->roles->nweights + 1)
-        return true;
-    if (*owner != 0) {
-        char a[STR_SHOWN], b[STR_SHOWN], other[STR_SHOWN];
-        const struct tensor *first = c->roles->weights[*owner - 1].part[0];
-        return err_set(err, ERR_MALFORMED, companion->extent.at, "tensor %s: belongs to two quantized weights, %s and %s",
-            str_shown(a, companion->name, companion->name_len), str_shown(b, first->name, first->name_len),
-            str_shown(other, codes->name, codes->name_len));
-    }
+    if (*owner != 0 && *owner != c->roles->nweights + 1)
+        return taken_twice(c, companion, codes, err);
     *owner = (uint32_t)c->roles->nweights + 1;
     return true;
+}
+
+bool
+claims_share(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err)
+{
+    uint32_t owner = c->roles->owner[catalog_index(c->catalog, companion)];
+    c->shares = true;
+    if (owner != 0 && owner <= c->roles->nweights)
+        return c->roles->weights[owner - 1].shares || taken_twice(c, companion, codes, err);
+    return claims_take(c, companion, codes, err);
+}
+
+bool
+claims_take_for(struct claims *c, const struct tensor *companion, const struct weight *w, struct err *err)
+{
+    uint32_t *owner = &c->roles->owner[catalog_index(c->catalog, companion)];
+    if (*owner != 0)
+        return taken_twice(c, companion, w->part[0], err);
+    *owner = (uint32_t)(w - c->roles->weights) + 1;
+    return true;
+}
+
+bool
+claims_is_report_on_shard(const struct claims *c)
+{
+    return !c->contents && catalog_facts_of(c->catalog)->shards != 0;
+}
+
+bool
+claims_missing(const struct claims *c, uint64_t at, struct err *err, const char *format, ...)
+{
+    const struct catalog_facts *f = catalog_facts_of(c->catalog);
+    char text[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (f->shards == 0)
+        return err_set(err, ERR_MALFORMED, at, "%s", text);
+    return err_set(err, ERR_UNSUPPORTED, at, "part of a model of %" PRIu64 " files; give the directory or %s: %s",
+        f->shards, f->index ? f->index : "the index", text);
 }
 
 bool
@@ -169,7 +232,7 @@ find_idle(struct claims *c)
 static const struct scheme *
 scheme_row(size_t i)
 {
-    static const struct scheme *const before[] = { &scheme_bnb4, &scheme_bnb8 };
+    static const struct scheme *const before[] = { &scheme_comfy, &scheme_sdnq, &scheme_bnb4, &scheme_bnb8 };
     static const struct scheme *const after[] = { &scheme_fp8, &scheme_ggml, &scheme_ggml_unknown };
     enum { BEFORE = sizeof before / sizeof *before, AFTER = sizeof after / sizeof *after };
     if (i < BEFORE)
@@ -197,6 +260,12 @@ add_weight(struct claims *c, const struct weight *w, struct err *err)
     return true;
 }
 
+bool
+claims_add(struct claims *c, const struct weight *w, struct err *err)
+{
+    return claims_take(c, w->part[0], w->part[0], err) && add_weight(c, w, err);
+}
+
 /* Let one scheme claim its weights. */
 static bool
 claim_all(const struct scheme *scheme, struct claims *c, struct err *err)
@@ -207,10 +276,12 @@ claim_all(const struct scheme *scheme, struct claims *c, struct err *err)
         const struct tensor *t = catalog_at(c->catalog, i);
         struct weight w = { .scheme = scheme, .part = { t }, .name = t->name, .name_len = t->name_len,
             .shape = t->shape };
+        c->shares = false;
         enum claim claim = scheme->claim(scheme, c, t, &w, err);
+        w.shares = c->shares;
         if (claim == CLAIM_FAIL)
             return false;
-        if (claim == CLAIM_YES && (!claims_take(c, t, t, err) || !add_weight(c, &w, err)))
+        if (claim == CLAIM_YES && !claims_add(c, &w, err))
             return false;
     }
     return true;
@@ -270,15 +341,22 @@ roles_assign(struct roles **out, struct catalog *catalog, const struct contents 
     if (!r->owner)
         return err_memory(err, catalog_count(catalog) * sizeof *r->owner);
     struct claims c = { .roles = r, .catalog = catalog, .contents = contents };
-    size_t n;
-    const char *text = catalog_config(catalog, &n);
-    bool ok = config_new(&c.config, text, n, err);
+    for (size_t i = 0; i < catalog_count(catalog); i++)
+        c.longest = num_max(c.longest, catalog_at(catalog, i)->name_len);
+    c.scratch = malloc(c.longest + 1);
+    if (!c.scratch)
+        return err_memory(err, c.longest);
+    bool ok = config_new(&c.config, catalog, err) && comfy_markers_new(&c.comfy, &c, err);
+    if (ok)
+        c.grids = swizzle_survey(&c);
     find_idle(&c);
     const struct scheme *scheme;
     for (size_t i = 0; ok && (scheme = scheme_row(i)) != NULL; i++)
         ok = claim_all(scheme, &c, err);
-    ok = ok && fp8_check_unscaled(r, &c, err) && leftover_check(r, &c, err) && check_names(&c, err);
+    ok = ok && fp8_finish(r, &c, err) && leftover_check(r, &c, err) && unclaimed_claim(r, &c, err) && check_names(&c, err);
+    comfy_markers_free(c.comfy);
     config_free(c.config);
+    free(c.scratch);
     return ok;
 }
 

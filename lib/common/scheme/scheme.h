@@ -12,7 +12,7 @@
 #include "catalog/catalog.h"
 #include "kernel/kernels.h"
 
-enum { SCHEME_PARTS = 5, SCHEME_FACTS = 6, SCHEME_DETAIL = 96 };
+enum { SCHEME_PARTS = 5, SCHEME_FACTS = 9, SCHEME_DETAIL = 96 };
 
 struct scheme;
 
@@ -23,6 +23,7 @@ struct weight {
     struct shape shape;                         /* of the output tensor; borrowed */
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL when absent */
     uint64_t fact[SCHEME_FACTS];                /* the scheme's own numbers, named in its file */
+    bool shares;                                /* a companion with other weights of its scheme */
     bool vague;                                 /* shape and facts hide in contents that were not read */
 };
 

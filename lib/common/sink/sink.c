@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "sink/sink_priv.h"
 
 enum { PIPE_ROOM = 1 << 20 };
 
@@ -21,43 +22,13 @@ struct sink {
     char *path;                 /* final name, links resolved; NULL: what fd is, is the output */
     char *temp;                 /* name until the commit; NULL when there is none */
     mode_t mode;                /* of the final file */
-    bool sync, is_file;
+    bool sync, no_clobber, is_file;
     bool known;                 /* dev and ino are set */
     uint64_t dev, ino;
     uint64_t start;             /* file offset of the first byte */
     uint64_t done, expected;
     bool expects, reserved;
 };
-
-/* The one name to remove when a signal ends the process; see on_signal. */
-static volatile sig_atomic_t temp_armed;
-static char temp_name[PATH_MAX];
-
-static void
-on_signal(int sig)
-{
-    if (temp_armed)
-        unlink(temp_name);
-    signal(sig, SIG_DFL);
-    raise(sig);
-}
-
-/* Signals that end a process by default end it without leaving the temporary file behind. */
-static void
-arm(const char *temp)
-{
-    static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGALRM, SIGXCPU };
-    if (strlen(temp) >= sizeof temp_name)
-        return;
-    strcpy(temp_name, temp);
-    temp_armed = 1;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        struct sigaction old, new = { .sa_handler = on_signal };
-        sigemptyset(&new.sa_mask);
-        if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-            sigaction(ends[i], &new, NULL);
-    }
-}
 
 static bool
 failed(struct err *err, enum err_kind kind, const char *what, const char *path)
@@ -76,13 +47,13 @@ open_temp(struct sink *s, struct err *err)
     str_format(&name, "%.*s.%.200s.XXXXXX", (int)(base - s->path), s->path, base);
     if (name.failed)
         return err_memory(err, strlen(s->path));
-    s->fd = mkostemp(name.p, O_CLOEXEC);
+    s->fd = temp_make(name.p);
     if (s->fd < 0) {
+        failed(err, ERR_CREATE, "no file can be made beside it", s->path);
         str_clear(&name);
-        return failed(err, ERR_CREATE, "no file can be made beside it", s->path);
+        return false;
     }
     s->temp = name.p;
-    arm(s->temp);
     return true;
 }
 
@@ -94,10 +65,35 @@ remember_identity(struct sink *s, const struct stat *st)
     s->ino = st->st_ino;
 }
 
+/* A descriptor that we were given is written as it stands: at its offset, or behind its file's end. */
+static bool
+open_descriptor(struct sink *s, int fd, struct err *err)
+{
+    struct stat st;
+    int flags = fcntl(fd, F_GETFL);
+    /* One that is ours has FD_CLOEXEC: an input that happens to have the number. */
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fcntl(fd, F_GETFD) & FD_CLOEXEC || fstat(fd, &st) != 0)
+        return err_sys(err, ERR_CREATE, EBADF, "descriptor %d cannot be written", fd);
+    /* Words may still go to any but standard output, which is ours to close. */
+    s->fd = fd == STDOUT_FILENO ? fd : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (s->fd < 0)
+        return err_sys(err, ERR_CREATE, errno, "descriptor %d", fd);
+    if (S_ISREG(st.st_mode)) {
+        off_t at = flags & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
+        s->is_file = true;
+        s->start = at > 0 ? (uint64_t)at : 0;
+        remember_identity(s, &st);
+    }
+    return true;
+}
+
 static bool
 open_path(struct sink *s, const char *path, struct err *err)
 {
     struct stat st;
+    int descriptor = descriptor_of(path);
+    if (descriptor >= 0)
+        return open_descriptor(s, descriptor, err);
     bool there = stat(path, &st) == 0;
     if (!there && errno != ENOENT)
         return failed(err, ERR_CREATE, "it cannot be examined", path);
@@ -111,7 +107,7 @@ open_path(struct sink *s, const char *path, struct err *err)
     }
     mode_t mask = umask(0);
     umask(mask);
-    s->mode = there ? st.st_mode & 07777 : 0666 & ~mask;
+    s->mode = there ? st.st_mode & 0777 : 0666 & ~mask;     /* not setuid: what was trusted so is gone */
     if (there)
         remember_identity(s, &st);
     s->path = there ? realpath(path, NULL) : strdup(path);
@@ -121,24 +117,15 @@ open_path(struct sink *s, const char *path, struct err *err)
     return open_temp(s, err);
 }
 
-static bool
-open_stdout(struct sink *s, const struct sink_options *options, struct err *err)
+bool
+sink_check(const struct sink_options *options, struct err *err)
 {
     struct stat st;
-    s->fd = STDOUT_FILENO;
-    if (fstat(s->fd, &st) != 0)
-        return err_sys(err, ERR_CREATE, errno, "standard output");
-    if (!options->terminal_ok && isatty(s->fd))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-            "binary data is not written to a terminal: redirect it, name a file with -o, or insist with -f");
-    if (S_ISREG(st.st_mode)) {
-        int flags = fcntl(s->fd, F_GETFL);
-        off_t at = flags >= 0 && flags & O_APPEND ? st.st_size : lseek(s->fd, 0, SEEK_CUR);
-        s->is_file = true;
-        s->start = at > 0 ? (uint64_t)at : 0;
-        remember_identity(s, &st);
-    }
-    return true;
+    const char *path = options->path;
+    if (!options->no_clobber || !path || descriptor_of(path) >= 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return true;
+    errno = EEXIST;
+    return failed(err, ERR_CREATE, "it is not replaced", path);
 }
 
 bool
@@ -150,8 +137,14 @@ sink_open(struct sink **out, const struct sink_options *options, struct err *err
     *out = s;
     s->fd = -1;
     s->sync = options->sync;
+    s->no_clobber = options->no_clobber;
     signal(SIGXFSZ, SIG_IGN);       /* a file size limit is an error like a full disk */
-    return options->path ? open_path(s, options->path, err) : open_stdout(s, options, err);
+    bool ok = sink_check(options, err)
+        && (options->path ? open_path(s, options->path, err) : open_descriptor(s, STDOUT_FILENO, err));
+    if (ok && !options->terminal_ok && isatty(s->fd))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+            "binary data is not written to a terminal: redirect it, name a file with -o, or insist with -f");
+    return ok;
 }
 
 bool
@@ -206,6 +199,38 @@ sink_write(struct sink *s, const void *p, size_t n, struct err *err)
     return true;
 }
 
+/* The folder that a path lies in, opened; -1 and errno. */
+static int
+open_folder(const char *path)
+{
+    struct str folder = { 0 };
+    const char *slash = strrchr(path, '/');
+    str_format(&folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    int fd = folder.failed ? (errno = ENOMEM, -1) : open(folder.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    str_clear(&folder);
+    return fd;
+}
+
+/* The complete file gets its name; with --sync that is flushed to the disk as well. */
+static bool
+name_file(struct sink *s, struct err *err)
+{
+    int folder = s->sync ? open_folder(s->path) : -1;
+    if (s->sync && folder < 0)
+        return failed(err, ERR_IO, "its folder cannot be opened, to flush it to the disk", s->path);
+    bool ok = temp_rename(s->temp, s->path, s->no_clobber)
+        || failed(err, ERR_CREATE, "it cannot be given its name", s->path);
+    if (ok) {
+        free(s->temp);
+        s->temp = NULL;
+    }
+    if (ok && s->sync && fsync(folder) != 0 && errno != EINVAL)     /* EINVAL: this file system has no such thing */
+        ok = failed(err, ERR_IO, "its folder cannot be flushed to the disk", s->path);
+    if (folder >= 0)
+        close(folder);
+    return ok;
+}
+
 bool
 sink_commit(struct sink *s, struct err *err)
 {
@@ -220,13 +245,8 @@ sink_commit(struct sink *s, struct err *err)
     s->fd = -1;
     if (close(fd) != 0)
         return err_sys(err, ERR_IO, errno, "the output cannot be closed");
-    if (s->temp && rename(s->temp, s->path) != 0)
-        return failed(err, ERR_CREATE, "it cannot be given its name", s->path);
-    temp_armed = 0;
-    free(s->temp);
-    s->temp = NULL;
     s->reserved = false;
-    return true;
+    return !s->temp || name_file(s, err);
 }
 
 void
@@ -242,8 +262,7 @@ sink_close(struct sink *s)
     if (s->fd >= 0 && s->fd != STDOUT_FILENO)
         close(s->fd);
     if (s->temp)
-        unlink(s->temp);
-    temp_armed = 0;
+        temp_remove(s->temp);
     free(s->temp);
     free(s->path);
     free(s);

@@ -17,21 +17,21 @@ enum { HEAD_STEP = 64 << 10 };      /* the head grows by reads of at least this 
 
 /* What kind of input the descriptor is. */
 static bool
-look(struct source *src, bool pipe_ok, struct err *err)
+look(struct source *src, bool pipe_ok, struct inputs *inputs, struct err *err)
 {
-    struct stat st;
-    if (fstat(src->fd, &st) != 0)
+    struct stat *st = &src->opened;
+    if (fstat(src->fd, st) != 0)
         return err_sys(err, ERR_OPEN, errno, "it cannot be examined");
-    src->dev = st.st_dev;
-    src->ino = st.st_ino;
-    if (S_ISREG(st.st_mode) && lseek(src->fd, 0, SEEK_CUR) == 0) {
+    if (S_ISREG(st->st_mode) && inputs && !inputs_add(inputs, st->st_dev, st->st_ino, src->name, err))
+        return false;
+    if (S_ISREG(st->st_mode) && lseek(src->fd, 0, SEEK_CUR) == 0) {
         src->seekable = true;
-        src->size = (uint64_t)st.st_size;
+        src->size = (uint64_t)st->st_size;
         return true;
     }
-    if (S_ISDIR(st.st_mode))
+    if (S_ISDIR(st->st_mode))
         return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is a directory");
-    if (!pipe_ok || S_ISSOCK(st.st_mode))
+    if (!pipe_ok || S_ISSOCK(st->st_mode))
         return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is not a regular file");
     int flags = fcntl(src->fd, F_GETFL);
     if (src->own_fd && flags >= 0)
@@ -52,7 +52,7 @@ shown_name(const char *path)
 }
 
 bool
-source_open(struct source **out, const char *path, bool pipe_ok, struct err *err)
+source_open(struct source **out, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err)
 {
     struct source *src = calloc(1, sizeof *src);
     if (!src)
@@ -70,7 +70,7 @@ source_open(struct source **out, const char *path, bool pipe_ok, struct err *err
     if (src->fd < 0)
         err_sys(err, ERR_OPEN, errno, "%s", "");
     else
-        look(src, pipe_ok, err);
+        look(src, pipe_ok, inputs, err);
     if (err->kind != ERR_NONE)
         return err_in_file(err, src->name);
     void *head = mmap(NULL, SOURCE_HEAD_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -116,14 +116,6 @@ uint64_t
 source_size(const struct source *src)
 {
     return src->size;
-}
-
-bool
-source_identity(const struct source *src, uint64_t *dev, uint64_t *ino)
-{
-    *dev = src->dev;
-    *ino = src->ino;
-    return src->seekable && src->spool < 0;
 }
 
 /* n bytes at `at` of a descriptor that can seek; fewer: the file shrank under us. */
@@ -234,5 +226,20 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
     else if (size > end && !tail_ok)
         err_set(err, ERR_MALFORMED, end, "%" PRIu64 " bytes follow the last tensor (MetadataIncompleteBuffer)",
             size - end);
+    return err->kind == ERR_NONE || err_in_file(err, src->name);
+}
+
+bool
+source_unchanged(const struct source *src, struct err *err)
+{
+    const struct stat *was = &src->opened;
+    struct stat is;
+    if (!S_ISREG(was->st_mode))
+        return true;
+    if (fstat(src->fd, &is) != 0)
+        err_sys(err, ERR_IO, errno, "it cannot be examined");
+    else if (is.st_size != was->st_size || is.st_mtim.tv_sec != was->st_mtim.tv_sec
+        || is.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
+        err_set(err, ERR_IO, ERR_NO_OFFSET, "it changed while it was read");
     return err->kind == ERR_NONE || err_in_file(err, src->name);
 }

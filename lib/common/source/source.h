@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "source/inputs.h"
 
 struct source;
 
@@ -18,15 +19,14 @@ struct source;
 enum { SOURCE_BACK = 4096 };
 
 /* Open a path, or standard input when it is NULL. A path may be a pipe only when `pipe_ok` (one that the
- * user gave); a directory, a socket, or with !pipe_ok anything but a regular file is ERR_OPEN. */
-bool source_open(struct source **src, const char *path, bool pipe_ok, struct err *err);
+ * user gave); a directory, a socket, or with !pipe_ok anything but a regular file is ERR_OPEN. A regular file is added
+ * to `inputs`, unless that is NULL. */
+bool source_open(struct source **src, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
 void source_close(struct source *src);                  /* takes NULL */
 
 const char *source_name(const struct source *src);      /* for messages: escaped; owned by src */
 bool source_seekable(const struct source *src);         /* a file, or a pipe that was spooled */
 uint64_t source_size(const struct source *src);         /* bytes, or SOURCE_SIZE_UNKNOWN */
-/* Device and inode of a regular file; false for anything else. */
-bool source_identity(const struct source *src, uint64_t *dev, uint64_t *ino);
 
 /* The first n bytes of the input in memory, fewer only at its end: *have says how many (at least n, or
  * all). The memory never moves and lives until source_close(). At most SOURCE_HEAD_MAX: ERR_LIMIT. */
@@ -56,5 +56,9 @@ bool source_spool(struct source *src, uint64_t *nbytes, struct err *err);
 /* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. A pipe
  * is read to its end, so that its writer is not cut off. */
 bool source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err);
+
+/* The end of the job: a regular file still has the size and the time of its last change that it was opened with, else
+ * ERR_IO: what was read of it may be of two versions. */
+bool source_unchanged(const struct source *src, struct err *err);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef SOURCE_SOURCE_PRIV_H
 #define SOURCE_SOURCE_PRIV_H
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "source/source.h"
 
@@ -16,8 +16,7 @@ struct source {
     bool own_fd;                /* close it */
     bool seekable;
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN for a pipe */
-    dev_t dev;
-    ino_t ino;
+    struct stat opened;         /* what it was when it was opened */
     char *name;                 /* owned, escaped */
 
     uint8_t *head;              /* `room` bytes of address space; only what is used has memory */

@@ -6,28 +6,40 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "base/str.h"
 #include "source/source_priv.h"
 
 enum { SPOOL_STEP = 256 << 10 };
 
-/* A new file without a name in TMPDIR, or -1 with the error set. */
+/* A new file without a name in TMPDIR, or -1 with the error set. Where files are only made with one, no signal leaves
+ * it behind. */
 static int
 open_nameless(struct err *err)
 {
     const char *dir = getenv("TMPDIR");
     struct str path = { 0 };
-    str_format(&path, "%s/amn-spool-XXXXXX", dir && *dir ? dir : "/tmp");
+    sigset_t old;
+    if (!dir || !*dir)
+        dir = "/tmp";
+#ifdef O_TMPFILE
+    int made = open(dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+    if (made >= 0)
+        return made;
+#endif
+    str_format(&path, "%s/amn-spool-XXXXXX", dir);
     if (path.failed) {
         err_memory(err, path.room);
         return -1;
     }
+    signals_hold(&old);
     int fd = mkostemp(path.p, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path.p);
+    signals_release(&old);
     if (fd < 0) {
         char shown[STR_SHOWN];
         err_sys(err, ERR_IO, errno, "no temporary file can be made at %s", str_shown(shown, path.p, path.len));
-    } else {
-        unlink(path.p);
     }
     str_clear(&path);
     return fd;

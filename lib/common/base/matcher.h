@@ -1,0 +1,40 @@
+/* matcher: whether a name is what a stranger's regular expression or glob describes, in time that grows with the
+ * product of both and in fixed memory, whatever they are (R. Cox, Regular Expression Matching Can Be Simple And Fast:
+ * all ways through the expression are walked at once).
+ *
+ * Of Python's expressions: characters, `.`, \ before punctuation, \d \w \s and their capitals, [a-z] and [^a-z], ( )
+ * and (?: ), `|`, `*`, `+`, `?` and their lazy forms, ^ and $. Anything else, {m,n} and look-around among them, is not
+ * known, and a pattern of it is refused rather than taken for something similar. Names are compared by byte.
+ */
+#ifndef BASE_MATCHER_H
+#define BASE_MATCHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MATCHER_STATES = 256 };
+
+struct matcher_state {
+    uint8_t op;
+    uint8_t c;
+    uint16_t to, or_to;             /* next states */
+    uint16_t set;                   /* of a class: its bits begin at sets[set] */
+};
+
+/* Plain storage; owns nothing. */
+struct matcher {
+    struct matcher_state state[MATCHER_STATES];
+    uint16_t nstates, start;
+    uint32_t sets[16][8];           /* bytes that a class matches, a bit each */
+    uint16_t nsets;
+};
+
+/* Read an expression or a glob (* ? [a-z] [!a-z]). False for what is not known, or is more than there is room for. */
+bool matcher_regex(struct matcher *p, const char *text, size_t n);
+bool matcher_glob(struct matcher *p, const char *text, size_t n);
+
+/* Whether it matches at the start of name[0..n), as Python's re.match; with `whole`, all of it, as re.fullmatch. */
+bool matcher_match(const struct matcher *p, const char *name, size_t n, bool whole);
+
+#endif

@@ -1,0 +1,148 @@
+#include "container/beside.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/str.h"
+#include "container/index.h"
+#include "container/side_file.h"
+
+char *
+beside_path(const char *dir, size_t n, const char *name, struct err *err)
+{
+    struct str s = { 0 };
+    str_add(&s, dir, n);
+    str_format(&s, "%s%s", n && dir[n - 1] != '/' ? "/" : "", name);
+    if (!s.failed)
+        return s.p;
+    err_memory(err, n);
+    str_clear(&s);
+    return NULL;
+}
+
+size_t
+beside_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + (slash == path) : 0;
+}
+
+bool
+beside_part_number(const char *path, const char **end, uint64_t *number)
+{
+    if (*end - path < 6 || (*end)[-6] != '-')
+        return false;
+    const char *p = *end - 6;
+    char digits[6] = { 0 };
+    memcpy(digits, p + 1, 5);
+    *end = p;
+    return str_to_u64(number, digits);
+}
+
+/* --- configs --------------------------------------------------------------------------------------------- */
+
+bool
+beside_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err)
+{
+    struct source *src = NULL;
+    struct catalog_config config;
+    size_t folder = beside_folder(path);
+    config.name = path + folder + (folder != 0 && path[folder] == '/');
+    bool ok = side_file_open(&src, path, limits->side_file, "config.json bytes", &config.text, &config.n, inputs, err)
+        && catalog_add_config(catalog, &config, err);
+    source_close(src);
+    return ok;
+}
+
+bool
+beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
+    struct inputs *inputs, struct err *err)
+{
+    /* transformers and most others; ModelOpt; SDNQ and exllamav2; AutoGPTQ; llm-awq. */
+    static const char *const names[CATALOG_CONFIGS] = { "config.json", "hf_quant_config.json",
+        "quantization_config.json", "quantize_config.json", "quant_config.json" };
+    for (size_t i = 0; i < CATALOG_CONFIGS; i++) {
+        struct stat st;
+        char *path = beside_path(dir, n, names[i], err);
+        bool ok = path && (stat(path, &st) != 0 || beside_read_config(catalog, path, limits, inputs, err));
+        free(path);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* --- shards ---------------------------------------------------------------------------------------------- */
+
+static bool
+ends(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), len = strlen(suffix);
+    return n >= len && strcmp(text + n - len, suffix) == 0;
+}
+
+/* Keep the name of the index that lists the shard; `shards` files. */
+static bool
+note_index(struct catalog *catalog, const char *name, uint64_t shards, struct err *err)
+{
+    char shown[STR_SHOWN];
+    size_t n = strlen(str_shown(shown, name, strlen(name)));
+    char *copy = catalog_alloc(catalog, n + 1, err);
+    if (!copy)
+        return false;
+    catalog_facts(catalog)->index = memcpy(copy, shown, n + 1);
+    catalog_facts(catalog)->shards = shards;
+    return true;
+}
+
+/* Whether the index at `path` lists the file and others: then *shards says how many. */
+static bool
+lists(const char *path, const char *file, const struct limits *limits, struct inputs *inputs, uint64_t *shards)
+{
+    struct source *src = NULL;
+    struct index index = { 0 };
+    struct err ignored;
+    const char *text;
+    size_t n;
+    bool found = false;
+    err_init(&ignored);
+    if (side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, inputs, &ignored)
+        && index_read(&index, text, n, limits, &ignored))
+        for (size_t i = 0; i < index.nshards; i++)
+            found = found || strcmp(index.shard[i], file) == 0;
+    *shards = index.nshards;
+    index_clear(&index);
+    source_close(src);
+    return found && *shards > 1;
+}
+
+bool
+beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err)
+{
+    size_t folder = beside_folder(path);
+    const char *file = path + folder + (folder != 0 && path[folder] == '/');
+    const char *end = file + strlen(file) - (ends(file, ".safetensors") ? strlen(".safetensors") : 0);
+    uint64_t count = 0, shards;
+    if (beside_part_number(file, &end, &count) && end - file >= 3 && memcmp(end - 3, "-of", 3) == 0 && count > 1)
+        catalog_facts(catalog)->shards = count;
+    char *dir = folder ? strndup(path, folder) : strdup(".");
+    if (!dir)
+        return err_memory(err, folder);
+    DIR *d = opendir(dir);
+    bool ok = true;
+    for (const struct dirent *e; ok && d && (e = readdir(d)) != NULL;) {
+        if (!ends(e->d_name, ".safetensors.index.json") || catalog_facts(catalog)->index)
+            continue;
+        char *index = beside_path(dir, strlen(dir), e->d_name, err);
+        ok = index && (!lists(index, file, limits, inputs, &shards) || note_index(catalog, e->d_name, shards, err));
+        free(index);
+    }
+    if (d)
+        closedir(d);
+    free(dir);
+    return ok;
+}

@@ -1,0 +1,32 @@
+/* beside: what lies beside the files of a model and says more about them: its configs, and the index that lists a shard. */
+#ifndef CONTAINER_BESIDE_H
+#define CONTAINER_BESIDE_H
+
+#include "base/limits.h"
+#include "catalog/catalog.h"
+#include "source/inputs.h"
+
+/* Keep the configs of the folder dir[0..n) with the catalog: each of config.json and its like that is there. What is read
+ * is added to `inputs`. */
+bool beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
+    struct inputs *inputs, struct err *err);
+
+/* Keep the one config at `path` with the catalog. */
+bool beside_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err);
+
+/* Note with the catalog's facts when the safetensors file at `path` is a shard alone: its name ends in -0000I-of-0000N,
+ * or an index beside it lists it among others. An index that cannot be read lists nothing. */
+bool beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err);
+
+/* dir[0..n)/name as a path, which the caller frees; NULL without memory. */
+char *beside_path(const char *dir, size_t n, const char *name, struct err *err);
+
+/* Bytes of the folder in front of a path's last part: 0 when it has none, 1 for the root. */
+size_t beside_folder(const char *path);
+
+/* The number behind the last '-' before `end`, of exactly five digits; moves *end to that '-'. */
+bool beside_part_number(const char *path, const char **end, uint64_t *number);
+
+#endif

@@ -1,0 +1,181 @@
+/* FP8: V = RN32(code * scale), RN32 of that times pre_quant_scale of its column where there is one, and one rounding to
+ * the output dtype after it. Every stored scale multiplies, weight_scale_inv too. */
+#include "base/bytes.h"
+#include "base/num.h"
+#include "dtype/bfloat16.h"
+#include "dtype/float8.h"
+#include "dtype/half.h"
+#include "scheme/fp8_priv.h"
+
+enum { PIECE = 1024 };          /* scales at a time, and columns at a time when they go through floats */
+
+/* Where element i lies. */
+struct place {
+    uint64_t expert, row, col;
+};
+
+static struct place
+place_of(const struct weight *w, uint64_t i)
+{
+    uint64_t matrix = w->fact[ROWS] * w->fact[COLS];
+    return (struct place){ i / matrix, i % matrix / w->fact[COLS], i % w->fact[COLS] };
+}
+
+static uint64_t
+scale_index(const struct weight *w, const struct place *p)
+{
+    return w->fact[BASE] + p->expert * w->fact[PER_EXPERT] + (w->fact[ROW0] + p->row) / w->fact[B0] * w->fact[PER_ROW]
+        + p->col / w->fact[B1];
+}
+
+/* The scales that elements [first, first + count) use: a run of the scale tensor. */
+static void
+scale_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+{
+    struct place a = place_of(w, first), b = place_of(w, first + count - 1);
+    uint64_t blocks = num_ceil_div(w->fact[COLS], w->fact[B1]);
+    bool one_row = a.expert == b.expert && a.row == b.row;
+    if (!one_row) {             /* whole rows in between: from the first to the last column */
+        a.col = 0;
+        b.col = (blocks - 1) * w->fact[B1];
+    }
+    if (a.expert != b.expert) { /* and whole experts */
+        a.row = 0;
+        b.row = w->fact[ROWS] - 1;
+    }
+    *from = scale_index(w, &a);
+    *to = scale_index(w, &b) + 1;
+}
+
+/* The run of columns, [from, to), of elements [first, first + count): all of them unless they lie in one row. */
+static void
+column_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+{
+    struct place a = place_of(w, first), b = place_of(w, first + count - 1);
+    bool one_row = a.expert == b.expert && a.row == b.row;
+    *from = one_row ? a.col : 0;
+    *to = one_row ? b.col + 1 : w->fact[COLS];
+}
+
+void
+fp8_span(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    *s = (struct span){ .count = 0 };
+    if (part == CODES) {
+        *s = (struct span){ .at = first, .len = count, .count = 1 };
+    } else if (part == SCALE && w->part[SCALE]) {
+        uint64_t from, to, size = dtype_facts(w->part[SCALE]->dtype)->bytes;
+        scale_run(w, first, count, &from, &to);
+        *s = (struct span){ .at = from * size, .len = (to - from) * size, .count = 1 };
+    } else if (part == SMOOTH && w->part[SMOOTH]) {
+        uint64_t from, to, size = dtype_facts(w->part[SMOOTH]->dtype)->bytes;
+        column_run(w, first, count, &from, &to);
+        *s = (struct span){ .at = from * size, .len = (to - from) * size, .count = 1 };
+    }
+}
+
+static float
+scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
+{
+    switch (dtype) {
+    case DTYPE_F32:  return float_of_bits(load_le32(p + 4 * i));
+    case DTYPE_BF16: return bfloat16_to_float(load_le16(p + 2 * i));
+    case DTYPE_F16:  return half_to_float(load_le16(p + 2 * i));
+    default:         return float8_to_float(DTYPE_F8_E8M0, p[i]);
+    }
+}
+
+/* What a decode works on: the run of codes, the runs of scales that belong to it, and the output. */
+struct job {
+    const struct weight *w;
+    const struct kernels *k;
+    const uint8_t *codes, *scales, *smooth;
+    uint64_t first, scale_from, smooth_from;
+    enum dtype to;
+    uint8_t *y;
+};
+
+/* Scales [0, n) of a run of columns, from that of place p on. */
+static void
+job_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
+{
+    const struct tensor *t = j->w->part[SCALE];
+    uint64_t from = scale_index(j->w, p) - j->scale_from;
+    for (uint64_t i = 0; i < n; i++)
+        scales[i] = t ? scale_value(t->dtype, j->scales, from + i) : 1;
+}
+
+/* Multiply by the pre_quant_scale of n columns from `col` on. */
+static void
+apply_smooth(const struct job *j, float *v, uint64_t col, uint64_t n)
+{
+    const struct tensor *t = j->w->part[SMOOTH];
+    for (uint64_t i = 0; t && i < n; i++)
+        v[i] *= scale_value(t->dtype, j->smooth, col + i - j->smooth_from);
+}
+
+/* rows x cols elements from element `at` on, under a scale for every b1 columns. */
+static void
+piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1)
+{
+    enum dtype type = j->w->part[CODES]->dtype;
+    uint64_t stride = j->w->fact[COLS];
+    const uint8_t *x = j->codes + (at - j->first);
+    uint8_t *y = j->y + (at - j->first) * dtype_facts(j->to)->bytes;
+    bool smooth = j->w->part[SMOOTH] != NULL;
+    if (j->to == DTYPE_BF16 && !smooth)
+        j->k->fp8_bf16[type]((uint16_t *)(void *)y, stride, x, stride, rows, cols, scales, b1);
+    else if (j->to == DTYPE_F32 && !smooth)
+        j->k->fp8_f32[type]((float *)(void *)y, stride, x, stride, rows, cols, scales, b1);
+    else
+        for (; rows > 0; rows--, x += stride, y += stride * dtype_facts(j->to)->bytes) {
+            float v[PIECE];
+            j->k->fp8_f32[type](v, cols, x, cols, 1, cols, scales, b1);
+            apply_smooth(j, v, at % stride, cols);
+            kernels_round(j->k, j->to, y, v, cols);
+        }
+}
+
+/* The elements of rows [p.row, p.row + rows) and columns [p.col, end) of one matrix, in which b0 changes nowhere:
+ * a piece is some whole blocks of columns, or lies within one. */
+static void
+band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
+{
+    uint64_t b1 = num_min(j->w->fact[B1], j->w->fact[COLS]), cols;
+    uint64_t base = (p.expert * j->w->fact[ROWS] + p.row) * j->w->fact[COLS];
+    bool direct = j->to != DTYPE_F16 && !j->w->part[SMOOTH];        /* not through floats */
+    uint64_t most = direct ? PIECE * b1 : b1 < PIECE ? PIECE / b1 * b1 : PIECE;     /* columns */
+    for (; p.col < end; p.col += cols) {
+        float scales[PIECE];
+        uint64_t left = b1 - p.col % b1;
+        cols = left < b1 || most < b1 ? num_min(left, most) : most;
+        cols = num_min(cols, end - p.col);
+        job_scales(j, &p, scales, num_ceil_div(cols, b1));
+        piece(j, base + p.col, rows, cols, scales, b1);
+    }
+}
+
+void
+fp8_decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first, uint64_t count,
+    enum dtype to, void *y)
+{
+    struct job j = { .w = w, .k = k, .codes = in[CODES], .scales = in[SCALE], .smooth = in[SMOOTH], .first = first,
+        .to = to, .y = y };
+    uint64_t cols = w->fact[COLS], ignored;
+    if (w->part[SCALE])
+        scale_run(w, first, count, &j.scale_from, &ignored);
+    column_run(w, first, count, &j.smooth_from, &ignored);
+    for (uint64_t at = first, end = first + count; at < end;) {
+        struct place p = place_of(w, at);
+        if (p.col != 0 || end - at < cols) {            /* a row that the run cuts */
+            uint64_t c1 = num_min(cols, p.col + (end - at));
+            band(&j, p, 1, c1);
+            at += c1 - p.col;
+            continue;
+        }
+        uint64_t rows = num_min((end - at) / cols, w->fact[ROWS] - p.row);
+        rows = num_min(rows, w->fact[B0] - (w->fact[ROW0] + p.row) % w->fact[B0]);
+        band(&j, p, rows, cols);
+        at += rows * cols;
+    }
+}

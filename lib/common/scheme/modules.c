@@ -1,0 +1,179 @@
+#include "scheme/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+enum {
+    STATES_MAX = 4096,
+    PARTS_MAX = 16              /* dotted parts of a plain entry that is looked for inside a path */
+};
+
+static int
+compare(const void *pa, const void *pb)
+{
+    const struct module_name *a = pa, *b = pb;
+    return str_compare(a->p, a->n, b->p, b->n);
+}
+
+static bool
+begins(const struct module_name *name, const char *p, size_t n)
+{
+    return name->n >= n && memcmp(name->p, p, n) == 0;
+}
+
+static bool
+add_name(struct module_name **list, size_t *count, size_t *room, struct module_name name, struct err *err)
+{
+    if (*count == *room) {
+        size_t more = *room ? 2 * *room : 64;
+        struct module_name *moved = realloc(*list, more * sizeof *moved);
+        if (!moved)
+            return err_memory(err, more * sizeof *moved);
+        *list = moved;
+        *room = more;
+    }
+    (*list)[(*count)++] = name;
+    return true;
+}
+
+static bool
+add_matcher(struct modules *m, const char *text, size_t n, bool glob, struct err *err)
+{
+    if (m->nmatchers == m->room_matchers) {
+        size_t room = m->room_matchers ? 2 * m->room_matchers : 8;
+        struct matcher *matchers = realloc(m->matchers, room * sizeof *matchers);
+        if (matchers)
+            m->matchers = matchers;
+        bool *whole = realloc(m->whole, room * sizeof *whole);
+        if (whole)
+            m->whole = whole;
+        if (!matchers || !whole)
+            return err_memory(err, room * sizeof *matchers);
+        m->room_matchers = room;
+    }
+    struct matcher *matcher = &m->matchers[m->nmatchers];
+    if (!(glob ? matcher_glob(matcher, text, n) : matcher_regex(matcher, text, n))) {
+        m->unknown = m->unknown ? m->unknown : text;
+        return true;
+    }
+    m->whole[m->nmatchers++] = glob;
+    m->states += matcher->nstates;
+    return m->states <= STATES_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its lists "
+        "of modules have more than %d states together", STATES_MAX);
+}
+
+bool
+modules_add(struct modules *m, const json_t *entry, struct err *err)
+{
+    const char *p = json_string_value(entry);
+    size_t n = json_string_length(entry);
+    if (!p || n == 0)
+        return true;
+    if (n > 3 && memcmp(p, "re:", 3) == 0)
+        return add_matcher(m, p + 3, n - 3, false, err);
+    size_t wild = strcspn(p, "*?[");
+    if (wild == n - 1 && p[wild] == '*')
+        return add_name(&m->prefix, &m->nprefix, &m->room_prefix, (struct module_name){ p, n - 1 }, err);
+    if (wild < n)
+        return add_matcher(m, p, n, true, err);
+    for (; n != 0 && p[n - 1] == '.'; n--)
+        ;
+    for (; n != 0 && *p == '.'; p++, n--)
+        ;
+    return n == 0 || add_name(&m->plain, &m->nplain, &m->room_plain, (struct module_name){ p, n }, err);
+}
+
+void
+modules_seal(struct modules *m)
+{
+    if (m->nplain != 0)
+        qsort(m->plain, m->nplain, sizeof *m->plain, compare);
+    if (m->nprefix != 0)
+        qsort(m->prefix, m->nprefix, sizeof *m->prefix, compare);
+    /* A prefix that begins with another adds nothing; without such, only the last one up to a name can begin it. */
+    size_t kept = 0;
+    for (size_t i = 0; i < m->nprefix; i++)
+        if (kept == 0 || !begins(&m->prefix[i], m->prefix[kept - 1].p, m->prefix[kept - 1].n))
+            m->prefix[kept++] = m->prefix[i];
+    m->nprefix = kept;
+}
+
+void
+modules_clear(struct modules *m)
+{
+    free(m->plain);
+    free(m->prefix);
+    free(m->matchers);
+    free(m->whole);
+    *m = (struct modules){ 0 };
+}
+
+/* Number of names below p[0..n) in order; with `equal`, up to it. */
+static size_t
+rank(const struct module_name *list, size_t count, const char *p, size_t n, bool equal)
+{
+    size_t lo = 0, hi = count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int by = str_compare(list[mid].p, list[mid].n, p, n);
+        if (by < 0 || (equal && by == 0))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Whether some plain entry is the run of dotted parts that begins at p. */
+static bool
+has_run(const struct modules *m, const char *p, const char *end)
+{
+    const char *stop = p;
+    for (int parts = 0; parts < PARTS_MAX; parts++, stop++) {
+        const char *dot = memchr(stop, '.', (size_t)(end - stop));
+        stop = dot ? dot : end;
+        size_t n = (size_t)(stop - p), at = rank(m->plain, m->nplain, p, n, false);
+        if (at == m->nplain || !begins(&m->plain[at], p, n))
+            return false;                   /* nothing longer begins so either */
+        if (m->plain[at].n == n)
+            return true;
+        if (stop == end)
+            return false;
+    }
+    return false;
+}
+
+static bool
+has_plain(const struct modules *m, const char *module, size_t n)
+{
+    const char *end = module + n;
+    size_t at = rank(m->plain, m->nplain, module, n, false);
+    if (at < m->nplain && m->plain[at].n == n && begins(&m->plain[at], module, n))
+        return true;                        /* the module itself, however many parts it has */
+    for (const char *p = module; m->nplain != 0; p++) {
+        if (has_run(m, p, end))
+            return true;
+        p = memchr(p, '.', (size_t)(end - p));
+        if (!p)
+            break;
+    }
+    return false;
+}
+
+bool
+modules_have(const struct modules *m, const char *module, size_t n, bool *have, struct err *err)
+{
+    size_t at = rank(m->prefix, m->nprefix, module, n, true);
+    struct module_name name = { module, n };
+    *have = (at != 0 && begins(&name, m->prefix[at - 1].p, m->prefix[at - 1].n)) || has_plain(m, module, n);
+    for (size_t i = 0; i < m->nmatchers && !*have; i++)
+        *have = matcher_match(&m->matchers[i], module, n, m->whole[i]);
+    if (*have || !m->unknown)
+        return true;
+    char shown[STR_SHOWN], text[STR_SHOWN];
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: whether the expression %s means module %s cannot be "
+        "told; --config none leaves the file out", str_shown(text, m->unknown, strlen(m->unknown)),
+        str_shown(shown, module, n));
+}

@@ -1,0 +1,82 @@
+/* The grid of rows x B scales as the block-scaled tensor cores read it (cuBLAS, "1D block scaling factors layout"; the
+ * eager code of comfy-kitchen): tiles of 128 rows by 4 blocks, 512 scales each, tile after tile along a row. Rows and
+ * blocks are padded to whole tiles, so the stored shape is [128 * ceil(rows / 128), 4 * ceil(B / 4)].
+ */
+#include "scheme/swizzle.h"
+
+#include <string.h>
+
+#include "base/num.h"
+#include "scheme/comfy_marker.h"
+
+bool
+swizzle_grid(uint64_t grid[2], uint64_t rows, uint64_t blocks)
+{
+    return num_align(&grid[0], rows, 128) && num_align(&grid[1], blocks, 4);
+}
+
+enum grid_kind
+swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t blocks)
+{
+    uint32_t rank = codes->rank;
+    uint64_t grid[2];
+    if (rank < 2 || scale->rank != rank || memcmp(scale->dim, codes->dim, (rank - 2) * sizeof *scale->dim) != 0)
+        return GRID_NONE;
+    uint64_t rows = scale->dim[rank - 2], cols = scale->dim[rank - 1];
+    bool plain = rows == codes->dim[rank - 2] && cols == blocks;
+    bool tiled = swizzle_grid(grid, codes->dim[rank - 2], blocks) && rows == grid[0] && cols == grid[1];
+    return plain && tiled ? GRID_EITHER : plain ? GRID_PLAIN : tiled ? GRID_SWIZZLED : GRID_NONE;
+}
+
+/* Of codes as they are stored: NVFP4 has 8 bytes a scale, MXFP8 32. */
+static enum grid_kind
+kind_of(const struct tensor *codes, const struct tensor *scale)
+{
+    const struct shape *s = &codes->shape;
+    uint64_t each = dtype_is_float8(codes->dtype) ? 32 : codes->dtype == DTYPE_F4 ? 16 : 8;
+    if (s->rank < 2 || s->dim[s->rank - 1] % each != 0)
+        return GRID_NONE;
+    return swizzle_kind(&scale->shape, s, s->dim[s->rank - 1] / each);
+}
+
+static bool
+config_is_plain(const struct config *config)
+{
+    static const char *const methods[] = { "modelopt", "compressed-tensors", "quark", "fp8" };
+    const char *method = config_method(config);
+    for (size_t i = 0; method && i < sizeof methods / sizeof *methods; i++)
+        if (strcmp(method, methods[i]) == 0)
+            return true;
+    return false;
+}
+
+struct grids
+swizzle_survey(const struct claims *c)
+{
+    const struct catalog *catalog = claims_catalog(c);
+    struct grids g = { .config = config_is_plain(claims_config(c)) };
+    struct part_name p;
+    for (size_t i = 0; i < catalog_count(catalog) && !g.config; i++) {
+        const struct tensor *scale = catalog_at(catalog, i);
+        bool e8m0 = scale->dtype == DTYPE_U8 || scale->dtype == DTYPE_F8_E8M0;
+        if ((!e8m0 && scale->dtype != DTYPE_F8_E4M3) || !name_strip(scale, ".weight_scale", &p))
+            continue;
+        const struct tensor *codes = claims_find(c, p.base, p.base_len, ".weight");
+        if (!codes || comfy_is_marked(c, codes) || kind_of(codes, scale) != GRID_PLAIN)
+            continue;
+        g.mxfp8 = g.mxfp8 || (e8m0 && dtype_is_float8(codes->dtype));
+        g.nvfp4 = g.nvfp4 || (!e8m0 && (codes->dtype == DTYPE_U8 || codes->dtype == DTYPE_F4));
+    }
+    return g;
+}
+
+enum grid_kind
+swizzle_of(const struct claims *c, const struct tensor *codes, const struct tensor *scale)
+{
+    enum grid_kind kind = kind_of(codes, scale);
+    const struct grids *g = claims_grids(c);
+    bool plain = g->config || (dtype_is_float8(codes->dtype) ? g->mxfp8 : g->nvfp4);
+    if (kind == GRID_EITHER && plain)
+        return GRID_PLAIN;
+    return kind == GRID_SWIZZLED && g->config ? GRID_NONE : kind;
+}

@@ -1,0 +1,36 @@
+/* swizzle: the order in which a grid of block scales lies: row by row, or in the tiles of the tensor cores, as ComfyUI
+ * stores it. Where the grid needs no padding, both have the same shape; both give plausible weights, so nothing here is
+ * guessed (schemes.md 1.7). */
+#ifndef SCHEME_SWIZZLE_H
+#define SCHEME_SWIZZLE_H
+
+#include "scheme/claims.h"
+
+enum grid_kind {
+    GRID_NONE,                  /* neither: malformed */
+    GRID_PLAIN,
+    GRID_SWIZZLED,
+    GRID_EITHER                 /* the shape is that of both, and nothing tells which */
+};
+
+/* The tiled grid of rows x blocks scales: multiples of 128 and 4. False when it leaves 64 bits. */
+bool swizzle_grid(uint64_t grid[2], uint64_t rows, uint64_t blocks);
+
+/* What the shape of a scale says about codes with that many blocks a row. Dimensions before the last two are experts,
+ * each with a grid of its own. */
+enum grid_kind swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t blocks);
+
+/* What says that grids are plain where their shape does not: about NVFP4 (U8 codes) and MXFP8 (F8 codes). */
+struct grids {
+    bool config;                /* config.json names a method that only writes plain ones */
+    bool nvfp4, mxfp8;          /* a weight of the kind has a grid that can only be plain */
+};
+
+/* One look at all unmarked weights. */
+struct grids swizzle_survey(const struct claims *c);
+
+/* The order of the scales of an unmarked weight P.weight, U8 with 16 elements a scale or F8 with 32: its shape, and
+ * where that leaves it open what the rest of the model says. */
+enum grid_kind swizzle_of(const struct claims *c, const struct tensor *codes, const struct tensor *scale);
+
+#endif

@@ -1,0 +1,188 @@
+#include "scheme/unclaimed.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+/* What a scale belongs to, by its name: P of P.scale and P.x_scale, and P.x of the latter. */
+struct owner {
+    const char *p;              /* borrowed from the name of `scale` */
+    size_t n;
+    const struct tensor *scale;
+    bool module;                /* P; else P.x */
+};
+
+struct owners {
+    struct owner *list;         /* sorted by name; owned */
+    size_t count;
+};
+
+/* Where a word begins in p[0..n), in either case; n when it is not there. */
+static size_t
+find_word(const char *p, size_t n, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t at = 0; at + len <= n; at++) {
+        size_t i = 0;
+        while (i < len && tolower((unsigned char)p[at + i]) == word[i])
+            i++;
+        if (i == len)
+            return at;
+    }
+    return n;
+}
+
+/* Where the first of some words begins in p[0..n); n when none does. */
+static size_t
+find_words(const char *p, size_t n, const char *const words[])
+{
+    size_t first = n;
+    for (; *words; words++) {
+        size_t at = find_word(p, n, *words);
+        first = at < first ? at : first;
+    }
+    return first;
+}
+
+/* Bytes of a name in front of its last part, without the dot; *last is where the part begins. */
+static size_t
+module_len(const struct tensor *t, size_t *last)
+{
+    size_t n = t->name_len;
+    while (n != 0 && t->name[n - 1] != '.')
+        n--;
+    *last = n;
+    return n != 0 ? n - 1 : 0;
+}
+
+/* The owners that a floating tensor's name speaks of. */
+static size_t
+owners_of(const struct tensor *t, struct owner out[2])
+{
+    static const char *const words[] = { "scale", "zero", "absmax", "amax", "codebook", "table", "lut", "centroid", "scb",
+        NULL };
+    enum dtype_class kind = dtype_facts(t->dtype)->kind;
+    size_t last, module = module_len(t, &last), n = t->name_len - last, at, used = 0;
+    if (kind != DTYPE_IS_FLOAT || (at = find_words(t->name + last, n, words)) == n)
+        return 0;
+    if (last != 0)
+        out[used++] = (struct owner){ t->name, module, t, true };
+    at += last;
+    while (at > last && t->name[at - 1] != '_')         /* the word that it is part of: qscale */
+        at--;
+    while (at > last && t->name[at - 1] == '_')
+        at--;
+    if (at > last)
+        out[used++] = (struct owner){ t->name, at, t, false };
+    return used;
+}
+
+static int
+compare(const void *pa, const void *pb)
+{
+    const struct owner *a = pa, *b = pb;
+    int by = str_compare(a->p, a->n, b->p, b->n);
+    return by ? by : (int)b->module - (int)a->module;
+}
+
+static bool
+list_owners(struct owners *o, const struct roles *roles, const struct catalog *catalog, struct err *err)
+{
+    size_t n = catalog_count(catalog);
+    o->list = malloc((2 * n + 1) * sizeof *o->list);
+    if (!o->list)
+        return err_memory(err, 2 * n * sizeof *o->list);
+    for (size_t i = 0; i < n; i++)
+        if (!roles_is_companion(roles, i))
+            o->count += owners_of(catalog_at(catalog, i), &o->list[o->count]);
+    qsort(o->list, o->count, sizeof *o->list, compare);
+    return true;
+}
+
+/* The first owner of that name, or NULL; with `module`, only one of the first kind. */
+static const struct owner *
+find_owner(const struct owners *o, const char *p, size_t n, bool module)
+{
+    const struct owner key = { p, n, NULL, true };
+    size_t lo = 0, hi = o->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (compare(&o->list[mid], &key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    const struct owner *found = lo < o->count ? &o->list[lo] : NULL;
+    return found && str_compare(found->p, found->n, p, n) == 0 && (!module || found->module) ? found : NULL;
+}
+
+static bool
+is_code(const struct tensor *t)
+{
+    return dtype_facts(t->dtype)->kind == DTYPE_IS_INT && t->shape.rank >= 2 && t->extent.nbytes != 0;
+}
+
+/* What speaks for codes: the tensor beside them, or only config.json. */
+enum { CODES, BESIDE };
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct tensor *beside = w->part[BESIDE];
+    const char *type = dtype_name(w->part[CODES]->dtype);
+    char shown[STR_SHOWN];
+    size_t last;
+    if (!beside) {
+        snprintf(buf, SCHEME_DETAIL, "a quantization that is not known (%s, by config.json)", type);
+        return;
+    }
+    module_len(beside, &last);
+    snprintf(buf, SCHEME_DETAIL, "a quantization that is not known (%s, beside %.30s)", type,
+        str_shown(shown, beside->name + last, beside->name_len - last));
+}
+
+static const struct scheme scheme_unknown = {
+    .name = "unknown",
+    .describe = describe,
+};
+
+/* One tensor that nobody claimed. */
+static bool
+look(struct claims *c, const struct owners *o, const struct tensor *t, struct err *err)
+{
+    static const char *const words[] = { "weight", "kernel", "codes", "packed", NULL };
+    size_t last, module = module_len(t, &last), n = t->name_len - last;
+    bool named = find_words(t->name + last, n, words) < n, ignored = true;
+    const struct owner *owner = find_owner(o, t->name, t->name_len, false);
+    if (!owner && named && last != 0)
+        owner = find_owner(o, t->name, module, true);
+    if (!owner && n == 6 && memcmp(t->name + last, "weight", 6) == 0 && config_method(claims_config(c))
+        && !config_ignores(claims_config(c), t->name, module, &ignored, err))
+        return false;
+    const struct weight w = { .scheme = &scheme_unknown, .part = { t, owner ? owner->scale : NULL }, .name = t->name,
+        .name_len = t->name_len, .shape = t->shape, .vague = true };
+    return (!owner && ignored) || claims_add(c, &w, err);
+}
+
+bool
+unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err)
+{
+    const struct catalog *catalog = claims_catalog(c);
+    struct owners o = { 0 };
+    bool any = false, ok = true;
+    for (size_t i = 0; i < catalog_count(catalog) && !any; i++)
+        any = is_code(catalog_at(catalog, i)) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i);
+    if (!any || strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)     /* other authors, other names */
+        return true;
+    ok = list_owners(&o, roles, catalog, err);
+    for (size_t i = 0; i < catalog_count(catalog) && ok; i++) {
+        const struct tensor *t = catalog_at(catalog, i);
+        if (is_code(t) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i))
+            ok = look(c, &o, t, err);
+    }
+    free(o.list);
+    return ok;
+}

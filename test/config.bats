@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# What lies beside a model: config.json decides what the tensors leave open, a shard alone says what it is part of.
+load helper
+
+# values NAME: the file out holds what NAME.bf16 lists.
+values() {
+    diff <("$helpers/tensors" <out) "$fx/$1.bf16"
+}
+
+@test "config.json: beside a file it is read as in a directory" {
+    for m in config-48 config-48/model.safetensors; do
+        try 0 amn-remember "$fx/$m"
+        values config-48
+    done
+    cd "$fx/config-48"
+    out=$dir/out try 0 amn-remember model.safetensors 2>"$dir/err"
+    cd "$dir"
+    values config-48
+}
+
+@test "--config: names one for a pipe, overrides the one beside a file, none reads none" {
+    m=$fx/config-48/model.safetensors
+    try 69 amn-remember - <"$m"
+    grep -q -- '--config' err
+    is_empty out
+    cat "$m" | try 69 amn-remember
+    try 69 amn-remember --config none "$m"
+    try 69 amn-remember --config none "$fx/config-48"
+    for size in 48 64; do
+        cat "$m" | try 0 amn-remember --config "$fx/config-$size.json"
+        values config-$size
+        try 0 amn-remember --config="$fx/config-$size.json" "$m"
+        values config-$size
+    done
+    try 66 amn-remember --config missing.json "$m"
+    try 2 amn-remember --config '' "$m"
+    grep -q '^amn-remember: usage: --config: ' err
+    # The reports take it too.
+    amn-inspect "$m" | grep -q '48x128'
+    amn-inspect --config "$fx/config-64.json" "$m" | grep -q '64x128'
+    amn-inspect --config none "$m" | grep -q 'not told'
+    amn-parse --config "$fx/config-64.json" - <"$m" | grep -q '64x128'
+}
+
+@test "config.json: not JSON, a block twice, too deep, too large" {
+    mkdir m
+    cp "$fx/config-48/model.safetensors" m
+    for bad in '{' '[]' '' '{"a":1}x' '{"quantization_config":{},"quantization_config":{}}' '{"a":nan}' \
+        '{"quantization_config":{"quant_method":1,"quant_method":2}}' '{"quantization_config":{"a":NaN}}'; do
+        printf %s "$bad" >m/config.json
+        try 65 amn-remember m
+        grep -q 'config.json' err
+        try 65 amn-remember m/model.safetensors
+        try 69 amn-remember --config none m
+    done
+    python3 -c 'print("[" * 200000)' >m/config.json
+    try 65 amn-remember m
+    truncate -s 17M m/config.json
+    try 75 amn-remember m
+    printf '{"quantization_config":{"a":[%s{}]}}' "$(python3 -c 'print("{}," * 3000000, end="")')" >m/config.json
+    try 75 amn-remember m
+    # What is around the block costs nothing.
+    { printf '{"quantization_config":{"weight_block_size":[48,128]},"a":['; python3 -c 'print("{}," * 3000000, end="")'; printf '{}]}'; } >m/config.json
+    try 0 amn-remember m
+    values config-48
+    if is_sanitized; then return; fi
+    kib=$("$peak_memory" amn-remember m)
+    [ "$kib" -le 40960 ]
+}
+
+@test "config.json: modules left alone, by name, glob and expression" {
+    cp -r "$fx/config-ignore" m
+    # lm_head and m.mlp.gate have no scale: each must be listed, in any of the ways that tools write.
+    row() {
+        printf '{"quantization_config":{"quant_method":"compressed-tensors","weight_block_size":[48,128],"ignore":%s}}' "$2" >m/config.json
+        try "$1" amn-remember m || { echo "$2"; return 1; }
+    }
+    row 0 '["lm_head","m.mlp.gate"]'
+    row 0 '["lm_head","mlp"]'
+    row 0 '["lm_head","gate"]'
+    row 0 '["lm_head.","m.mlp*"]'
+    row 0 '["*head","*.gate"]'
+    row 0 '["?m_head","m.mlp.[f-h]ate"]'
+    row 0 '["re:lm_head","re:.*gate$"]'
+    row 0 '["re:.*lm_head","re:.*mlp\\.(gate|router)"]'
+    row 0 '["re:lm_(?:head|tail)$","re:m\\.\\w+\\.[a-z]+?"]'
+    row 0 '["re:l","re:^m[.]mlp.ga?te$"]'
+    row 65 '["lm_head"]'
+    row 65 '["lm_head","ate"]'
+    row 65 '["lm_head","m.mlp.gat"]'
+    row 65 '["lm_head","*.gat"]'
+    row 65 '["lm_head","re:gate"]'
+    row 65 '["lm_head","re:.*gat$"]'
+    row 65 '["lm_head","re:.*mlp\\.\\d"]'
+    row 65 '[]'
+    # An expression that is not understood decides nothing.
+    row 69 '["lm_head","re:(?!x).*gate"]'
+    grep -q '(?!x)' err
+    row 69 '["lm_head","re:.{3}lp"]'
+    row 0 '["lm_head","re:(?!x).*gate","m.mlp.gate"]'
+    row 75 "[$(python3 -c 'print(",".join("\"*%d*%s\"" % (i, "x" * 60) for i in range(100)))')]"
+}
+
+@test "a shard alone: what is missing is elsewhere, 69, and says what to give" {
+    cp -r "$fx/good-sharded" m
+    for f in model-00001-of-00002.safetensors model-00002-of-00002.safetensors; do
+        try 69 amn-remember m/$f
+        grep -q 'part of a model of 2 files; give the directory or model.safetensors.index.json' err
+        is_empty out
+        try 0 amn-inspect m/$f
+        try 0 amn-parse m/$f
+    done
+    # Told by its name alone, or by the index alone.
+    rm m/model.safetensors.index.json m/config.json
+    try 69 amn-remember m/model-00001-of-00002.safetensors
+    grep -q 'part of a model of 2 files; give the directory or the index' err
+    cp -r "$fx/good-sharded" n
+    rm n/config.json
+    mv n/model-00001-of-00002.safetensors n/one.safetensors
+    sed -i 's/model-00001-of-00002/one/' n/model.safetensors.index.json
+    try 69 amn-remember n/one.safetensors
+    grep -q 'part of a model of 2 files' err
+    # A shard that has all it needs is converted, one of one is no shard.
+    cp "$fx/good-fp8-row-f32.safetensors" m/x-00002-of-00003.safetensors
+    try 0 amn-remember m/x-00002-of-00003.safetensors
+    cp "$corpus/safetensors-good/dtype-f8_e4m3.safetensors" m/y-00001-of-00001.safetensors
+    try 0 amn-remember m/y-00001-of-00001.safetensors
+    cp m/y-00001-of-00001.safetensors m/y-00001-of-00002.safetensors
+    try 69 amn-remember m/y-00001-of-00002.safetensors
+}
+
+@test "codes of a scheme that no row knows never pass raw; integers that are data do" {
+    for f in "$fx"/unsupported-unknown-*; do
+        both 69 "$f" amn-remember
+        grep -q 'not known' err.file
+        try 0 amn-inspect "$f"
+        grep -q '"scheme":"unknown"' out
+    done
+    remembers "$fx/good-integers.safetensors"
+    cmp out.file "$fx/good-integers.safetensors"
+    cp -r "$fx/covered" m
+    try 0 amn-remember m
+    cmp out m/model.safetensors
+    printf '{"quantization_config":{"quant_method":"newest","modules_to_not_convert":["m.free"]}}' >m/config.json
+    try 69 amn-remember m
+    grep -q 'm\.fc\.weight' err
+    printf '{"quantization_config":{"quant_method":"newest","modules_to_not_convert":["fc","free"]}}' >m/config.json
+    try 0 amn-remember m
+}
+
+@test "a pre_quant_scale that is folded and blocks that config.json chose are said; -q says nothing" {
+    try 0 amn-remember "$fx/good-fp8-smooth-block.safetensors"
+    grep -q 'pre_quant_scale' err
+    try 0 amn-remember -q "$fx/good-fp8-smooth-block.safetensors"
+    is_empty err
+    try 0 amn-remember "$corpus/safetensors-good/fp8-grid-contradicts-config"
+    grep -q 'blocks in config.json' err
+}
+
+@test "sums of sizes do not wrap" {
+    python3 - <<'PY' >huge
+import json, struct, sys
+header, at = {}, 0
+for i in range(16):
+    n = (1 << 58) - 2 * (i == 15)
+    header["t%d" % i] = {"dtype": "F8_E4M3", "shape": [n], "data_offsets": [at, at + n]}
+    at += n
+text = json.dumps(header).encode()
+sys.stdout.buffer.write(struct.pack("<Q", len(text)) + text + bytes(3 << 20))
+PY
+    cat huge | try 75 amn-remember --size --to f32
+    is_empty out
+    try 65 amn-remember --size huge
+}

@@ -1,0 +1,71 @@
+/* matcher: against Python's re and fnmatch, what is refused, and that time and memory are bounded. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/matcher.h"
+#include "check.h"
+#include "matcher_expected.h"
+
+static void
+test_expected(void)
+{
+    for (size_t i = 0; i < sizeof expected_matches / sizeof *expected_matches; i++) {
+        const char *text = expected_matches[i].pattern;
+        bool glob = expected_matches[i].glob;
+        struct matcher m;
+        bool known = glob ? matcher_glob(&m, text, strlen(text)) : matcher_regex(&m, text, strlen(text));
+        uint32_t names = 0;
+        for (size_t n = 0; known && n < sizeof expected_names / sizeof *expected_names; n++)
+            names |= (uint32_t)matcher_match(&m, expected_names[n], strlen(expected_names[n]), glob) << n;
+        CHECK_ROW(known && names == expected_matches[i].names, text);
+    }
+}
+
+/* What is not known, or cut: never taken for something similar. */
+static void
+test_refused(void)
+{
+    static const char *const rows[] = {
+        "(?!x)a", "(?=a)", "(?P<n>a)", "(?i)a", "a{2}", "a{", "}", "\\b", "\\1", "\\A", "\\n", "\\", "(", ")", "(a", "a)", "[",
+        "[a", "[b-a]", "[\\", "*", "+a", "?", "a**", "(*a)", "a|*", "[a-\\d]",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct matcher m;
+        CHECK_ROW(!matcher_regex(&m, rows[i], strlen(rows[i])), rows[i]);
+    }
+    struct matcher m;
+    CHECK(!matcher_glob(&m, "[a", 2));
+    CHECK(matcher_glob(&m, "", 0) && matcher_match(&m, "", 0, true) && !matcher_match(&m, "a", 1, true));
+}
+
+static void
+test_bounds(void)
+{
+    enum { LONG = 100000 };
+    static char text[LONG];
+    struct matcher m;
+    memset(text, 'a', sizeof text);
+    CHECK(!matcher_regex(&m, text, sizeof text));
+    CHECK(matcher_regex(&m, text, MATCHER_STATES - 1));
+    CHECK(!matcher_regex(&m, text, MATCHER_STATES));
+    memset(text, '(', sizeof text);
+    CHECK(!matcher_regex(&m, text, sizeof text));
+    memset(text, '*', sizeof text);
+    CHECK(!matcher_glob(&m, text, sizeof text));
+    /* Ways through it double with every part for a matcher that tries one after the other. */
+    static const char evil[] = "(a*)*(a|a)*(a?a?a?a?a?a?a?a?)*(a|aa)+(.*a)*(.*.*.*a)*b";
+    memset(text, 'a', sizeof text);
+    CHECK(matcher_regex(&m, evil, sizeof evil - 1));
+    CHECK(!matcher_match(&m, text, sizeof text, false));
+    text[LONG - 1] = 'b';
+    CHECK(matcher_match(&m, text, sizeof text, true));
+}
+
+int
+main(void)
+{
+    test_expected();
+    test_refused();
+    test_bounds();
+    return check_done("test_matcher");
+}
