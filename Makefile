@@ -5,6 +5,7 @@
 #   make check      set up, build, and run all tests
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make bench      ratios to cat, and peak memory; never fails on a figure
+#   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check` takes some
 #   make fuzz       broken copies of the corpus through the sanitized tools; SECONDS=600, one minute by default
 #   make peers      compare with the canonical Python libraries (pip, several GB)
 #
@@ -45,11 +46,15 @@ tool_src = $(foreach t,$(tools),$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)
 unit_bin = $(unit_src:%.c=$(obj)/%)
 
+machine  = $(shell $(CC) -dumpmachine 2>/dev/null)
+# The library that makes calls fail is written against GNU libc; elsewhere its test is skipped.
+fault_so = $(if $(findstring musl,$(machine)),,$(if $(findstring linux,$(machine)),$(obj)/test/faults/faults.so))
+
 all: $(tools:%=$(bin)/%) $(bin)/amn $(foreach l,$(links),$(bin)/$(firstword $(subst =, ,$(l))))
 
 # Kernels: one object per instruction set, picked at run time. Nothing else gets such a flag.
 $(obj)/lib/common/kernel/%.o: kernel_flags = -O3
-ifneq (,$(filter x86_64% amd64%,$(shell $(CC) -dumpmachine 2>/dev/null)))
+ifneq (,$(filter x86_64% amd64%,$(machine)))
 $(obj)/lib/common/kernel/x86/avx2%.o: kernel_flags = -O3 -mavx2 -mf16c
 $(obj)/lib/common/kernel/x86/avx512%.o: kernel_flags = -O3 -mavx2 -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi
 endif
@@ -84,6 +89,14 @@ $(obj)/test/unit/%: test/unit/%.c $(obj)/libamn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Itest/unit $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
 
+$(obj)/test/helpers/%: test/helpers/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -O2 -g -o $@ $<
+
+$(obj)/test/faults/faults.so: test/faults/faults.c Makefile
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -O2 -g -fPIC -shared -o $@ $< -ldl
+
 setup:
 	sh test/setup.sh build
 
@@ -96,10 +109,13 @@ check:
 	$(MAKE) all unit
 	sh test/run.sh $(bin) $(obj)
 
-unit: $(unit_bin)
+unit: $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
 
 bench: all
 	python3 test/bench.py --all $(bin)
+
+faults: all unit
+	python3 test/faults/run $(bin) $(obj)/test/faults/faults.so --full
 
 fuzz:
 	$(MAKE) SANITIZE=1 all
@@ -125,5 +141,5 @@ uninstall:
 clean:
 	rm -rf obj obj-sanitize bin bin-sanitize
 
-.PHONY: all setup demo check unit bench fuzz peers install uninstall clean
+.PHONY: all setup demo check unit bench faults fuzz peers install uninstall clean
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d)

@@ -64,6 +64,36 @@ load helper
     grep -q 'model-00002-of-00002' err
 }
 
+# index_of TEXT: a model of two shards with this index.
+index_of() {
+    mkdir -p model
+    cp "$fx/good-no-metadata.safetensors" model/a.safetensors
+    cp "$fx/good-gguf.gguf" model/b.safetensors
+    printf '%s' "$1" >model/model.safetensors.index.json
+}
+
+@test "an index that says nothing, or too much" {
+    for text in '{}' '{"weight_map":{}}' '{"weight_map":[]}' '{"weight_map":{"a":"a.safetensors"},"weight_map":{}}' \
+        '{"weight_map":{"a":"a.safetensors"}' '{"weight_map":{"a":"a.safetensors"}} x' '[]' \
+        '{"weight_map":{"a":"a.safetensors","nowhere":"a.safetensors"}}'; do
+        index_of "$text"
+        try 65 amn-remember model
+        error_line amn-remember malformed || { echo "$text"; return 1; }
+        is_empty out
+    done
+    index_of '{"weight_map":{"a":"a.safetensors"}}'     # the other tensors of that file are told, not lost
+    try 0 amn-remember -v model
+    grep -q '5 tensors are in the files but not in the index' err
+    amn-parse out >list
+    [ "$(wc -l <list)" -eq 6 ]
+}
+
+@test "shards of two formats" {
+    index_of '{"weight_map":{"a":"a.safetensors","output.weight":"b.safetensors"}}'
+    try 65 amn-remember model
+    grep -q 'it is GGUF, the first file of the model is safetensors' err
+}
+
 @test "GGUF version 1 is named before anything else is missing" {
     printf 'GGUF\1\0\0\0' >v1.gguf
     for tool in amn-parse amn-inspect amn-remember; do
@@ -92,46 +122,45 @@ load helper
 }
 
 @test "names that would rewrite the terminal: nothing raw on stdout or stderr, from any tool" {
+    mkdir said
     n=0
     for f in "$fx"/*-hostile.safetensors "$corpus"/safetensors-good/*names-hostile* "$corpus"/safetensors-bad/index-name-* "$corpus"/gguf-good/*hostile* \
         "$corpus"/safetensors-bad/name-*.safetensors "$corpus"/safetensors-good/names-*.safetensors; do
         [ -e "$f" ] || continue
         for c in amn-parse amn-inspect "amn-parse --human" "amn-inspect --human" "amn-inspect --arrays" \
             "amn-remember -v -o /dev/null" "amn-remember --json-errors -v -o /dev/null"; do
-            $c "$f" >out 2>err || :
-            "$helpers/no-controls" out err || { echo "$c $f"; return 1; }
             n=$((n + 1))
+            said="said/$n ${c//[ \/]/_} ${f##*/}"
+            $c "$f" >"$said.out" 2>"$said.err" || :
         done
     done
     [ $n -ge 50 ]
+    "$helpers/no-controls" said/*
 }
 
 @test "file names that would rewrite the terminal" {
     evil=$'x\x1b[2K\rOK\nforged'
     cp "$fx/bad-hole.safetensors" "$evil"
+    said() {
+        try "$@"
+        cat out >>said.out
+        cat err >>said.err
+    }
     for t in amn-parse amn-inspect amn-remember; do
-        try 65 $t "$evil"
-        "$helpers/no-controls" err
+        said 65 $t "$evil"
         [ "$(wc -l <err)" -eq 1 ]
-        try 65 $t --json-errors "$evil"
-        "$helpers/no-controls" err
+        said 65 $t --json-errors "$evil"
         jq -e .file err
-        try 66 $t "nowhere$evil"
-        "$helpers/no-controls" err
+        said 66 $t "nowhere$evil"
     done
     cp "$fx/good-plain.safetensors" "$evil"
-    for c in amn-inspect "amn-inspect --human"; do
-        try 0 $c "$evil"
-        "$helpers/no-controls" out
-    done
-    try 2 amn-remember "--$evil"
-    "$helpers/no-controls" err
-    try 73 amn-remember -o "none/$evil" "$evil"
-    "$helpers/no-controls" err
-    try 2 amn-remember --to "$evil" "$evil"
-    "$helpers/no-controls" err
-    try 2 amn-remember --range "$evil" "$evil"
-    "$helpers/no-controls" err
+    said 0 amn-inspect "$evil"
+    said 0 amn-inspect --human "$evil"
+    said 2 amn-remember "--$evil"
+    said 73 amn-remember -o "none/$evil" "$evil"
+    said 2 amn-remember --to "$evil" "$evil"
+    said 2 amn-remember --range "$evil" "$evil"
+    "$helpers/no-controls" said.out said.err
 }
 
 @test "a file that shrinks while it is read: not 0" {

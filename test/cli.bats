@@ -40,6 +40,11 @@ tools="amn-parse amn-inspect amn-remember"
         try 2 $t one two
         try 2 $t -Z
         try 2 $t --max-items=x "$fx/good-plain.safetensors"
+        try 2 $t --max-ratio=-1 "$fx/good-plain.safetensors"
+        try 2 $t --max-alloc=3Q "$fx/good-plain.safetensors"
+        grep -q "'3Q' is not a size" err
+        try 2 $t --quiet=yes "$fx/good-plain.safetensors"
+        grep -q -- '--quiet takes no argument' err
     done
     for o in --to=f8 --order=size --range=5 --range=9-3 --range=- --range=a-b -j0 -jx --progress=maybe; do
         try 2 amn-remember "$o" "$fx/good-plain.safetensors"

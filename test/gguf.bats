@@ -53,12 +53,34 @@ forms() { "$helpers/gguf-forms" . ; }
     grep -q 'split-00002-of-00003.gguf' err && is_empty out
 }
 
+@test "parts of a split model that contradict their names or each other" {
+    forms
+    mkdir parts
+    for i in 1 2; do cp split-0000$i-of-00003.gguf parts/m-0000$i-of-00002.gguf; done
+    try 65 amn-remember parts/m-00001-of-00002.gguf
+    grep -q 'one of 2 parts, split.count says 3' err
+    rm parts/*
+    cp split-*.gguf parts
+    cp split-00002-of-00003.gguf parts/split-00003-of-00003.gguf
+    try 65 amn-remember parts/split-00001-of-00003.gguf
+    grep -q 'it says that it is part 2 of 3, expected part 3 of 3' err
+    cp split-00003-of-00003.gguf parts
+    python3 - parts/split-00001-of-00003.gguf <<'END'
+import sys
+data = open(sys.argv[1], "rb").read()
+at = data.index(b"split.tensors.count") + len("split.tensors.count") + 4
+open(sys.argv[1], "wb").write(data[:at] + b"\1\0\0\0" + data[at + 4:])
+END
+    try 65 amn-remember parts/split-00001-of-00003.gguf
+    grep -q 'split.tensors.count says 1' err
+}
+
 @test "a header of 300 000 tokens: the vocabulary is counted, the memory is that of the header" {
     forms
     [ "$(amn-inspect tokens.gguf | jq -c '[.tokenizer.model, .tokenizer.vocabulary]')" = '["gpt2",300000]' ]
     [ "$(amn-inspect --arrays tokens.gguf | jq '.metadata["tokenizer.ggml.tokens"] | length')" -eq 300000 ]
     if is_sanitized; then skip "a sanitizer's own memory is in the way"; fi
-    kib=$("$helpers/peak-memory" amn-inspect tokens.gguf)
+    kib=$("$peak_memory" amn-inspect tokens.gguf)
     echo "$kib KiB"
     [ "$kib" -le 65536 ]
 }

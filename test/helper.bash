@@ -1,6 +1,7 @@
 # What the tests share; each file begins with `load helper`. Nothing here needs more than bats 1.2.
 #
 # AMN_BIN        folder of the tools                     set by test/run.sh; by hand: ../bin
+# AMN_OBJ        folder of the objects, after make unit  set by test/run.sh; by hand: ../obj
 # AMN_FIXTURES   folder that make-fixtures has filled    set by test/run.sh; by hand: made for each file
 #
 # A test runs in an empty folder of its own, $dir, with the tools in PATH and the fixtures at $fx.
@@ -23,6 +24,7 @@ teardown_file() {
 setup() {
     fx=$AMN_FIXTURES
     AMN_BIN=$(cd "${AMN_BIN:-$tests/../bin}" && pwd)
+    peak_memory=${AMN_OBJ:-$tests/../obj}/test/helpers/peak-memory
     PATH=$AMN_BIN:$PATH
     export AMN_BIN PATH PYTHONDONTWRITEBYTECODE=1
     unset AMN_CPU
@@ -91,13 +93,12 @@ mode_of() {
     ls -ld -- "$1" | cut -c1-10
 }
 
-# The kernels that this CPU runs.
-cpus() {
-    local c
-    for c in scalar avx2 avx512; do
-        AMN_CPU=$c amn-remember --size "$fx/good-plain.safetensors" >/dev/null 2>&1 && echo $c
-    done
-    return 0
+# needs_cpu SET: skip the test when this CPU has no such instructions (69); anything else but 0 is a failure.
+needs_cpu() {
+    local got=0
+    AMN_CPU=$1 amn-remember --size "$fx/good-plain.safetensors" >/dev/null 2>err || got=$?
+    [ $got -ne 69 ] || skip "this CPU has no $1"
+    [ $got -eq 0 ] || { echo "AMN_CPU=$1: status $got"; cat err; return 1; }
 }
 
 # For a test that writes to /dev/full: a regular file of that name would take what is written, and hide every failure.

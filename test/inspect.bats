@@ -46,6 +46,28 @@ load helper
     jq -e '.metadata["tokenizer.ggml.tokens"] | length == 512' out
 }
 
+# shows FILE WHAT...: --human says this of Context, Embedding, Blocks, Heads, KV heads and Vocabulary.
+shows() {
+    try 0 amn-inspect --human "$1"
+    shift
+    sed -nE 's/^(Context|Embedding|Blocks|Heads|KV heads|Vocabulary) +/\1=/p' out >got
+    printf '%s\n' "Context=$1" "Embedding=$2" "Blocks=$3" "Heads=$4" "KV heads=$5" "Vocabulary=$6" | diff - got
+}
+
+@test "bitsandbytes: what each form is, in words" {
+    try 0 amn-inspect "$corpus/safetensors-good/bnb-int8.safetensors"
+    jq -e '.detail == "per-row scale"' out
+    try 0 amn-inspect "$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors"
+    jq -e '.detail | test("NF4")' out
+}
+
+@test "--human: metadata of every type" {
+    shows "$fx/good-gguf-values-1.gguf" 255 -128 65535 -32768 4294967295 '-2147483648, 18446744073709551615'
+    shows "$fx/good-gguf-values-2.gguf" -9223372036854775808 0.1 -1.5e+300 nan -inf 'true, false'
+    shows "$fx/good-gguf-values-3.gguf" '-1, 2' '' 'true, false' '0, 1, 2, 3, 4, 5, 6, 7 ... (100)' 'a, \u{a}' \
+        '\u{1b}[2J\u{202e}, 1, '
+}
+
 @test "text on a terminal, JSON in a pipe, --json and --human force one" {
     f=$fx/good-fp8-block-f32.safetensors
     try 0 "$helpers/pty" amn-inspect "$f"

@@ -2,10 +2,24 @@
 # --range: every output byte is a pure function of its offset.
 load helper
 
-@test "random ranges are slices of the whole: -j 1, -j 3, every AMN_CPU, file and pipe" {
+# ranges SET
+ranges() {
+    needs_cpu "$1"
     for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-gguf-k.gguf good-gguf.gguf; do
-        "$helpers/ranges" "$fx/$f" $(cpus)
+        "$helpers/ranges" "$fx/$f" "$1"
     done
+}
+
+@test "random ranges are slices of the whole: -j 1, -j 3, file and pipe" {
+    ranges scalar
+}
+
+@test "random ranges with AVX2" {
+    ranges avx2
+}
+
+@test "random ranges with AVX-512" {
+    ranges avx512
 }
 
 @test "the forms of a range" {

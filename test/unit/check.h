@@ -1,12 +1,12 @@
-/* check: what a unit test needs. CHECK(condition) counts and names the line of each failure;
- * main ends with return check_done("name"). */
+/* check: what a unit test needs. CHECK(condition) counts and names the line of each failure; check_skip() counts what
+ * cannot run here, so that it is not taken for passed; main ends with return check_done("name"). */
 #ifndef CHECK_H
 #define CHECK_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-static unsigned check_passed, check_failed;
+static unsigned check_passed, check_failed, check_skipped;
 
 static inline bool
 check_that(bool ok, const char *file, int line, const char *what)
@@ -26,10 +26,17 @@ check_that(bool ok, const char *file, int line, const char *what)
 /* The same for one row of a table: `what` names it. */
 #define CHECK_ROW(condition, what) check_that((condition), __FILE__, __LINE__, (what))
 
+static inline void
+check_skip(const char *what, const char *why)
+{
+    check_skipped++;
+    printf("skip: %s: %s\n", what, why);
+}
+
 static inline int
 check_done(const char *name)
 {
-    printf("%s: %u passed, %u failed\n", name, check_passed, check_failed);
+    printf("%s: %u passed, %u failed, %u skipped\n", name, check_passed, check_failed, check_skipped);
     return check_failed != 0;
 }
 

@@ -392,7 +392,7 @@ main(void)
         k = kernels_pick(names[i], &err);
         if (k == NULL) {
             CHECK(err.kind == ERR_UNSUPPORTED);
-            printf("test_kernels: %s is NOT tested: %s\n", names[i], err.text);
+            check_skip(names[i], err.text);
             continue;
         }
         test_golden(k);

@@ -135,21 +135,23 @@ is_hazard(uint32_t c)
         || (c >= 0x2060 && c <= 0x2069) || c == 0xFEFF;
 }
 
-/* Append the escaped form of the character at p[0..n); returns the bytes it took. */
+/* A character of UTF-8, or the longest escape, "\\u{10ffff}", and a NUL. */
+enum { ESCAPED = 12 };
+
+/* The escaped form of the character at p[0..n), *len bytes of it; returns the bytes that the character took. */
 static size_t
-add_escaped_char(struct str *s, const char *p, size_t n)
+escape_char(char out[ESCAPED], size_t *len, const char *p, size_t n)
 {
     uint32_t code;
-    size_t len = str_utf8_char(p, n, &code);
-    if (len == 0) {
-        str_format(s, "\\x%02x", (uint8_t)p[0]);
-        return 1;
+    size_t took = str_utf8_char(p, n, &code);
+    if (took != 0 && !is_hazard(code)) {
+        memcpy(out, p, took);
+        *len = took;
+        return took;
     }
-    if (is_hazard(code))
-        str_format(s, "\\u{%x}", (unsigned)code);
-    else
-        str_add(s, p, len);
-    return len;
+    *len = (size_t)(took == 0 ? snprintf(out, ESCAPED, "\\x%02x", (uint8_t)p[0])
+        : snprintf(out, ESCAPED, "\\u{%x}", (unsigned)code));
+    return took ? took : 1;
 }
 
 void
@@ -157,32 +159,32 @@ str_add_escaped(struct str *s, const char *p, size_t n)
 {
     str_add(s, "", 0);          /* text, also when it is empty */
     while (n != 0) {
-        size_t len = add_escaped_char(s, p, n);
-        p += len;
-        n -= len;
+        char escaped[ESCAPED];
+        size_t len, took = escape_char(escaped, &len, p, n);
+        str_add(s, escaped, len);
+        p += took;
+        n -= took;
     }
 }
 
+/* Without an allocation: a message about a lack of memory must not lack a name. */
 const char *
 str_shown(char buf[STR_SHOWN], const char *p, size_t n)
 {
     enum { CUT = 256 };
-    struct str s = { 0 };
-    size_t done = 0;
+    size_t done = 0, used = 0;
     while (done < n) {
-        size_t before = s.len;
-        size_t len = add_escaped_char(&s, p + done, n - done);
-        if (s.failed || s.len > CUT) {
-            s.len = before;
+        char escaped[ESCAPED];
+        size_t len, took = escape_char(escaped, &len, p + done, n - done);
+        if (used + len > CUT)
             break;
-        }
-        done += len;
+        memcpy(buf + used, escaped, len);
+        used += len;
+        done += took;
     }
-    if (done == n)
-        snprintf(buf, STR_SHOWN, "%.*s", (int)s.len, s.p ? s.p : "");
-    else
-        snprintf(buf, STR_SHOWN, "%.*s... (%zu bytes more)", (int)s.len, s.p ? s.p : "", n - done);
-    str_clear(&s);
+    buf[used] = '\0';
+    if (done < n)
+        snprintf(buf + used, STR_SHOWN - used, "... (%zu bytes more)", n - done);
     return buf;
 }
 

@@ -19,10 +19,24 @@
 #endif
 
 #include <assert.h>
+#include <float.h>
+#include <limits.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+
+/* Hosts on which the bytes would come out otherwise, and with status 0. Kernels store words as the host has them, so a
+ * big-endian one (s390x) swaps every element. With FLT_EVAL_METHOD other than 0 (i386 and its x87) a product of floats
+ * is rounded twice. Counts of elements are 64 bits wide in a file and become a size_t here: a block size of 2^32 + 64
+ * would be one of 64. Whoever has such a host to try: store through base/bytes.h, build with -msse2 -mfpmath=sse, check
+ * the casts; the unit tests of the kernels tell. */
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "amn has run on little-endian hosts only"
+#endif
+_Static_assert(FLT_EVAL_METHOD == 0, "amn needs arithmetic of floats in floats");
+_Static_assert(sizeof(size_t) >= sizeof(uint64_t), "amn has run on 64-bit hosts only");
+_Static_assert(CHAR_BIT == 8 && FLT_MANT_DIG == 24 && FLT_MAX_EXP == 128, "amn needs bytes of 8 bits, and IEEE 754 floats");
 
 static const struct kernels scalar = {
     .name = "scalar",

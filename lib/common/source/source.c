@@ -61,7 +61,7 @@ source_open(struct source **out, const char *path, bool pipe_ok, struct inputs *
     src->fd = src->spool = -1;
     src->name = shown_name(path);
     if (!src->name)
-        return err_memory(err, strlen(path));
+        return err_memory(err, path ? strlen(path) : 0);
     /* A FIFO opens for reading only when someone writes; anything else that is no file must not block. */
     struct stat st;
     int wait = !path || (pipe_ok && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) ? 0 : O_NONBLOCK;
