@@ -18,6 +18,8 @@ str_clear(struct str *s)
 static bool
 reserve(struct str *s, size_t n)
 {
+    if (!s->failed && s->max != 0 && n > s->max - s->len)
+        s->failed = s->full = true;
     if (s->failed)
         return false;
     if (s->p && n < s->room - s->len)
@@ -30,6 +32,8 @@ reserve(struct str *s, size_t n)
         }
         room *= 2;
     }
+    if (s->max != 0 && room > s->max + 1)
+        room = s->max + 1;
     char *p = realloc(s->p, room);
     if (!p) {
         s->failed = true;
@@ -135,20 +139,23 @@ is_hazard(uint32_t c)
         || (c >= 0x2060 && c <= 0x2069) || c == 0xFEFF;
 }
 
-/* Append the escaped form of the character at p[0..n); returns the bytes it took. */
+enum { ESCAPED = 16 };      /* bytes of one escaped character, and its NUL */
+
+/* The escaped form of the character at p[0..n), of *out_len bytes; returns the bytes it took. */
 static size_t
-add_escaped_char(struct str *s, const char *p, size_t n)
+escape_char(char out[ESCAPED], size_t *out_len, const char *p, size_t n)
 {
     uint32_t code;
     size_t len = str_utf8_char(p, n, &code);
     if (len == 0) {
-        str_format(s, "\\x%02x", (uint8_t)p[0]);
+        *out_len = (size_t)snprintf(out, ESCAPED, "\\x%02x", (uint8_t)p[0]);
         return 1;
     }
+    *out_len = len;
     if (is_hazard(code))
-        str_format(s, "\\u{%x}", (unsigned)code);
+        *out_len = (size_t)snprintf(out, ESCAPED, "\\u{%x}", (unsigned)code);
     else
-        str_add(s, p, len);
+        memcpy(out, p, len);
     return len;
 }
 
@@ -157,7 +164,9 @@ str_add_escaped(struct str *s, const char *p, size_t n)
 {
     str_add(s, "", 0);          /* text, also when it is empty */
     while (n != 0) {
-        size_t len = add_escaped_char(s, p, n);
+        char out[ESCAPED];
+        size_t out_len, len = escape_char(out, &out_len, p, n);
+        str_add(s, out, out_len);
         p += len;
         n -= len;
     }
@@ -167,22 +176,20 @@ const char *
 str_shown(char buf[STR_SHOWN], const char *p, size_t n)
 {
     enum { CUT = 256 };
-    struct str s = { 0 };
-    size_t done = 0;
-    while (done < n) {
-        size_t before = s.len;
-        size_t len = add_escaped_char(&s, p + done, n - done);
-        if (s.failed || s.len > CUT) {
-            s.len = before;
+    size_t used = 0;
+    while (n != 0) {
+        char out[ESCAPED];
+        size_t out_len, len = escape_char(out, &out_len, p, n);
+        if (used + out_len > CUT)
             break;
-        }
-        done += len;
+        memcpy(buf + used, out, out_len);
+        used += out_len;
+        p += len;
+        n -= len;
     }
-    if (done == n)
-        snprintf(buf, STR_SHOWN, "%.*s", (int)s.len, s.p ? s.p : "");
-    else
-        snprintf(buf, STR_SHOWN, "%.*s... (%zu bytes more)", (int)s.len, s.p ? s.p : "", n - done);
-    str_clear(&s);
+    buf[used] = '\0';
+    if (n != 0)
+        snprintf(buf + used, STR_SHOWN - used, "... (%zu bytes more)", n);
     return buf;
 }
 
