@@ -36,7 +36,7 @@ model_new(struct err *err)
     err_init(err);
     used = 0;
     read_limit = 64 << 10;
-    struct catalog *c = catalog_new(err);
+    struct catalog *c = catalog_new(&limits_default, err);
     catalog_facts(c)->format = "safetensors";
     return c;
 }

@@ -237,7 +237,7 @@ read_with(struct file *f, const struct out *o, const struct limits *limits)
     if (fd < 0 || pwrite(fd, o->p, o->n, 0) != (ssize_t)o->n)
         return CHECK(!"memfd_create");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    f->catalog = catalog_new(&f->err);
+    f->catalog = catalog_new(limits, &f->err);
     bool ok = source_open(&f->src, path, false, &f->err)
         && container_gguf.probe(o->p, o->n, o->n)
         && container_gguf.read(f->catalog, f->src, 0, limits, &f->err)

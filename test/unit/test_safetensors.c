@@ -123,7 +123,7 @@ static const struct tensor tensors[] = {        /* of the golden file, by name *
 static struct meta
 text_meta(const char *key, const char *value)
 {
-    struct meta m = { .key = key, .key_len = strlen(key), .value.type = META_STRING };
+    struct meta m = { .key = key, .key_len = (uint32_t)strlen(key), .value.type = META_STRING };
     m.value.as.s.p = value;
     m.value.as.s.n = strlen(value);
     return m;
@@ -135,12 +135,13 @@ write_header(struct str *out, const struct tensor *t, size_t n, const struct met
 {
     struct err err;
     err_init(&err);
-    struct catalog *c = catalog_new(&err);
+    struct catalog *c = catalog_new(&limits_default, &err);
     bool ok = c != NULL;
+    uint32_t again;
     for (size_t i = 0; ok && i < n; i++)
         ok = catalog_add(c, &t[i], &err);
     for (size_t i = 0; ok && i < nmeta; i++)
-        ok = catalog_add_meta(c, &m[i], &err);
+        ok = catalog_add_meta(c, &m[i], &again, &err);
     ok = ok && (n == 0 || catalog_seal_as_added(c, &err)) && safetensors_header(out, c, &err);
     catalog_free(c);
     CHECK(ok == (err.kind == ERR_NONE));
@@ -193,7 +194,7 @@ read_file(const void *bytes, size_t n, struct catalog **out)
     int fd = mkstemp(path);
     CHECK(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
     close(fd);
-    struct catalog *c = catalog_new(&err);
+    struct catalog *c = catalog_new(&limits_default, &err);
     bool ok = c && source_open(&src, path, false, &err)
         && container_safetensors.read(c, src, 0, &limits_default, &err) && catalog_seal(c, &err);
     CHECK(ok == (err.kind == ERR_NONE));

@@ -42,8 +42,8 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
                 m->container->name))
         && container->read(m->catalog, this, m->nsrc - 1, limits, err);
     m->container = container;
-    if (ok && source_seekable(this))
-        source_head_done(this);
+    if (ok)
+        source_head_done(this, catalog_facts_of(m->catalog)->header_end);
     else if (!ok && this)
         err_in_file(err, source_name(this));
     return ok;
@@ -74,7 +74,7 @@ add_config(struct model *m, const char *dir, size_t dir_len, const struct limits
     char *path = join(dir, dir_len, "config.json", err);
     bool ok = path != NULL;
     if (ok && stat(path, &st) == 0)
-        ok = side_file_open(&src, path, limits->side_file, "config.json bytes", &text, &n, err)
+        ok = side_file_open(&src, path, limits->side_file, catalog_budget(m->catalog), "config.json bytes", &text, &n, err)
             && catalog_set_config(m->catalog, text, n, err);
     source_close(src);
     free(path);
@@ -90,9 +90,10 @@ open_index(struct model *m, const char *path, const struct limits *limits, struc
     size_t dir_len = slash ? (size_t)(slash - path) + (slash == path) : 0, n;     /* the root is "/" */
     struct source *src = NULL;
     struct index index = { 0 };
+    struct budget *budget = catalog_budget(m->catalog);
     const char *text;
-    bool ok = side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, err)
-        && (index_read(&index, text, n, limits, err) || err_in_file(err, source_name(src)));
+    bool ok = side_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, err)
+        && (index_read(&index, text, n, budget, err) || err_in_file(err, source_name(src)));
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = join(path, dir_len, index.shard[i], err);
         ok = shard && add_file(m, shard, false, limits, err);
@@ -265,7 +266,7 @@ model_open(struct model *m, const char *operand, const struct limits *limits, st
     struct stat st;
     struct str name = { 0 };
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
-    *m = (struct model){ .catalog = catalog_new(err), .name = name.p };
+    *m = (struct model){ .catalog = catalog_new(limits, err), .name = name.p };
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room)) && (!stored || store_resolve(&found, path, m->catalog, limits, err));
     if (stored)
         path = found.p;

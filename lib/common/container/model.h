@@ -8,7 +8,7 @@
 struct model {
     struct source **src;        /* nsrc files; owned */
     uint32_t nsrc;
-    struct catalog *catalog;    /* sealed; owned; borrows from the heads of src */
+    struct catalog *catalog;    /* sealed; owned */
     const struct container *container;
     char *name;                 /* the operand as messages show it; owned */
     bool no_spool;              /* set it to refuse a temporary file: ERR_LIMIT */

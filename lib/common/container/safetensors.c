@@ -148,7 +148,8 @@ lay_out(struct reader *r, uint64_t *data_end)
 
 /* The N bytes of the header, where to find them and where they end. */
 static bool
-take_header(struct source *src, const struct limits *limits, const uint8_t **p, uint64_t *n, struct err *err)
+take_header(struct source *src, const struct limits *limits, struct budget *budget, const uint8_t **p, uint64_t *n,
+    struct err *err)
 {
     uint64_t have, size = source_size(src);
     if (!source_head(src, PREFIX, p, &have, err))
@@ -163,7 +164,7 @@ take_header(struct source *src, const struct limits *limits, const uint8_t **p, 
             limits->json_header);
     if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
         have = size;
-    else if (!limits_check(PREFIX + *n, num_min(limits->alloc, limits->total), "header allocation", err)
+    else if (!budget_bytes(budget, PREFIX + *n, "header bytes", err)
         || !source_head(src, PREFIX + *n, p, &have, err))
         return false;
     if (have < PREFIX + *n)
@@ -190,7 +191,7 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     const uint8_t *p;
     uint64_t n = 0, data_end = 0;
 
-    if (!take_header(src, limits, &p, &n, err))
+    if (!take_header(src, limits, catalog_budget(c), &p, &n, err))
         return false;
     r.data_at = PREFIX + n;
     pull_init(&r.json, (const char *)p + PREFIX, (size_t)n, PREFIX, limits->json_depth);
@@ -198,7 +199,8 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     catalog_facts(c)->header_end = r.data_at;
 
     bool ok = safetensors_read_header(&r) && lay_out(&r, &data_end) && check_end(src, data_end, err);
-    free(r.scratch);
+    free(r.text.p);
+    free(r.key.p);
     free(r.entries);
     return ok;
 }
