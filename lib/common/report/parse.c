@@ -124,6 +124,7 @@ add_row(struct str *out, struct str cell[COLUMNS], const int width[COLUMNS])
 {
     for (int c = 0; c < COLUMNS; c++) {
         int pad = width[c] - width_of(&cell[c]);
+        out->failed |= cell[c].failed;
         str_add(out, cell[c].p ? cell[c].p : "", cell[c].len);
         str_format(out, "%*s  ", pad > 0 ? pad : 0, "");
     }
@@ -140,7 +141,7 @@ add_purpose(struct str *out, const struct parse *in, size_t i)
         str_format(out, "%s (%s)", role.scheme, role.detail);
     else
         str_text(out, role.scheme);
-    while (out->len != 0 && out->p[out->len - 1] == ' ')
+    while (!out->failed && out->len != 0 && out->p[out->len - 1] == ' ')
         out->len--;
     str_text(out, "\n");
 }
@@ -167,9 +168,7 @@ parse_text(FILE *out, const struct parse *in, struct err *err)
         add_purpose(&page.text, in, i);
         page_turn(&page);
     }
-    for (int c = 0; c < COLUMNS; c++) {
-        page.text.failed |= cell[c].failed;
+    for (int c = 0; c < COLUMNS; c++)
         str_clear(&cell[c]);
-    }
     return page_finish(&page, err);
 }
