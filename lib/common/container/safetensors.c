@@ -205,14 +205,18 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     return ok;
 }
 
+/* A length that can be one, and an object. One that is cut, be it in its header, has the object and its first name:
+ * nothing else begins so, while its first bytes may be the magic of another container. */
 static bool
 safetensors_probe(const uint8_t *head, size_t n, uint64_t size)
 {
     if (n < LEAST_FILE)
         return false;
     uint64_t header = load_le64(head);
-    if (header > limits_default.json_header || size < PREFIX + header)
+    if (header > limits_default.json_header)
         return false;
+    if (size < PREFIX + header)
+        return memcmp(head + PREFIX, "{\"", 2) == 0;
     for (size_t i = PREFIX; i < n && i < PREFIX + header; i++)
         if (head[i] != ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r')
             return head[i] == '{';
