@@ -289,7 +289,7 @@ test_file(bool big)
     CHECK(catalog_meta_count(f.catalog) == 2 && catalog_count(f.catalog) == 2);
     const struct tensor *t = catalog_at(f.catalog, 1);
     CHECK(strcmp(t->name, "b") == 0 && t->dtype == DTYPE_Q8_0 && t->big_endian == big);
-    CHECK(t->shape.rank == 2 && t->shape.dim[0] == 3 && t->shape.dim[1] == 32);
+    CHECK(t->shape.rank == 2 && shape_dim(&t->shape, 0) == 3 && shape_dim(&t->shape, 1) == 32);
     CHECK(t->extent.at == (header + 31) / 32 * 32 + 32 && t->extent.nbytes == 3 * 34);
     CHECK(catalog_remark_count(f.catalog) == 1);       /* the order */
     close_file(&f);

@@ -112,7 +112,7 @@ is_golden(const struct str *s)
         && memcmp(s->p + 8, golden_json, GOLDEN_JSON) == 0;
 }
 
-static const uint64_t dims[] = { 3, 2, 3 };
+static const uint8_t dims[] = { 3, 2, 3 };          /* packed: one byte each */
 static const struct tensor tensors[] = {        /* of the golden file, by name */
     { .name = "a", .name_len = 1, .dtype = DTYPE_U8, .shape = { 1, dims }, .extent = { 0, 10, 3 } },
     { .name = "b.weight", .name_len = 8, .dtype = DTYPE_F8_E4M3, .shape = { 2, dims + 1 },
@@ -151,7 +151,7 @@ write_header(struct str *out, const struct tensor *t, size_t n, const struct met
 static bool
 shape_equal(const struct shape *a, const struct shape *b)
 {
-    return a->rank == b->rank && (a->rank == 0 || memcmp(a->dim, b->dim, a->rank * sizeof *a->dim) == 0);
+    return a->rank == b->rank && (a->rank == 0 || memcmp(a->packed, b->packed, shape_packed_len(a)) == 0);
 }
 
 static void

@@ -152,13 +152,14 @@ catalog_add(struct catalog *c, const struct tensor *t, struct err *err)
     c->tensors = tensors;
     struct tensor copy = *t;
     if (!c->borrows) {
-        uint64_t *dim = catalog_alloc(c, t->shape.rank * sizeof *dim, err);
-        copy.name = copy_text(c, t->name, t->name_len, err);
-        if (!dim || !copy.name)
+        size_t n = shape_packed_len(&t->shape);
+        uint8_t *packed = take(c, n, 1, err);
+        copy.name = packed ? copy_text(c, t->name, t->name_len, err) : NULL;
+        if (!copy.name)
             return false;
-        if (t->shape.rank != 0)
-            memcpy(dim, t->shape.dim, t->shape.rank * sizeof *dim);
-        copy.shape.dim = dim;
+        if (n != 0)
+            memcpy(packed, t->shape.packed, n);
+        copy.shape.packed = packed;
     }
     copy.listed = (uint32_t)c->ntensors;
     c->tensors[c->ntensors++] = copy;

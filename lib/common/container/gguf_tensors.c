@@ -102,10 +102,12 @@ static bool
 check_size(struct gguf *g, struct info *t, struct err *err)
 {
     const struct dtype_facts *type = dtype_facts(t->dtype);
-    const struct shape shape = { .rank = t->rank, .dim = t->dim };
+    uint8_t packed[MAX_DIMS * SHAPE_DIM];
+    const struct shape shape = { .rank = t->rank, .packed = packed };
     uint64_t row = t->rank ? t->dim[t->rank - 1] : 1, numel;
     char text[SHAPE_TEXT];
 
+    shape_pack(packed, t->dim, t->rank);
     for (uint32_t i = 0; i < t->rank; i++)
         if (t->dim[i] > INT64_MAX)
             return gguf_fail(g, err, ERR_MALFORMED, t->at, "shape %s has a negative dimension",
@@ -249,13 +251,15 @@ add_tensors(struct gguf *g, const struct infos *infos, uint64_t start, struct er
 {
     for (size_t i = 0; i < infos->count; i++) {
         const struct info *info = &infos->info[i];
+        uint8_t packed[MAX_DIMS * SHAPE_DIM];
+        shape_pack(packed, info->dim, info->rank);
         const struct tensor t = {
             .name = gguf_at(g, info->at + NAME),
             .name_len = info->name_len,
             .dtype = info->dtype,
             .ggml_id = info->id,
             .big_endian = g->c.big,
-            .shape = { .rank = info->rank, .dim = info->dim },
+            .shape = { .rank = info->rank, .packed = packed },
             .extent = { .file = g->file, .at = start + info->offset, .nbytes = info->nbytes },
         };
         if (!catalog_add(g->catalog, &t, err))

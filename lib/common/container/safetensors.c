@@ -62,20 +62,19 @@ bad_offset(struct reader *r, size_t i, uint64_t expected)
         e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
 }
 
-/* The dimensions of a shape that read_shape() found good. */
+/* Pack the dimensions of a shape that read_shape() found good, of the entry's rank. */
 static void
-take_shape(uint64_t *dim, const char *p)
+pack_shape(uint8_t *out, const struct entry *e)
 {
-    uint64_t v = 0;
-    for (; *p != ']'; p++) {
-        if (*p >= '0' && *p <= '9') {
+    const char *p = e->shape;
+    for (uint32_t i = 0; i < e->rank; i++) {
+        uint64_t v = 0;
+        for (; *p < '0' || *p > '9'; p++)
+            ;
+        for (; *p >= '0' && *p <= '9'; p++)
             v = 10 * v + (uint64_t)(*p - '0');
-        } else if (*p == ',') {
-            *dim++ = v;
-            v = 0;
-        }
+        out += shape_pack(out, &v, 1);
     }
-    *dim = v;
 }
 
 static bool
@@ -121,20 +120,21 @@ static bool
 lay_out(struct reader *r, uint64_t *data_end)
 {
     uint64_t expected = 0;
-    uint64_t *dim = calloc((size_t)r->rank_max + 1, sizeof *dim);
-    bool ok = dim || err_memory(r->err, ((uint64_t)r->rank_max + 1) * sizeof *dim);
+    size_t room = ((size_t)r->rank_max + 1) * SHAPE_DIM;
+    uint8_t *packed = malloc(room);
+    bool ok = packed || err_memory(r->err, room);
 
     sort_entries(r);
     *data_end = r->data_at;
     for (size_t i = 0; ok && i < r->count; i++) {
         const struct entry *e = &r->entries[i];
-        const struct shape shape = { .rank = e->rank, .dim = dim };
+        const struct shape shape = { .rank = e->rank, .packed = packed };
         if (e->begin != expected || e->end < e->begin) {
             ok = bad_offset(r, i, expected);
             break;
         }
         expected = e->end;
-        take_shape(dim, e->shape);
+        pack_shape(packed, e);
         ok = check_size(r, e, &shape)
             && (num_add(data_end, r->data_at, expected)
                 || err_set(r->err, ERR_MALFORMED, entry_at(r, e),
@@ -142,7 +142,7 @@ lay_out(struct reader *r, uint64_t *data_end)
                     r->data_at, expected))
             && add_tensor(r, e, &shape);
     }
-    free(dim);
+    free(packed);
     return ok;
 }
 

@@ -141,7 +141,7 @@ read_dtype(struct reader *r, struct entry *e)
     return true;
 }
 
-/* Checks and counts the dimensions; take_shape() reads them when they are needed. */
+/* Checks and counts the dimensions; pack_shape() reads them when they are needed. */
 static bool
 read_shape(struct reader *r, struct entry *e)
 {

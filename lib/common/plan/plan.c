@@ -51,9 +51,7 @@ check_size(const struct tensor *t, struct err *err)
     if (shape_nbytes(&t->shape, t->dtype, &nbytes, &whole) && whole)
         return true;
     /* Without elements it is only the shape that the format cannot hold; with them it is the size. */
-    bool empty = false;
-    for (uint32_t i = 0; i < t->shape.rank; i++)
-        empty = empty || t->shape.dim[i] == 0;
+    bool empty = shape_is_empty(&t->shape);
     char name[STR_SHOWN], text[SHAPE_TEXT];
     return err_set(err, empty || !whole ? ERR_UNSUPPORTED : ERR_LIMIT, ERR_NO_OFFSET,
         "tensor %s: safetensors cannot hold the shape %s as %s", str_shown(name, t->name, t->name_len),

@@ -26,12 +26,22 @@ role_of(struct role *role, const struct roles *roles, size_t i)
 /* ---- JSON ---- */
 
 static void
-add_dims(struct ndjson *j, const char *key, const struct shape *shape, bool reversed)
+add_dims(struct ndjson *j, const struct shape *shape)
 {
-    ndjson_key(j, key);
+    const uint8_t *p = shape->packed;
     ndjson_array(j);
     for (uint32_t i = 0; i < shape->rank; i++)
-        ndjson_u64(j, shape->dim[reversed ? shape->rank - 1 - i : i]);
+        ndjson_u64(j, shape_next(&p));
+    ndjson_array_end(j);
+}
+
+/* In GGUF's order; its rank is at most 4. */
+static void
+add_ne(struct ndjson *j, const struct shape *shape)
+{
+    ndjson_array(j);
+    for (uint32_t i = shape->rank; i-- > 0;)
+        ndjson_u64(j, shape_dim(shape, i));
     ndjson_array_end(j);
 }
 
@@ -58,9 +68,12 @@ add_tensor(struct ndjson *j, const struct parse *in, size_t i, bool gguf)
     ndjson_key(j, "name");
     ndjson_bytes(j, t->name, t->name_len);
     ndjson_set_text(j, "dtype", summary_dtype(dtype, t));
-    add_dims(j, "shape", &t->shape, false);
-    if (gguf)
-        add_dims(j, "ne", &t->shape, true);
+    ndjson_key(j, "shape");
+    add_dims(j, &t->shape);
+    if (gguf) {
+        ndjson_key(j, "ne");
+        add_ne(j, &t->shape);
+    }
     if (in->nfiles > 1)
         ndjson_set_text(j, "file", in->files[t->extent.file]);
     ndjson_set_u64(j, "offset", t->extent.at);

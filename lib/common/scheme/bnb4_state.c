@@ -88,16 +88,17 @@ read_shape(struct bnb4_state *s, const struct reading *r, struct claims *c, cons
         return wrong(r, "shape", "an array");
     if (!limits_check(rank, limits_default.rank, "dimensions of a quant_state", r->err))
         return false;
-    uint64_t *dim = claims_alloc(c, rank * sizeof *dim, r->err);
-    if (!dim)
+    uint8_t *packed = claims_alloc(c, rank * SHAPE_DIM, r->err), *end = packed;
+    if (!packed)
         return false;
     for (size_t i = 0; i < rank; i++) {
         const json_t *item = json_array_get(list, i);
         if (!json_is_integer(item) || json_integer_value(item) < 0)
             return wrong(r, "shape", "integers from 0 on");
-        dim[i] = (uint64_t)json_integer_value(item);
+        uint64_t dim = (uint64_t)json_integer_value(item);
+        end += shape_pack(end, &dim, 1);
     }
-    s->shape = (struct shape){ .rank = (uint32_t)rank, .dim = dim };
+    s->shape = (struct shape){ .rank = (uint32_t)rank, .packed = packed };
     if (shape_numel(&s->shape, &s->numel) && num_ceil_div(s->numel, 2) == codes->extent.nbytes)
         return true;
     char expected[STR_SHOWN + 64], name[STR_SHOWN];

@@ -70,11 +70,11 @@ matrices(struct weight *w)
     uint64_t experts = 1, rows = 1, cols = 1;
     uint32_t i = 0;
     if (s->rank == 3)
-        experts = s->dim[i++];
+        experts = shape_dim(s, i++);
     if (s->rank >= 2)
-        rows = s->dim[i++];
+        rows = shape_dim(s, i++);
     for (; i < s->rank; i++)
-        cols *= s->dim[i];      /* within the tensor's own size, which was checked */
+        cols *= shape_dim(s, i);      /* within the tensor's own size, which was checked */
     w->fact[ROWS] = rows;
     w->fact[COLS] = cols;
     return experts;
@@ -102,16 +102,16 @@ set_single(struct weight *w, uint64_t per_expert)
 static uint32_t
 squeeze(const struct shape *s, uint64_t experts, bool stacked, uint64_t out[2])
 {
-    uint32_t first = stacked && s->rank > 1 && s->dim[0] == experts, n = 0;
+    uint32_t first = stacked && s->rank > 1 && shape_dim(s, 0) == experts, n = 0;
     uint32_t extra = s->rank - first > 2 ? s->rank - first - 2 : 0;
     for (uint32_t i = first; i < s->rank; i++) {
-        if (extra > 0 && i > first && s->dim[i] == 1) {
+        if (extra > 0 && i > first && shape_dim(s, i) == 1) {
             extra--;
             continue;
         }
         if (n == 2)
             return 3;
-        out[n++] = s->dim[i];
+        out[n++] = shape_dim(s, i);
     }
     return n;
 }
@@ -166,7 +166,7 @@ map_scale(const struct claims *c, struct weight *w, struct err *err)
     uint64_t experts = matrices(w), rows = w->fact[ROWS], cols = w->fact[COLS], numel, grid[2], block[2];
     bool stacked = codes->shape.rank == 3;
     uint32_t rank = squeeze(&scale->shape, experts, stacked, grid);
-    bool own = stacked && scale->shape.rank > 1 && scale->shape.dim[0] == experts;     /* one grid an expert */
+    bool own = stacked && scale->shape.rank > 1 && shape_dim(&scale->shape, 0) == experts;     /* one grid an expert */
     bool plain = scale->dtype != DTYPE_U8;
     if (!shape_numel(&scale->shape, &numel))
         numel = 0;

@@ -72,8 +72,9 @@ add_tensor(struct str *out, const struct tensor *t, uint64_t at, struct err *err
     str_add(out, ",", 1);
     add_string(out, t->name, t->name_len);
     str_format(out, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(t->dtype));
+    const uint8_t *dims = t->shape.packed;
     for (uint32_t i = 0; i < t->shape.rank; i++)
-        str_format(out, "%s%" PRIu64, i ? "," : "", t->shape.dim[i]);
+        str_format(out, "%s%" PRIu64, i ? "," : "", shape_next(&dims));
     str_format(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", at, at + t->extent.nbytes);
     return true;
 }
