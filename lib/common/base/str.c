@@ -67,11 +67,15 @@ str_format(struct str *s, const char *format, ...)
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    size_t left = s->p && !s->failed ? s->room - s->len : 0;
+    int n = vsnprintf(left ? s->p + s->len : NULL, left, format, args);
     va_end(args);
     if (n >= 0 && reserve(s, (size_t)n)) {
-        vsnprintf(s->p + s->len, (size_t)n + 1, format, again);
+        if ((size_t)n >= left)          /* it was cut: now there is room */
+            vsnprintf(s->p + s->len, (size_t)n + 1, format, again);
         s->len += (size_t)n;
+    } else if (left) {
+        s->p[s->len] = '\0';
     }
     va_end(again);
 }
