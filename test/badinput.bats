@@ -197,3 +197,47 @@ index_of() {
     grep -q 'split-00003-of-00003.gguf: input/output: it changed' err
     [ ! -e new ]
 }
+
+@test "a safetensors file whose length begins like another container, cut anywhere: truncated safetensors" {
+    for length in 640 1920 2654848 67324752; do             # 80 02, 80 07, 80 82 28 and PK 03 04 as bytes
+        python3 - $length <<'PYTHON'
+import struct, sys
+text = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+n = int(sys.argv[1])
+open("f", "wb").write(struct.pack("<Q", n) + text.ljust(min(n, 5000)) + b"1234")
+PYTHON
+        for n in 9 10 20 200 500; do
+            head -c $n f >cut
+            [ $n -ge 10 ] || [ $length -ne 67324752 ] || continue
+            both 65 cut amn-parse
+            grep -q 'InvalidHeaderLength' err.file
+        done
+        for n in 1 2 3 5 8; do
+            head -c $n f >cut
+            [ $n -le 3 ] || [ $length -ne 67324752 ] || continue
+            both 65 cut amn-inspect
+        done
+    done
+    printf '\200\002}q\000.' >dict.pt                        # an empty dict, pickled
+    both 69 dict.pt amn-parse
+    printf '\200\002\212\012l\374\234F\371 j\250P\031.' >magic.pt    # how torch.save begins
+    both 69 magic.pt amn-parse
+}
+
+@test "a metadata key twice in one shard, known from the shard before" {
+    "$helpers/large" shards 2 model
+    python3 - <<'PYTHON'
+import struct
+def write(n, keys):
+    text = '{"__metadata__":{%s},"model.layers.%07d.weight":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}' % (keys, n)
+    with open("model/model-%05d-of-00002.safetensors" % (n + 1), "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text.encode() + b"1")
+write(0, '"k":"first","a\\u0062":"x"')
+write(1, '"ab":"y","k":"second"')
+PYTHON
+    try 0 amn-inspect model
+    jq -e '.metadata == {"k": "first", "ab": "x"}' out
+    sed -i 's/"ab":"y"/"k" :"y"/' model/model-00002-of-00002.safetensors
+    try 65 amn-inspect model
+    grep -q 'key k is given twice' err
+}

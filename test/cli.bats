@@ -121,6 +121,23 @@ tools="amn-parse amn-inspect amn-remember"
     grep -q 'over the limit of' err
 }
 
+@test "limits hold for the sum over the files of a model, and for GGUF" {
+    "$helpers/large" heads 3 model          # 3 headers of 2 MiB
+    for t in amn-parse amn-inspect amn-remember; do
+        try 0 $t --max-total=10M --max-alloc=3M --max-items=6 model     # a tensor and a key in each
+        try 75 $t --max-total=5M model
+        grep -q 'limit of 5242880' err
+        try 75 $t --max-items=5 model
+        try 75 $t --max-alloc=1M model
+        for limit in alloc total; do
+            try 75 $t --max-$limit=200 "$fx/good-gguf.gguf"
+            try 0 $t --max-$limit=1M "$fx/good-gguf.gguf"
+        done
+    done
+    sed -i 's/^/ /' model/model.safetensors.index.json
+    try 75 amn-parse --max-alloc=100 model
+}
+
 @test "the error line: tool, file, kind, tensor, offset; one line" {
     try 65 amn-remember "$fx/bad-hole.safetensors"
     [ "$(wc -l <err)" -eq 1 ]

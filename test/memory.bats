@@ -41,3 +41,60 @@ without_sanitizer() {
         [ "$kib" -ge 1024 ] && [ "$kib" -le $most ]
     done
 }
+
+# costs KIND N: bytes that one tensor more takes at the peak of amn-remember, its name and its line of the header aside.
+costs() {
+    "$helpers/large" "$1" "$2" one
+    "$helpers/large" "$1" $((2 * $2)) two
+    header=$(($(lines two) - $(lines one)))
+    kib=$(($("$helpers/peak-memory" amn-remember --size two) - $("$helpers/peak-memory" amn-remember --size one)))
+    each=$(((kib * 1024 - header) / $2 - 27))
+    echo "$1: $each bytes a tensor"
+    [ $each -le 512 ]
+}
+
+# Bytes of the output's header.
+lines() {
+    amn-remember "$1" 2>/dev/null | head -c 8 | od -An -tu8
+}
+
+@test "a tensor costs at most 512 bytes and its name, at any rank" {
+    without_sanitizer
+    costs rank2 100000
+    costs rank64 50000
+}
+
+@test "the headers of shards are not held: 30 of 2 MiB" {
+    without_sanitizer
+    "$helpers/large" heads 30 model
+    peak amn-parse model
+    peak amn-inspect model
+}
+
+@test "200 000 KiB of address space are enough for small files and for hundreds of shards" {
+    without_sanitizer
+    little() { (ulimit -v 200000; exec "$@"); }
+    "$helpers/large" shards 300 model
+    for t in amn-parse amn-inspect "amn-remember --size"; do
+        try 0 little $t "$fx/good-plain.safetensors"
+        try 0 little $t "$fx/good-gguf.gguf"
+        try 0 little $t model
+        cat "$fx/good-gguf.gguf" | try 0 little $t
+    done
+    try 0 amn-remember "$fx/good-fp8-wide.safetensors"
+    cp out whole
+    try 0 little amn-remember "$fx/good-fp8-wide.safetensors"
+    cmp out whole
+}
+
+@test "metadata that are too long as text: 75, and no memory for the text that cannot be" {
+    without_sanitizer
+    "$helpers/large" zeros 1 fits
+    try 0 amn-remember --size fits
+    [ "$(cat out)" -gt 32000000 ]
+    "$helpers/large" zeros 6 large           # a header of 96 MB, 192 MB as text
+    try 75 amn-remember large
+    grep -q 'limit of 100000000' err && is_empty out
+    kib=$("$helpers/peak-memory" amn-remember large 2>/dev/null || :)
+    [ "$kib" -le $((320 << 10)) ] || { echo "$kib KiB"; return 1; }
+}

@@ -36,7 +36,7 @@ model_new(struct err *err)
     err_init(err);
     used = 0;
     read_limit = 64 << 10;
-    struct catalog *c = catalog_new(err);
+    struct catalog *c = catalog_new(&limits_default, err);
     catalog_facts(c)->format = "safetensors";
     return c;
 }
@@ -46,11 +46,13 @@ static void
 add(struct catalog *c, const char *name, enum dtype dtype, uint64_t rows, uint64_t cols, const void *data)
 {
     uint64_t dim[2] = { rows, cols };
+    uint8_t packed[2 * SHAPE_DIM];
     uint64_t nbytes = rows * (cols ? cols : 1) * dtype_facts(dtype)->bytes;
     struct err err;
     err_init(&err);
     struct tensor t = { .name = name, .name_len = (uint32_t)strlen(name), .dtype = dtype,
-        .shape = { cols ? 2 : 1, dim }, .extent = { .at = used, .nbytes = nbytes } };
+        .shape = { cols ? 2 : 1, packed }, .extent = { .at = used, .nbytes = nbytes } };
+    shape_pack(packed, dim, 2);
     if (!CHECK(used + nbytes <= ARENA))
         exit(1);
     if (nbytes != 0)
@@ -168,7 +170,7 @@ test_golden_4bit(const struct kernels *k, bool fp4)
         strlen(blob), 0, blob);
     CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, &contents, &err));
     const struct weight *w = only_weight(roles);
-    CHECK(w->shape.rank == 2 && w->shape.dim[0] == 2 && w->shape.dim[1] == 32 && !w->vague);
+    CHECK(w->shape.rank == 2 && shape_dim(&w->shape, 0) == 2 && shape_dim(&w->shape, 1) == 32 && !w->vague);
     CHECK(roles_decodable(roles, &err));
     uint16_t y[64];
     double worst = 0;
@@ -535,7 +537,7 @@ test_headers_only(void)
             const struct weight *w = only_weight(roles);
             char detail[SCHEME_DETAIL];
             w->scheme->describe(w, detail);
-            CHECK(w->vague && w->shape.dim[0] == 32 && w->shape.dim[1] == 1 && !roles_decodable(roles, &err));
+            CHECK(w->vague && shape_dim(&w->shape, 0) == 32 && shape_dim(&w->shape, 1) == 1 && !roles_decodable(roles, &err));
             CHECK(strcmp(detail, rows[i].absmax == DTYPE_U8 ? "NF4, double-quantized" : "NF4") == 0);
         }
         roles_free(roles);

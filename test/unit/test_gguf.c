@@ -237,7 +237,7 @@ read_with(struct file *f, const struct out *o, const struct limits *limits)
     if (fd < 0 || pwrite(fd, o->p, o->n, 0) != (ssize_t)o->n)
         return CHECK(!"memfd_create");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    f->catalog = catalog_new(&f->err);
+    f->catalog = catalog_new(limits, &f->err);
     bool ok = source_open(&f->src, path, false, NULL, &f->err)
         && container_gguf.probe(o->p, o->n, o->n)
         && container_gguf.read(f->catalog, f->src, 0, limits, &f->err)
@@ -289,7 +289,7 @@ test_file(bool big)
     CHECK(catalog_meta_count(f.catalog) == 2 && catalog_count(f.catalog) == 2);
     const struct tensor *t = catalog_at(f.catalog, 1);
     CHECK(strcmp(t->name, "b") == 0 && t->dtype == DTYPE_Q8_0 && t->big_endian == big);
-    CHECK(t->shape.rank == 2 && t->shape.dim[0] == 3 && t->shape.dim[1] == 32);
+    CHECK(t->shape.rank == 2 && shape_dim(&t->shape, 0) == 3 && shape_dim(&t->shape, 1) == 32);
     CHECK(t->extent.at == (header + 31) / 32 * 32 + 32 && t->extent.nbytes == 3 * 34);
     CHECK(catalog_remark_count(f.catalog) == 1);       /* the order */
     close_file(&f);

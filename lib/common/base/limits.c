@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/num.h"
+
 const struct limits limits_default = {
     .alloc = UINT64_C(1) << 30,
     .total = UINT64_C(2) << 30,
@@ -26,4 +28,31 @@ limits_check(uint64_t n, uint64_t max, const char *what, struct err *err)
     if (n <= max)
         return true;
     return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 " is over the limit of %" PRIu64, what, n, max);
+}
+
+bool
+budget_bytes(struct budget *b, uint64_t n, const char *what, struct err *err)
+{
+    uint64_t sum;
+    if (!limits_check(n, b->limits.alloc, what, err))
+        return false;
+    if (!num_add(&sum, b->bytes, n))
+        sum = UINT64_MAX;
+    if (sum > b->limits.total)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 " bytes in all are over the limit of %" PRIu64,
+            what, sum, b->limits.total);
+    b->bytes = sum;
+    return true;
+}
+
+bool
+budget_items(struct budget *b, uint64_t n, const char *what, struct err *err)
+{
+    uint64_t sum;
+    if (!num_add(&sum, b->items, n))
+        sum = UINT64_MAX;
+    if (!limits_check(sum, b->limits.items, what, err))
+        return false;
+    b->items = sum;
+    return true;
 }

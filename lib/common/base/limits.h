@@ -6,8 +6,8 @@
 
 struct limits {
     uint64_t alloc;             /* largest single allocation that a header can ask for, bytes */
-    uint64_t total;             /* sum of such allocations, bytes */
-    uint64_t items;             /* tensors, keys or members */
+    uint64_t total;             /* sum of such allocations over the files of a model, bytes */
+    uint64_t items;             /* tensors, keys and members of a model */
     uint64_t ratio;             /* expansion of a compressed member */
     uint64_t rank;              /* dimensions of a tensor */
     uint64_t json_header;       /* safetensors header, bytes */
@@ -24,6 +24,20 @@ struct limits {
 
 /* The ceilings; `limits` of every tool starts as this. */
 extern const struct limits limits_default;
+
+/* What the headers of one model have asked for, over all its files. Copy limits into a new one; the rest is 0. */
+struct budget {
+    struct limits limits;
+    uint64_t bytes;             /* of all allocations so far, freed or not */
+    uint64_t items;             /* tensors and keys so far */
+};
+
+/* Ask for one allocation of n bytes, before it is made: within limits.alloc, and with all before it within
+ * limits.total; else ERR_LIMIT that names `what`. */
+bool budget_bytes(struct budget *b, uint64_t n, const char *what, struct err *err);
+
+/* Ask for n more items. */
+bool budget_items(struct budget *b, uint64_t n, const char *what, struct err *err);
 
 /* True when n is within max; otherwise an ERR_LIMIT that names `what` and both numbers. */
 bool limits_check(uint64_t n, uint64_t max, const char *what, struct err *err);

@@ -18,6 +18,8 @@ str_clear(struct str *s)
 static bool
 reserve(struct str *s, size_t n)
 {
+    if (!s->failed && s->max != 0 && n > s->max - s->len)
+        s->failed = s->full = true;
     if (s->failed)
         return false;
     if (s->p && n < s->room - s->len)
@@ -30,6 +32,8 @@ reserve(struct str *s, size_t n)
         }
         room *= 2;
     }
+    if (s->max != 0 && room > s->max + 1)
+        room = s->max + 1;
     char *p = realloc(s->p, room);
     if (!p) {
         s->failed = true;
@@ -63,11 +67,15 @@ str_format(struct str *s, const char *format, ...)
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    size_t left = s->p && !s->failed ? s->room - s->len : 0;
+    int n = vsnprintf(left ? s->p + s->len : NULL, left, format, args);
     va_end(args);
     if (n >= 0 && reserve(s, (size_t)n)) {
-        vsnprintf(s->p + s->len, (size_t)n + 1, format, again);
+        if ((size_t)n >= left)          /* it was cut: now there is room */
+            vsnprintf(s->p + s->len, (size_t)n + 1, format, again);
         s->len += (size_t)n;
+    } else if (left) {
+        s->p[s->len] = '\0';
     }
     va_end(again);
 }

@@ -7,11 +7,14 @@
 #include <stdint.h>
 
 /* Growable bytes, always followed by a NUL that does not count. Zero-initialise; clear with str_clear.
- * A failed allocation sets `failed` for good and further appends do nothing: check once at the end. */
+ * A failed allocation, or an append that would go over `max`, sets `failed` for good and further appends do nothing, so
+ * that what is there is the beginning of what was meant: check once at the end. */
 struct str {
     char *p;            /* owned; NULL while empty */
     size_t len, room;
+    size_t max;         /* len goes no further; 0: no ceiling */
     bool failed;
+    bool full;          /* it failed at the ceiling */
 };
 
 void str_clear(struct str *s);

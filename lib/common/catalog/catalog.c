@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/array.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "base/table.h"
 
-enum { CHUNK = 64 << 10 };
+enum { CHUNK = 64 << 10, LARGE = CHUNK / 8 };
 
 /* Memory that is only ever given back as a whole; what is in it never moves. */
 struct chunk {
@@ -18,20 +19,17 @@ struct chunk {
     _Alignas(8) uint8_t bytes[];
 };
 
-/* One place of the index of names: 1 + index of a tensor, 0 when free, and what its hash begins with. */
-struct slot {
-    uint32_t tensor, tag;
-};
-
 struct catalog {
-    struct chunk *chunks;
+    bool borrows;
+    bool lost;                          /* a remark found no memory */
+    struct budget budget;
+    struct chunk *chunks;               /* the first has room; large pieces lie alone behind it */
     struct tensor *tensors;
     size_t ntensors, room_tensors;
-    struct slot *slots;                 /* by the hash of the name; NULL until sealed */
-    size_t mask;                        /* slots - 1, a power of two less one */
-    struct hash_key key;
+    struct table names;                 /* of the tensors; empty until sealed */
     struct meta *metas;
     size_t nmetas, room_metas;
+    struct table keys;
     struct catalog_remark *remarks;
     size_t nremarks, room_remarks;
     struct catalog_config config[CATALOG_CONFIGS];
@@ -39,13 +37,29 @@ struct catalog {
     struct catalog_facts facts;
 };
 
-struct catalog *
-catalog_new(struct err *err)
+static struct catalog *
+new_catalog(const struct limits *limits, bool borrows, struct err *err)
 {
     struct catalog *c = calloc(1, sizeof *c);
-    if (!c)
+    if (!c) {
         err_memory(err, sizeof *c);
+        return NULL;
+    }
+    c->borrows = borrows;
+    c->budget.limits = *limits;
     return c;
+}
+
+struct catalog *
+catalog_new(const struct limits *limits, struct err *err)
+{
+    return new_catalog(limits, false, err);
+}
+
+struct catalog *
+catalog_new_borrowing(struct err *err)
+{
+    return new_catalog(&limits_default, true, err);
 }
 
 void
@@ -58,36 +72,68 @@ catalog_free(struct catalog *c)
         free(c->chunks);
     }
     free(c->tensors);
-    free(c->slots);
+    table_clear(&c->names);
+    table_clear(&c->keys);
     free(c->metas);
     free(c->remarks);
     free(c);
 }
 
+struct budget *
+catalog_budget(struct catalog *c)
+{
+    return &c->budget;
+}
+
+static struct chunk *
+new_chunk(size_t room, struct chunk *next, struct err *err)
+{
+    struct chunk *chunk = malloc(sizeof *chunk + room);
+    if (chunk)
+        *chunk = (struct chunk){ .next = next, .room = room };
+    else
+        err_memory(err, room);
+    return chunk;
+}
+
+/* n bytes at a multiple of `align`, a power of two up to 8. A large piece gets memory of its own, behind the chunk
+ * that still has room. */
+static void *
+take(struct catalog *c, size_t n, size_t align, struct err *err)
+{
+    if (!budget_bytes(&c->budget, n, "names, shapes and metadata", err))
+        return NULL;
+    if (c->chunks && n > LARGE) {
+        struct chunk *own = new_chunk(n, c->chunks->next, err);
+        if (!own)
+            return NULL;
+        own->used = n;
+        c->chunks->next = own;
+        return own->bytes;
+    }
+    size_t at = c->chunks ? (c->chunks->used + align - 1) & ~(align - 1) : 0;
+    if (!c->chunks || at > c->chunks->room || n > c->chunks->room - at) {
+        struct chunk *chunk = new_chunk(n > CHUNK ? n : CHUNK, c->chunks, err);
+        if (!chunk)
+            return NULL;
+        c->chunks = chunk;
+        at = 0;
+    }
+    c->chunks->used = at + n;
+    return c->chunks->bytes + at;
+}
+
 void *
 catalog_alloc(struct catalog *c, size_t n, struct err *err)
 {
-    n = (n + 7) & ~(size_t)7;
-    if (!c->chunks || n > c->chunks->room - c->chunks->used) {
-        size_t room = n > CHUNK ? n : CHUNK;
-        struct chunk *chunk = malloc(sizeof *chunk + room);
-        if (!chunk) {
-            err_memory(err, room);
-            return NULL;
-        }
-        *chunk = (struct chunk){ .next = c->chunks, .room = room };
-        c->chunks = chunk;
-    }
-    void *p = c->chunks->bytes + c->chunks->used;
-    c->chunks->used += n;
-    return p;
+    return take(c, n, 8, err);
 }
 
 /* n bytes of p and a NUL, for as long as the catalog lives. */
 static char *
 copy_text(struct catalog *c, const char *p, size_t n, struct err *err)
 {
-    char *copy = catalog_alloc(c, n + 1, err);
+    char *copy = take(c, n + 1, 1, err);
     if (copy) {
         if (n != 0)
             memcpy(copy, p, n);
@@ -96,50 +142,72 @@ copy_text(struct catalog *c, const char *p, size_t n, struct err *err)
     return copy;
 }
 
-/* The array with room for one more item of `size` bytes after n, moved when it was full; NULL on failure. */
-static void *
-grown(void *array, size_t n, size_t *room, size_t size, struct err *err)
-{
-    if (n < *room)
-        return array;
-    size_t more = *room ? 2 * *room : 64;
-    void *moved = realloc(array, more * size);
-    if (moved)
-        *room = more;
-    else
-        err_memory(err, more * size);
-    return moved;
-}
-
 bool
 catalog_add(struct catalog *c, const struct tensor *t, struct err *err)
 {
-    struct tensor *tensors = grown(c->tensors, c->ntensors, &c->room_tensors, sizeof *tensors, err);
+    struct tensor *tensors = budget_bytes(&c->budget, sizeof *t, "tensors", err)
+        ? array_grow(c->tensors, c->ntensors, &c->room_tensors, sizeof *tensors, err) : NULL;
     if (!tensors)
         return false;
     c->tensors = tensors;
     struct tensor copy = *t;
-    uint64_t *dim = catalog_alloc(c, t->shape.rank * sizeof *dim, err);
-    copy.name = copy_text(c, t->name, t->name_len, err);
-    if (!dim || !copy.name)
-        return false;
-    if (t->shape.rank != 0)
-        memcpy(dim, t->shape.dim, t->shape.rank * sizeof *dim);
-    copy.shape.dim = dim;
+    if (!c->borrows) {
+        size_t n = shape_packed_len(&t->shape);
+        uint8_t *packed = take(c, n, 1, err);
+        copy.name = packed ? copy_text(c, t->name, t->name_len, err) : NULL;
+        if (!copy.name)
+            return false;
+        if (n != 0)
+            memcpy(packed, t->shape.packed, n);
+        copy.shape.packed = packed;
+    }
     copy.listed = (uint32_t)c->ntensors;
     c->tensors[c->ntensors++] = copy;
     return true;
 }
 
-bool
-catalog_add_meta(struct catalog *c, const struct meta *m, struct err *err)
+static const char *
+name_of_key(const void *catalog, uint32_t i, size_t *n)
 {
-    struct meta *metas = grown(c->metas, c->nmetas, &c->room_metas, sizeof *metas, err);
+    const struct meta *m = &((const struct catalog *)catalog)->metas[i];
+    *n = m->key_len;
+    return m->key;
+}
+
+/* Make what m borrows the catalog's own. */
+static bool
+keep_meta(struct catalog *c, struct meta *m, struct err *err)
+{
+    size_t n;
+    const void *bytes = meta_bytes(&m->value, &n);
+    char *key = copy_text(c, m->key, m->key_len, err), *copy = key ? copy_text(c, bytes, n, err) : NULL;
+    if (!copy)
+        return false;
+    m->key = key;
+    meta_move(&m->value, copy);
+    return true;
+}
+
+bool
+catalog_add_meta(struct catalog *c, const struct meta *m, uint32_t *again, struct err *err)
+{
+    uint32_t i = (uint32_t)c->nmetas;
+    bool there;
+    struct meta *metas = budget_bytes(&c->budget, sizeof *m, "metadata keys", err)
+        ? array_grow(c->metas, c->nmetas, &c->room_metas, sizeof *metas, err) : NULL;
     if (!metas)
         return false;
     c->metas = metas;
-    c->metas[c->nmetas++] = *m;
-    return true;
+    if (!table_add(&c->keys, name_of_key, c, m->key, m->key_len, &i, &there, err))
+        return false;
+    *again = there ? metas[i].file : META_NO_FILE;
+    if (there) {
+        metas[i].file = m->file;
+        return true;
+    }
+    metas[i] = *m;
+    c->nmetas++;
+    return c->borrows || keep_meta(c, &metas[i], err);
 }
 
 static int
@@ -160,43 +228,29 @@ compare_position(const void *pa, const void *pb)
     return by ? by : compare_u64(a->listed, b->listed);
 }
 
-/* The slot of a name: the one that holds its tensor, or the free one where it belongs. */
-static struct slot *
-find_slot(const struct catalog *c, const char *name, size_t n, uint32_t *tag)
+static const char *
+name_of_tensor(const void *catalog, uint32_t i, size_t *n)
 {
-    uint64_t hash = hash_bytes(c->key, name, n);
-    *tag = (uint32_t)(hash >> 32);
-    for (size_t i = (size_t)hash;; i++) {
-        struct slot *slot = &c->slots[i & c->mask];
-        if (slot->tensor == 0)
-            return slot;
-        const struct tensor *t = &c->tensors[slot->tensor - 1];
-        if (slot->tag == *tag && t->name_len == n && memcmp(t->name, name, n) == 0)
-            return slot;
-    }
+    const struct tensor *t = &((const struct catalog *)catalog)->tensors[i];
+    *n = t->name_len;
+    return t->name;
 }
 
 bool
 catalog_seal_as_added(struct catalog *c, struct err *err)
 {
-    size_t nslots = 16;
-    while (nslots < 2 * c->ntensors)
-        nslots *= 2;
-    c->slots = calloc(nslots, sizeof *c->slots);
-    if (!c->slots)
-        return err_memory(err, nslots * sizeof *c->slots);
-    c->mask = nslots - 1;
-    c->key = hash_new_key();
-    for (size_t i = 0; i < c->ntensors; i++) {
+    if (!table_reserve(&c->names, c->ntensors, err))
+        return false;
+    for (uint32_t i = 0; i < c->ntensors; i++) {
         const struct tensor *t = &c->tensors[i];
-        uint32_t tag;
-        struct slot *slot = find_slot(c, t->name, t->name_len, &tag);
-        if (slot->tensor != 0) {
-            char shown[STR_SHOWN];
+        uint32_t number = i;
+        bool again;
+        if (!table_add(&c->names, name_of_tensor, c, t->name, t->name_len, &number, &again, err))
+            return false;
+        char shown[STR_SHOWN];
+        if (again)
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "two tensors have the name %s",
                 str_shown(shown, t->name, t->name_len));
-        }
-        *slot = (struct slot){ (uint32_t)i + 1, tag };
     }
     return true;
 }
@@ -230,8 +284,8 @@ catalog_index(const struct catalog *c, const struct tensor *t)
 const struct tensor *
 catalog_find(const struct catalog *c, const char *name, size_t n)
 {
-    uint32_t tag, found = find_slot(c, name, n, &tag)->tensor;
-    return found ? &c->tensors[found - 1] : NULL;
+    uint32_t i;
+    return table_find(&c->names, name_of_tensor, c, name, n, &i) ? &c->tensors[i] : NULL;
 }
 
 size_t
@@ -249,11 +303,8 @@ catalog_meta_at(const struct catalog *c, size_t i)
 const struct meta *
 catalog_meta_find(const struct catalog *c, const char *key)
 {
-    size_t n = strlen(key);
-    for (size_t i = 0; i < c->nmetas; i++)
-        if (c->metas[i].key_len == n && memcmp(c->metas[i].key, key, n) == 0)
-            return &c->metas[i];
-    return NULL;
+    uint32_t i;
+    return table_find(&c->keys, name_of_key, c, key, strlen(key), &i) ? &c->metas[i] : NULL;
 }
 
 struct catalog_facts *
@@ -297,16 +348,18 @@ catalog_config_at(const struct catalog *c, size_t i)
 static void
 remark(struct catalog *c, bool warning, const char *format, va_list args)
 {
-    struct err ignored;     /* a remark that finds no memory is not worth a failure */
+    struct err ignored;     /* whoever minds asks catalog_remarks_kept */
     err_init(&ignored);
     char text[ERR_TEXT];
     int n = vsnprintf(text, sizeof text, format, args);
     char *copy = n < 0 ? NULL : copy_text(c, text, num_min((size_t)n, sizeof text - 1), &ignored);
-    struct catalog_remark *remarks = grown(c->remarks, c->nremarks, &c->room_remarks, sizeof *remarks, &ignored);
+    struct catalog_remark *remarks = array_grow(c->remarks, c->nremarks, &c->room_remarks, sizeof *remarks, &ignored);
     if (remarks)
         c->remarks = remarks;
     if (copy && remarks)
         c->remarks[c->nremarks++] = (struct catalog_remark){ warning, copy };
+    else
+        c->lost = true;
 }
 
 void
@@ -325,6 +378,12 @@ catalog_note(struct catalog *c, const char *format, ...)
     va_start(args, format);
     remark(c, false, format, args);
     va_end(args);
+}
+
+bool
+catalog_remarks_kept(const struct catalog *c, struct err *err)
+{
+    return !c->lost || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: a remark about the input cannot be kept");
 }
 
 size_t

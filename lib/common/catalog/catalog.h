@@ -3,7 +3,7 @@
 #ifndef CATALOG_CATALOG_H
 #define CATALOG_CATALOG_H
 
-#include "base/err.h"
+#include "base/limits.h"
 #include "catalog/metadata.h"
 #include "catalog/tensor.h"
 
@@ -20,16 +20,24 @@ struct catalog_facts {
     const char *index;          /* the index that lists it, escaped, or NULL; lives as long as the catalog */
 };
 
-struct catalog *catalog_new(struct err *err);           /* NULL on failure */
+/* A catalog that copies what is added to it: names, dimensions, keys and values. All of that is asked of its budget
+ * before it is allocated. NULL on failure. */
+struct catalog *catalog_new(const struct limits *limits, struct err *err);
+/* A catalog whose names, dimensions, keys and values are borrowed: they must outlive it. Of an output, whose parts the
+ * catalog of the input holds. */
+struct catalog *catalog_new_borrowing(struct err *err);
 void catalog_free(struct catalog *c);                   /* takes NULL */
 
-/* Add a tensor; its name and dimensions are copied. */
+/* What the headers of the model have asked for; readers ask it for what they allocate themselves. */
+struct budget *catalog_budget(struct catalog *c);
+
 bool catalog_add(struct catalog *c, const struct tensor *t, struct err *err);
 
-/* Add a key. Key and value are borrowed: they must outlive the catalog (the head of a source does). */
-bool catalog_add_meta(struct catalog *c, const struct meta *m, struct err *err);
+/* Add a key of a file. When it is there already nothing changes but its file, and *again says which file had it last;
+ * otherwise that is META_NO_FILE. */
+bool catalog_add_meta(struct catalog *c, const struct meta *m, uint32_t *again, struct err *err);
 
-/* n bytes that live as long as the catalog, for names and values that lie nowhere else. NULL on failure. */
+/* n bytes that live as long as the catalog, aligned for any number. NULL on failure. */
 void *catalog_alloc(struct catalog *c, size_t n, struct err *err);
 
 /* Order the tensors by (file, offset, end, as added) and index the names. Two of one name: ERR_MALFORMED.
@@ -66,7 +74,8 @@ size_t catalog_config_count(const struct catalog *c);
 const struct catalog_config *catalog_config_at(const struct catalog *c, size_t i);
 
 /* Things worth telling that are no failure: a warning is about what the output will be, a note about the file
- * alone. Text is kept, one line each, names already escaped. */
+ * alone. Text is kept, one line each, names already escaped. One that finds no memory is lost; a report, whose bytes
+ * it would change, asks catalog_remarks_kept. */
 void catalog_warn(struct catalog *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void catalog_note(struct catalog *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -74,6 +83,7 @@ struct catalog_remark {
     bool warning;
     const char *text;
 };
+bool catalog_remarks_kept(const struct catalog *c, struct err *err);     /* else ERR_LIMIT */
 size_t catalog_remark_count(const struct catalog *c);
 const struct catalog_remark *catalog_remark_at(const struct catalog *c, size_t i);
 

@@ -36,6 +36,23 @@ meta_type_name(enum meta_type type)
     return (unsigned)type < META_TYPES ? types[type].name : "unknown";
 }
 
+const void *
+meta_bytes(const struct meta_value *value, size_t *n)
+{
+    bool text = value->type == META_STRING, array = value->type == META_ARRAY;
+    *n = text ? value->as.s.n : array ? (size_t)value->as.a.nbytes : 0;
+    return text ? (const void *)value->as.s.p : array ? value->as.a.p : NULL;
+}
+
+void
+meta_move(struct meta_value *value, const void *p)
+{
+    if (value->type == META_STRING)
+        value->as.s.p = p;
+    else if (value->type == META_ARRAY)
+        value->as.a.p = p;
+}
+
 bool
 meta_as_u64(const struct meta_value *value, uint64_t *out)
 {

@@ -32,15 +32,23 @@ struct meta_value {
     } as;
 };
 
+#define META_NO_FILE UINT32_MAX
+
 struct meta {
     const char *key;            /* key_len bytes; borrowed */
-    size_t key_len;
+    uint32_t key_len;
+    uint32_t file;              /* the last of the model's files that has the key */
     struct meta_value value;
 };
 
 /* Bytes of a value of fixed size, 0 for strings and arrays. */
 size_t meta_type_size(enum meta_type type);
 const char *meta_type_name(enum meta_type type);        /* "u8" .. "f64", ggml's short names */
+
+/* The bytes that the value borrows, *n of them: of a string or an array; NULL and 0 for any other. */
+const void *meta_bytes(const struct meta_value *value, size_t *n);
+/* The same value with its bytes at p. */
+void meta_move(struct meta_value *value, const void *p);
 
 /* Any integer value (not bool) that is not negative. */
 bool meta_as_u64(const struct meta_value *value, uint64_t *out);

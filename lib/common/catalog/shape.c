@@ -6,12 +6,64 @@
 
 #include "base/num.h"
 
+size_t
+shape_pack(uint8_t *out, const uint64_t *dim, uint32_t rank)
+{
+    uint8_t *p = out;
+    for (uint32_t i = 0; i < rank; i++) {
+        uint64_t left = dim[i];
+        for (; left >= 0x80; left >>= 7)
+            *p++ = (uint8_t)(left | 0x80);
+        *p++ = (uint8_t)left;
+    }
+    return (size_t)(p - out);
+}
+
+size_t
+shape_packed_len(const struct shape *shape)
+{
+    const uint8_t *p = shape->packed;
+    for (uint32_t i = 0; i < shape->rank; i++)
+        shape_next(&p);
+    return (size_t)(p - shape->packed);
+}
+
+uint64_t
+shape_dim(const struct shape *shape, uint32_t i)
+{
+    const uint8_t *p = shape->packed;
+    while (i-- != 0)
+        shape_next(&p);
+    return shape_next(&p);
+}
+
+bool
+shape_same(const struct shape *a, const struct shape *b, uint32_t n)
+{
+    const uint8_t *p = a->packed, *q = b->packed;
+    for (uint32_t i = 0; i < n; i++)
+        if (shape_next(&p) != shape_next(&q))
+            return false;
+    return true;
+}
+
+bool
+shape_is_empty(const struct shape *shape)
+{
+    const uint8_t *p = shape->packed;
+    for (uint32_t i = 0; i < shape->rank; i++)
+        if (shape_next(&p) == 0)
+            return true;
+    return false;
+}
+
 bool
 shape_numel(const struct shape *shape, uint64_t *numel)
 {
     uint64_t n = 1;
+    const uint8_t *p = shape->packed;
     for (uint32_t i = 0; i < shape->rank; i++)
-        if (!num_mul(&n, n, shape->dim[i]))
+        if (!num_mul(&n, n, shape_next(&p)))
             return false;
     *numel = n;
     return true;
@@ -35,10 +87,11 @@ const char *
 shape_text(char buf[SHAPE_TEXT], const struct shape *shape)
 {
     size_t n = 0;
+    const uint8_t *p = shape->packed;
     buf[n++] = '[';
     for (uint32_t i = 0; i < shape->rank; i++) {
         char dim[24];
-        int len = snprintf(dim, sizeof dim, "%s%" PRIu64, i ? ", " : "", shape->dim[i]);
+        int len = snprintf(dim, sizeof dim, "%s%" PRIu64, i ? ", " : "", shape_next(&p));
         if (n + (size_t)len + sizeof ", ...]" > SHAPE_TEXT) {
             n += (size_t)snprintf(buf + n, SHAPE_TEXT - n, ", ...");
             break;

@@ -3,6 +3,9 @@
 #include <assert.h>
 #include <getopt.h>
 #include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,6 +338,11 @@ cli_options(struct cli *cli, const struct cli_spec *spec, void *own, int argc, c
     struct err err;
     err_init(&err);
     *cli = (struct cli){ .tool = spec->tool, .limits = limits_default };
+#ifdef M_MMAP_THRESHOLD
+    /* What is large grows without being copied and goes back to the system when it is freed. glibc ends that when the
+     * first large piece was freed, unless it is told to go on. */
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
+#endif
 
     if (!getopt_form_make(&form, &t)) {
         err_memory(&err, sizeof form);

@@ -51,7 +51,8 @@ beside_read_config(struct catalog *catalog, const char *path, const struct limit
     struct catalog_config config;
     size_t folder = beside_folder(path);
     config.name = path + folder + (folder != 0 && path[folder] == '/');
-    bool ok = side_file_open(&src, path, limits->side_file, "config.json bytes", &config.text, &config.n, inputs, err)
+    bool ok = side_file_open(&src, path, limits->side_file, catalog_budget(catalog), "config.json bytes", &config.text, &config.n,
+        inputs, err)
         && catalog_add_config(catalog, &config, err);
     source_close(src);
     return ok;
@@ -100,7 +101,8 @@ note_index(struct catalog *catalog, const char *name, uint64_t shards, struct er
 
 /* Whether the index at `path` lists the file and others: then *shards says how many. */
 static bool
-lists(const char *path, const char *file, const struct limits *limits, struct inputs *inputs, uint64_t *shards)
+lists(const char *path, const char *file, const struct limits *limits, struct budget *budget, struct inputs *inputs,
+    uint64_t *shards)
 {
     struct source *src = NULL;
     struct index index = { 0 };
@@ -109,8 +111,8 @@ lists(const char *path, const char *file, const struct limits *limits, struct in
     size_t n;
     bool found = false;
     err_init(&ignored);
-    if (side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, inputs, &ignored)
-        && index_read(&index, text, n, limits, &ignored))
+    if (side_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, inputs, &ignored)
+        && index_read(&index, text, n, budget, &ignored))
         for (size_t i = 0; i < index.nshards; i++)
             found = found || strcmp(index.shard[i], file) == 0;
     *shards = index.nshards;
@@ -138,7 +140,7 @@ beside_note_shard(struct catalog *catalog, const char *path, const struct limits
         if (!ends(e->d_name, ".safetensors.index.json") || catalog_facts(catalog)->index)
             continue;
         char *index = beside_path(dir, strlen(dir), e->d_name, err);
-        ok = index && (!lists(index, file, limits, inputs, &shards) || note_index(catalog, e->d_name, shards, err));
+        ok = index && (!lists(index, file, limits, catalog_budget(catalog), inputs, &shards) || note_index(catalog, e->d_name, shards, err));
         free(index);
     }
     if (d)

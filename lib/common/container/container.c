@@ -37,11 +37,17 @@ probe_npy(const uint8_t *head, size_t n, uint64_t size)
     return starts(head, n, "\x93NUMPY", 6);
 }
 
+/* PROTO, a version, and an opcode that can come first. A safetensors file that is cut can begin so too: the rest of a
+ * header length is zeros. */
 static bool
 probe_pickle(const uint8_t *head, size_t n, uint64_t size)
 {
+    static const char first[] = "()]}cCGJKMNTUX\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96";
     (void)size;
-    return n >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5;
+    bool zeros = n >= 5;
+    for (size_t i = 4; i < n && i < 8; i++)
+        zeros = zeros && head[i] == 0;
+    return n >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 && memchr(first, head[2], sizeof first - 1) && !zeros;
 }
 
 static bool

@@ -37,11 +37,30 @@ gguf_fail(const struct gguf *g, struct err *err, enum err_kind kind, uint64_t at
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (g->item && g->name)
-        snprintf(item, sizeof item, "%s %s: ", g->item, str_shown(shown, g->name, g->name_len));
+    if (g->item && g->name_at != 0)
+        snprintf(item, sizeof item, "%s %s: ", g->item, str_shown(shown, gguf_at(g, g->name_at), g->name_len));
     else if (g->item)
         snprintf(item, sizeof item, "%s number %" PRIu64 ": ", g->item, g->index + 1);
     return err_set(err, kind, at, "%s%s", item, text);
+}
+
+const char *
+gguf_at(const struct gguf *g, uint64_t at)
+{
+    return (const char *)g->c.p - (g->c.at - at);
+}
+
+/* Ask for the memory of the head up to byte `end`. */
+static bool
+charge(struct gguf *g, uint64_t end, struct err *err)
+{
+    if (end <= g->charged)
+        return true;
+    if (!limits_check(end, g->limits->alloc, "header bytes", err)
+        || !budget_bytes(catalog_budget(g->catalog), end - g->charged, "header bytes", err))
+        return false;
+    g->charged = end;
+    return true;
 }
 
 bool
@@ -53,9 +72,8 @@ gguf_need(struct gguf *g, uint64_t n, struct err *err)
         return true;
     bool fits = num_add(&want, g->c.at, n) && want <= g->size;
     if (fits) {
-        if (want > g->limits->total)
-            return gguf_fail(g, err, ERR_LIMIT, g->c.at, "header: more than the limit of %" PRIu64 " bytes",
-                g->limits->total);
+        if (!charge(g, want, err))
+            return false;
         want = num_max(want, num_min(g->c.at + STEP, SOURCE_HEAD_MAX));
         if (!source_head(g->src, want, &p, &have, err))
             return false;
@@ -91,7 +109,7 @@ void
 gguf_odd(struct gguf *g, enum gguf_odd which)
 {
     if (g->odd[which].count++ == 0) {
-        g->odd[which].name = g->name;
+        g->odd[which].name_at = g->name_at;
         g->odd[which].name_len = g->name_len;
     }
 }
@@ -107,16 +125,14 @@ gguf_probe(const uint8_t *head, size_t n, uint64_t size)
 
 /* One count of the header, at byte `at`: can it be true? */
 static bool
-check_count(const struct gguf *g, const char *what, uint64_t n, uint64_t least, uint64_t at, struct err *err)
+check_count(struct gguf *g, const char *what, uint64_t n, uint64_t least, uint64_t at, struct err *err)
 {
     if (n > INT64_MAX)
         return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s: the count is negative", n, what);
     if (g->size != SOURCE_SIZE_UNKNOWN && n > (g->size - HEADER) / least)
         return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s of at least %" PRIu64 " bytes each, %" PRIu64 " are left",
             n, what, least, g->size - HEADER);
-    if (n > g->limits->items)
-        return err_set(err, ERR_LIMIT, at, "%" PRIu64 " %s are over the limit of %" PRIu64, n, what, g->limits->items);
-    return true;
+    return budget_items(catalog_budget(g->catalog), n, "tensors and keys", err);
 }
 
 static bool
@@ -172,7 +188,7 @@ warn_odd(const struct gguf *g)
         char shown[STR_SHOWN];
         if (g->odd[i].count == 0)
             continue;
-        str_shown(shown, g->odd[i].name ? g->odd[i].name : "", g->odd[i].name_len);
+        str_shown(shown, gguf_at(g, g->odd[i].name_at), g->odd[i].name_at != 0 ? g->odd[i].name_len : 0);
         catalog_note(g->catalog, "%s: %" PRIu64 "%s%s", text[i], g->odd[i].count, *shown ? ", first at " : "", shown);
     }
     if (g->alignment < LEAST_ALIGNMENT)
@@ -208,7 +224,7 @@ gguf_read(struct catalog *c, struct source *src, uint32_t file, const struct lim
         .split_no = split ? g.split_no : 0,
         .split_count = split ? g.split_count : 0,
     };
-    if (!gguf_read_tensors(&g, ntensors, err))
+    if (!gguf_read_tensors(&g, ntensors, err) || !charge(&g, g.c.at, err))
         return false;
     catalog_facts(c)->header_end = g.c.at;
     warn_odd(&g);

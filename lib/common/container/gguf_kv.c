@@ -3,7 +3,8 @@
  *      | key: length u64, bytes | type of the value u32 | value |      n_kv times
  *
  * Nothing says how long a value is, so the walk goes through all of it, once, and leaves it where it lies
- * (catalog/metadata.c draws the values). The head of the source grows as the walk asks for more.
+ * (catalog/metadata.c draws the values). The head of the source grows, and may move, as the walk asks for more, so
+ * that places are offsets until a value is whole; then the catalog copies it.
  */
 #include "container/gguf_priv.h"
 
@@ -11,21 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "base/table.h"
 
-enum { ARRAY_HEAD = 4 + 8, STRING_LEAST = 8 };
+enum { ARRAY_HEAD = 4 + 8, STRING_LEAST = 8, NAME = 8 };     /* NAME: of a record, behind its length */
 
 /* Where a key lies, to find one that is there twice. */
 struct key {
-    const char *p;
-    uint64_t n;
     uint64_t at;        /* file offset of its record */
+    uint64_t n;         /* bytes of its name */
 };
 
 struct keys {
+    const struct gguf *g;
     struct key *key;    /* owned */
     size_t count, room;
+    struct table names;
 };
 
 /* The type id of a value or of the elements of an array. */
@@ -132,13 +136,12 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
             a->count, g->limits->gguf_array);
 
     uint64_t start = g->c.at;
-    a->p = g->c.p;
     if (size != 0) {
         if (!gguf_need(g, least, err))
             return false;
-        cursor_take(&g->c, least);
+        const uint8_t *p = cursor_take(&g->c, least);
         for (uint64_t i = 0; a->type == META_BOOL && i < least; i++)
-            if (a->p[i] > 1)
+            if (p[i] > 1)
                 gguf_odd(g, GGUF_ODD_BOOL);
     } else if (a->type == META_STRING) {
         if (!skip_strings(g, a->count, err))
@@ -151,6 +154,7 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
                 return false;
         }
     }
+    a->p = (const uint8_t *)gguf_at(g, start);
     a->nbytes = g->c.at - start;
     return true;
 }
@@ -180,27 +184,36 @@ read_value(struct gguf *g, struct meta_value *value, enum meta_type type, struct
     return true;
 }
 
+/* The name of a key. Borrowed until the next gguf_need. */
 static bool
-read_key(struct gguf *g, struct meta *m, struct err *err)
+read_name(struct gguf *g, const char **name, uint64_t *n, struct err *err)
 {
-    uint64_t at = g->c.at, n;
-    g->name = NULL;
-    if (!gguf_string(g, "name", g->limits->gguf_key, &m->key, &n, err))
+    uint64_t at = g->c.at;
+    g->name_at = 0;
+    if (!gguf_string(g, "name", g->limits->gguf_key, name, n, err))
         return false;
-    m->key_len = (size_t)n;
-    g->name = m->key;
-    g->name_len = n;
-    if (n == 0)
+    g->name_at = at + NAME;
+    g->name_len = *n;
+    if (*n == 0)
         return gguf_fail(g, err, ERR_MALFORMED, at, "its name is empty");
-    if (memchr(m->key, '\0', m->key_len))
+    if (memchr(*name, '\0', *n))
         return gguf_fail(g, err, ERR_MALFORMED, at, "its name holds a NUL byte");
+    return true;
+}
 
+static bool
+read_key(struct gguf *g, struct err *err)
+{
+    uint64_t n;
+    const char *name;
+    if (!read_name(g, &name, &n, err))
+        return false;
     /* Words of lower case letters, digits and _, joined by dots; "-" is in the names of architectures. */
-    bool good = m->key[0] != '.' && m->key[n - 1] != '.';
-    for (size_t i = 0; i < m->key_len; i++) {
-        char k = m->key[i];
+    bool good = name[0] != '.' && name[n - 1] != '.';
+    for (uint64_t i = 0; i < n; i++) {
+        char k = name[i];
         good = good && ((k >= 'a' && k <= 'z') || (k >= '0' && k <= '9') || k == '_' || k == '-'
-            || (k == '.' && m->key[i - 1] != '.'));
+            || (k == '.' && name[i - 1] != '.'));
     }
     if (!good)
         gguf_odd(g, GGUF_ODD_KEY);
@@ -245,73 +258,59 @@ note_value(struct gguf *g, const struct meta *m, uint64_t at, struct err *err)
     return true;
 }
 
-static int
-compare_keys(const void *pa, const void *pb)
+static const char *
+name_of_key(const void *of, uint32_t i, size_t *n)
 {
-    const struct key *a = pa, *b = pb;
-    if (a->n != b->n)
-        return a->n < b->n ? -1 : 1;
-    int by = memcmp(a->p, b->p, a->n);
-    return by ? by : (a->at > b->at) - (a->at < b->at);
+    const struct keys *keys = of;
+    *n = (size_t)keys->key[i].n;
+    return gguf_at(keys->g, keys->key[i].at + NAME);
 }
 
-/* Two readers may take the value of either of two keys of one name, so neither is right. */
+/* Two readers may take the value of either of two keys of one name, so neither is right. `at`: of the key's record. */
 static bool
-check_duplicates(struct gguf *g, struct keys *keys, struct err *err)
+check_new(struct gguf *g, struct keys *keys, const struct meta *m, uint64_t at, struct err *err)
 {
-    const struct key *first = NULL, *again = NULL;
-    if (keys->count != 0)
-        qsort(keys->key, keys->count, sizeof *keys->key, compare_keys);
-    for (size_t i = 1; i < keys->count; i++) {
-        const struct key *a = &keys->key[i - 1], *b = &keys->key[i];
-        if (a->n == b->n && memcmp(a->p, b->p, a->n) == 0 && (!again || b->at < again->at)) {
-            first = a;
-            again = b;
-        }
-    }
-    if (!again)
-        return true;
-    g->name = again->p;
-    g->name_len = again->n;
-    return gguf_fail(g, err, ERR_MALFORMED, again->at, "it is there twice, before at byte %" PRIu64, first->at);
-}
-
-static bool
-remember_key(struct keys *keys, const struct meta *m, uint64_t at, struct err *err)
-{
-    if (keys->count == keys->room) {
-        size_t room = keys->room ? 2 * keys->room : 64;
-        struct key *more = realloc(keys->key, room * sizeof *more);
-        if (!more)
-            return err_memory(err, room * sizeof *more);
-        keys->key = more;
-        keys->room = room;
-    }
-    keys->key[keys->count++] = (struct key){ .p = m->key, .n = m->key_len, .at = at };
+    uint32_t number = (uint32_t)keys->count;
+    bool again;
+    struct key *key = budget_bytes(catalog_budget(g->catalog), sizeof *key, "keys", err)
+        ? array_grow(keys->key, keys->count, &keys->room, sizeof *key, err) : NULL;
+    if (!key)
+        return false;
+    keys->key = key;
+    if (!table_add(&keys->names, name_of_key, keys, m->key, m->key_len, &number, &again, err))
+        return false;
+    if (again)
+        return gguf_fail(g, err, ERR_MALFORMED, at, "it is there twice, before at byte %" PRIu64, key[number].at);
+    key[keys->count++] = (struct key){ .at = at, .n = m->key_len };
     return true;
 }
 
 bool
 gguf_read_keys(struct gguf *g, uint64_t count, struct err *err)
 {
-    struct keys keys = { .count = 0 };
+    struct keys keys = { .g = g };
     bool ok = true;
     g->item = "key";
     for (g->index = 0; ok && g->index < count; g->index++) {
-        struct meta m = { .key = NULL };
+        struct meta m = { .file = g->file };
         enum meta_type type = META_U8;
         uint64_t at = g->c.at, value_at;
-        ok = read_key(g, &m, err)
+        uint32_t again;
+        ok = read_key(g, err)
             && read_type(g, "value", &type, err);
         value_at = g->c.at;
+        ok = ok && read_value(g, &m.value, type, err);
+        if (!ok)
+            break;
+        m.key = gguf_at(g, at + NAME);
+        m.key_len = (uint32_t)g->name_len;      /* at most limits.gguf_key */
         /* Parts of a split model after the first only repeat what the first says of the split. */
-        ok = ok && read_value(g, &m.value, type, err)
-            && note_value(g, &m, value_at, err)
-            && remember_key(&keys, &m, at, err)
-            && (g->file != 0 || catalog_add_meta(g->catalog, &m, err));
+        ok = note_value(g, &m, value_at, err)
+            && check_new(g, &keys, &m, at, err)
+            && (g->file != 0 || catalog_add_meta(g->catalog, &m, &again, err));
     }
-    ok = ok && check_duplicates(g, &keys, err);
     free(keys.key);
-    g->item = g->name = NULL;
+    table_clear(&keys.names);
+    g->item = NULL;
     return ok;
 }

@@ -17,13 +17,14 @@ struct gguf {
     struct source *src;
     const struct limits *limits;
     uint32_t file;
-    struct cursor c;            /* on the head of src; sees only what was read so far: see gguf_need */
+    struct cursor c;            /* on the head of src, which may move: see gguf_need and gguf_at */
+    uint64_t charged;           /* bytes of the head that the budget knows of */
     uint64_t size;              /* of the input, SOURCE_SIZE_UNKNOWN until a pipe has ended */
     uint64_t file_size;         /* the same, but a pipe's stays unknown: data may follow what it has shown */
 
     const char *item;           /* "key" or "tensor", what is being read; NULL in the header */
-    const char *name;           /* its name; borrowed from the head; NULL while not known */
-    uint64_t name_len, index;
+    uint64_t name_at, name_len; /* where its name lies in the file; 0: not known */
+    uint64_t index;
 
     /* What the keys said. */
     uint64_t alignment;
@@ -32,15 +33,18 @@ struct gguf {
 
     struct {
         uint64_t count;
-        const char *name;       /* of the first item that had it; borrowed */
-        uint64_t name_len;
+        uint64_t name_at, name_len;     /* of the first item that had it */
     } odd[GGUF_ODDITIES];
 };
 
-/* Make n more bytes visible to g->c, reading on when needed. Fewer in the file: ERR_MALFORMED. */
+/* Make n more bytes visible to g->c, reading on when needed, which may move the head. Fewer in the file:
+ * ERR_MALFORMED. */
 bool gguf_need(struct gguf *g, uint64_t n, struct err *err);
 
-/* A string of at most `max` bytes; `what` names it in a failure. Borrowed from the head. */
+/* The bytes at an offset in the file that g->c has passed. Borrowed until the next gguf_need. */
+const char *gguf_at(const struct gguf *g, uint64_t at);
+
+/* A string of at most `max` bytes; `what` names it in a failure. Borrowed until the next gguf_need. */
 bool gguf_string(struct gguf *g, const char *what, uint64_t max, const char **p, uint64_t *n, struct err *err);
 
 /* err_set, with the item that is being read in front. */

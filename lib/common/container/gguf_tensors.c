@@ -14,18 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "dtype/dtype.h"
 
 enum {
+    NAME = 8,               /* bytes of the length of a name */
     MAX_DIMS = 4,           /* GGML_MAX_DIMS */
     MAX_NAME = 63,          /* GGML_MAX_NAME, less its NUL */
     FORK_TYPE = 40,         /* forks of ggml give ids from here on to blocks of their own */
 };
 
 struct info {
-    const char *name;       /* borrowed from the head */
     uint32_t name_len;
     uint32_t rank;
     uint64_t dim[MAX_DIMS]; /* row-major */
@@ -34,7 +35,7 @@ struct info {
     uint64_t offset;
     uint64_t nbytes;        /* 0 when the type is not known */
     uint64_t least;         /* nbytes, but 1 when there are elements of a type that is not known */
-    uint64_t at;            /* file offset of the record */
+    uint64_t at;            /* file offset of the record; its name is NAME bytes on */
 };
 
 struct infos {
@@ -46,21 +47,22 @@ static bool
 read_name(struct gguf *g, struct info *t, struct err *err)
 {
     uint64_t n;
-    g->name = NULL;
-    if (!gguf_string(g, "name", g->limits->gguf_key, &t->name, &n, err))
+    const char *name;
+    g->name_at = 0;
+    if (!gguf_string(g, "name", g->limits->gguf_key, &name, &n, err))
         return false;
-    g->name = t->name;
+    g->name_at = t->at + NAME;
     g->name_len = n;
     if (n > UINT32_MAX - 1)
         return gguf_fail(g, err, ERR_LIMIT, t->at, "name: %" PRIu64 " bytes are too many", n);
     t->name_len = (uint32_t)n;
-    if (n != 0 && memchr(t->name, '\0', t->name_len))
+    if (n != 0 && memchr(name, '\0', t->name_len))
         return gguf_fail(g, err, ERR_MALFORMED, t->at, "its name holds a NUL byte");
     if (n == 0)
         gguf_odd(g, GGUF_ODD_EMPTY_NAME);
     if (n > MAX_NAME)
         gguf_odd(g, GGUF_ODD_LONG_NAME);
-    if (!str_is_utf8(t->name, t->name_len))
+    if (!str_is_utf8(name, t->name_len))
         gguf_odd(g, GGUF_ODD_TEXT);
     return true;
 }
@@ -100,10 +102,12 @@ static bool
 check_size(struct gguf *g, struct info *t, struct err *err)
 {
     const struct dtype_facts *type = dtype_facts(t->dtype);
-    const struct shape shape = { .rank = t->rank, .dim = t->dim };
+    uint8_t packed[MAX_DIMS * SHAPE_DIM];
+    const struct shape shape = { .rank = t->rank, .packed = packed };
     uint64_t row = t->rank ? t->dim[t->rank - 1] : 1, numel;
     char text[SHAPE_TEXT];
 
+    shape_pack(packed, t->dim, t->rank);
     for (uint32_t i = 0; i < t->rank; i++)
         if (t->dim[i] > INT64_MAX)
             return gguf_fail(g, err, ERR_MALFORMED, t->at, "shape %s has a negative dimension",
@@ -148,18 +152,13 @@ read_info(struct gguf *g, struct info *t, struct err *err)
 }
 
 static struct info *
-add_info(struct infos *infos, struct err *err)
+add_info(struct infos *infos, struct budget *budget, struct err *err)
 {
-    if (infos->count == infos->room) {
-        size_t room = infos->room ? 2 * infos->room : 64;
-        struct info *more = realloc(infos->info, room * sizeof *more);
-        if (!more) {
-            err_memory(err, room * sizeof *more);
-            return NULL;
-        }
-        infos->info = more;
-        infos->room = room;
-    }
+    struct info *info = budget_bytes(budget, sizeof *info, "tensors", err)
+        ? array_grow(infos->info, infos->count, &infos->room, sizeof *info, err) : NULL;
+    if (!info)
+        return NULL;
+    infos->info = info;
     return &infos->info[infos->count++];
 }
 
@@ -193,7 +192,7 @@ static bool
 fail_layout(struct gguf *g, const struct info *t, const struct info *suspect, struct err *err, const char *text)
 {
     char fork[128] = "";
-    g->name = t->name;
+    g->name_at = t->at + NAME;
     g->name_len = t->name_len;
     if (suspect && suspect->id >= FORK_TYPE)
         snprintf(fork, sizeof fork, " (type id %" PRIu32 ", %s here: a fork may have given the id to another block"
@@ -210,7 +209,7 @@ check_place(struct gguf *g, const struct info *t, const struct info *before, uin
         return true;
     char text[STR_SHOWN + 160], shown[STR_SHOWN] = "the start of the data";
     if (before)
-        str_shown(shown, before->name, before->name_len);
+        str_shown(shown, gguf_at(g, before->at + NAME), before->name_len);
     snprintf(text, sizeof text, "its data begin at offset %" PRIu64 ", expected %" PRIu64 ": %s %s", t->offset,
         expected, t->offset < expected ? "they overlap those of" : "a hole behind", shown);
     return fail_layout(g, t, before, err, text);
@@ -252,13 +251,15 @@ add_tensors(struct gguf *g, const struct infos *infos, uint64_t start, struct er
 {
     for (size_t i = 0; i < infos->count; i++) {
         const struct info *info = &infos->info[i];
+        uint8_t packed[MAX_DIMS * SHAPE_DIM];
+        shape_pack(packed, info->dim, info->rank);
         const struct tensor t = {
-            .name = info->name,
+            .name = gguf_at(g, info->at + NAME),
             .name_len = info->name_len,
             .dtype = info->dtype,
             .ggml_id = info->id,
             .big_endian = g->c.big,
-            .shape = { .rank = info->rank, .dim = info->dim },
+            .shape = { .rank = info->rank, .packed = packed },
             .extent = { .file = g->file, .at = start + info->offset, .nbytes = info->nbytes },
         };
         if (!catalog_add(g->catalog, &t, err))
@@ -276,10 +277,10 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
 
     g->item = "tensor";
     for (g->index = 0; ok && g->index < count; g->index++) {
-        struct info *t = add_info(&infos, err);
+        struct info *t = add_info(&infos, catalog_budget(g->catalog), err);
         ok = t && read_info(g, t, err);
     }
-    g->name = NULL;
+    g->name_at = 0;
     num_align(&start, g->c.at, g->alignment);       /* cannot fail: the header is at most SOURCE_HEAD_MAX */
     if (ok && count != 0 && start > g->file_size)
         ok = err_set(err, ERR_MALFORMED, g->c.at, "truncated: the data begin at byte %" PRIu64 ", the file ends at %"
@@ -291,6 +292,6 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
         catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp refuses this file");
     ok = ok && check_layout(g, &infos, start, err);
     free(infos.info);
-    g->item = g->name = NULL;
+    g->item = NULL;
     return ok;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_pull.h"
 
 struct reader {
@@ -11,7 +12,7 @@ struct reader {
     struct index *index;
     size_t room;
     char *free;                 /* in index->texts */
-    const struct limits *limits;
+    struct budget *budget;
     struct err *err;
 };
 
@@ -57,16 +58,15 @@ static bool
 add(struct reader *r, const struct index_entry *e)
 {
     struct index *x = r->index;
-    if (x->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 256;
-        struct index_entry *entry = realloc(x->entry, room * sizeof *entry);
-        if (!entry)
-            return err_memory(r->err, room * sizeof *entry);
-        x->entry = entry;
-        r->room = room;
-    }
+    if (!limits_check(x->count + 1, r->budget->limits.items, "tensors in the index", r->err)
+        || !budget_bytes(r->budget, sizeof *e + sizeof *x->shard, "tensors in the index", r->err))
+        return false;
+    struct index_entry *entry = array_grow(x->entry, x->count, &r->room, sizeof *entry, r->err);
+    if (!entry)
+        return false;
+    x->entry = entry;
     x->entry[x->count++] = *e;
-    return limits_check(x->count, r->limits->items, "tensors in the index", r->err);
+    return true;
 }
 
 static bool
@@ -130,10 +130,13 @@ arrange(struct index *x, const struct limits *limits, struct err *err)
 }
 
 bool
-index_read(struct index *index, const char *text, size_t n, const struct limits *limits, struct err *err)
+index_read(struct index *index, const char *text, size_t n, struct budget *budget, struct err *err)
 {
-    struct reader r = { .index = index, .limits = limits, .err = err };
+    const struct limits *limits = &budget->limits;
+    struct reader r = { .index = index, .budget = budget, .err = err };
     *index = (struct index){ 0 };
+    if (!budget_bytes(budget, (uint64_t)n + 1, "names in the index", err))
+        return false;
     index->texts = malloc(n + 1);       /* a string loses its quotes and gains a NUL */
     if (!index->texts)
         return err_memory(err, n);

@@ -20,8 +20,9 @@ struct index {
     char *texts;                /* owned */
 };
 
-/* Read the text of an index. Every shard name is a plain file name. ERR_MALFORMED, ERR_LIMIT. */
-bool index_read(struct index *index, const char *text, size_t n, const struct limits *limits, struct err *err);
+/* Read the text of an index. Every shard name is a plain file name. What it takes is asked of the
+ * budget. ERR_MALFORMED, ERR_LIMIT. */
+bool index_read(struct index *index, const char *text, size_t n, struct budget *budget, struct err *err);
 void index_clear(struct index *index);
 
 /* Every mapped tensor lies in its shard (file i of the catalog is shard i), else ERR_MALFORMED; tensors that

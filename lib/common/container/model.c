@@ -43,8 +43,8 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
                 m->container->name))
         && container->read(m->catalog, this, m->nsrc - 1, limits, err);
     m->container = container;
-    if (ok && source_seekable(this))
-        source_head_done(this);
+    if (ok)
+        source_head_done(this, catalog_facts_of(m->catalog)->header_end);
     else if (!ok && this)
         err_in_file(err, source_name(this));
     return ok;
@@ -58,9 +58,10 @@ open_index(struct model *m, const char *path, const struct limits *limits, struc
     size_t dir_len = beside_folder(path), n;
     struct source *src = NULL;
     struct index index = { 0 };
+    struct budget *budget = catalog_budget(m->catalog);
     const char *text;
-    bool ok = side_file_open(&src, path, limits->index_file, "index bytes", &text, &n, &m->inputs, err)
-        && (index_read(&index, text, n, limits, err) || err_in_file(err, source_name(src)));
+    bool ok = side_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
+        && (index_read(&index, text, n, budget, err) || err_in_file(err, source_name(src)));
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = beside_path(path, dir_len, index.shard[i], err);
         ok = shard && add_file(m, shard, false, limits, err);
@@ -234,7 +235,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     struct stat st;
     char *chosen = NULL;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
-    *m = (struct model){ .catalog = catalog_new(err), .name = name.p, .no_spool = options->no_spool };
+    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool };
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)

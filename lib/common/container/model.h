@@ -8,7 +8,7 @@
 struct model {
     struct source **src;        /* nsrc files; owned */
     uint32_t nsrc;
-    struct catalog *catalog;    /* sealed; owned; borrows from the heads of src */
+    struct catalog *catalog;    /* sealed; owned */
     const struct container *container;
     struct inputs inputs;       /* every regular file that was opened for it: shards, index, config.json, manifest */
     char *name;                 /* the operand as messages show it; owned */

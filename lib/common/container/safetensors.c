@@ -62,20 +62,19 @@ bad_offset(struct reader *r, size_t i, uint64_t expected)
         e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
 }
 
-/* The dimensions of a shape that read_shape() found good. */
+/* Pack the dimensions of a shape that read_shape() found good, of the entry's rank. */
 static void
-take_shape(uint64_t *dim, const char *p)
+pack_shape(uint8_t *out, const struct entry *e)
 {
-    uint64_t v = 0;
-    for (; *p != ']'; p++) {
-        if (*p >= '0' && *p <= '9') {
+    const char *p = e->shape;
+    for (uint32_t i = 0; i < e->rank; i++) {
+        uint64_t v = 0;
+        for (; *p < '0' || *p > '9'; p++)
+            ;
+        for (; *p >= '0' && *p <= '9'; p++)
             v = 10 * v + (uint64_t)(*p - '0');
-        } else if (*p == ',') {
-            *dim++ = v;
-            v = 0;
-        }
+        out += shape_pack(out, &v, 1);
     }
-    *dim = v;
 }
 
 static bool
@@ -121,20 +120,21 @@ static bool
 lay_out(struct reader *r, uint64_t *data_end)
 {
     uint64_t expected = 0;
-    uint64_t *dim = calloc((size_t)r->rank_max + 1, sizeof *dim);
-    bool ok = dim || err_memory(r->err, ((uint64_t)r->rank_max + 1) * sizeof *dim);
+    size_t room = ((size_t)r->rank_max + 1) * SHAPE_DIM;
+    uint8_t *packed = malloc(room);
+    bool ok = packed || err_memory(r->err, room);
 
     sort_entries(r);
     *data_end = r->data_at;
     for (size_t i = 0; ok && i < r->count; i++) {
         const struct entry *e = &r->entries[i];
-        const struct shape shape = { .rank = e->rank, .dim = dim };
+        const struct shape shape = { .rank = e->rank, .packed = packed };
         if (e->begin != expected || e->end < e->begin) {
             ok = bad_offset(r, i, expected);
             break;
         }
         expected = e->end;
-        take_shape(dim, e->shape);
+        pack_shape(packed, e);
         ok = check_size(r, e, &shape)
             && (num_add(data_end, r->data_at, expected)
                 || err_set(r->err, ERR_MALFORMED, entry_at(r, e),
@@ -142,13 +142,14 @@ lay_out(struct reader *r, uint64_t *data_end)
                     r->data_at, expected))
             && add_tensor(r, e, &shape);
     }
-    free(dim);
+    free(packed);
     return ok;
 }
 
 /* The N bytes of the header, where to find them and where they end. */
 static bool
-take_header(struct source *src, const struct limits *limits, const uint8_t **p, uint64_t *n, struct err *err)
+take_header(struct source *src, const struct limits *limits, struct budget *budget, const uint8_t **p, uint64_t *n,
+    struct err *err)
 {
     uint64_t have, size = source_size(src);
     if (!source_head(src, PREFIX, p, &have, err))
@@ -163,7 +164,7 @@ take_header(struct source *src, const struct limits *limits, const uint8_t **p, 
             limits->json_header);
     if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
         have = size;
-    else if (!limits_check(PREFIX + *n, num_min(limits->alloc, limits->total), "header allocation", err)
+    else if (!budget_bytes(budget, PREFIX + *n, "header bytes", err)
         || !source_head(src, PREFIX + *n, p, &have, err))
         return false;
     if (have < PREFIX + *n)
@@ -190,7 +191,7 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     const uint8_t *p;
     uint64_t n = 0, data_end = 0;
 
-    if (!take_header(src, limits, &p, &n, err))
+    if (!take_header(src, limits, catalog_budget(c), &p, &n, err))
         return false;
     r.data_at = PREFIX + n;
     pull_init(&r.json, (const char *)p + PREFIX, (size_t)n, PREFIX, limits->json_depth);
@@ -198,19 +199,24 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     catalog_facts(c)->header_end = r.data_at;
 
     bool ok = safetensors_read_header(&r) && lay_out(&r, &data_end) && check_end(src, data_end, err);
-    free(r.scratch);
+    free(r.text.p);
+    free(r.key.p);
     free(r.entries);
     return ok;
 }
 
+/* A length that can be one, and an object. One that is cut, be it in its header, has the object and its first name:
+ * nothing else begins so, while its first bytes may be the magic of another container. */
 static bool
 safetensors_probe(const uint8_t *head, size_t n, uint64_t size)
 {
     if (n < LEAST_FILE)
         return false;
     uint64_t header = load_le64(head);
-    if (header > limits_default.json_header || size < PREFIX + header)
+    if (header > limits_default.json_header)
         return false;
+    if (size < PREFIX + header)
+        return memcmp(head + PREFIX, "{\"", 2) == 0;
     for (size_t i = PREFIX; i < n && i < PREFIX + header; i++)
         if (head[i] != ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r')
             return head[i] == '{';

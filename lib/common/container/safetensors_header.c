@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static bool
 json_fault(struct reader *r)
 {
@@ -16,24 +18,32 @@ json_fault(struct reader *r)
         name);
 }
 
-/* The characters of a string; in r->scratch, until the next call, when it has escapes. NULL on failure. */
+/* The characters of a string; in the scratch, until its next use, when it has escapes. NULL on failure. */
 static const char *
-decoded(struct reader *r, const struct pull_text *text, size_t *n)
+decoded_in(struct reader *r, struct scratch *scratch, const struct pull_text *text, size_t *n)
 {
     *n = text->n;
     if (!text->escaped)
         return text->p;
-    if (text->n > r->scratch_room) {
-        char *p = realloc(r->scratch, text->n);
+    if (text->n > scratch->room) {
+        if (!budget_bytes(catalog_budget(r->catalog), text->n - scratch->room, "a string", r->err))
+            return NULL;
+        char *p = realloc(scratch->p, text->n);
         if (!p) {
             err_memory(r->err, text->n);
             return NULL;
         }
-        r->scratch = p;
-        r->scratch_room = text->n;
+        scratch->p = p;
+        scratch->room = text->n;
     }
-    *n = pull_unescape(r->scratch, text);
-    return r->scratch;
+    *n = pull_unescape(scratch->p, text);
+    return scratch->p;
+}
+
+static const char *
+decoded(struct reader *r, const struct pull_text *text, size_t *n)
+{
+    return decoded_in(r, &r->text, text, n);
 }
 
 /* A string as a message may show it. */
@@ -131,7 +141,7 @@ read_dtype(struct reader *r, struct entry *e)
     return true;
 }
 
-/* Checks and counts the dimensions; take_shape() reads them when they are needed. */
+/* Checks and counts the dimensions; pack_shape() reads them when they are needed. */
 static bool
 read_shape(struct reader *r, struct entry *e)
 {
@@ -190,18 +200,13 @@ read_field(struct reader *r, struct entry *e, bool seen[FIELDS])
 static struct entry *
 new_entry(struct reader *r)
 {
-    if (!limits_check(catalog_count(r->catalog) + r->count + 1, r->limits->items, "tensors", r->err))
+    struct budget *budget = catalog_budget(r->catalog);
+    struct entry *entries = budget_items(budget, 1, "tensors and keys", r->err)
+            && budget_bytes(budget, sizeof *entries, "tensors", r->err)
+        ? array_grow(r->entries, r->count, &r->room, sizeof *entries, r->err) : NULL;
+    if (!entries)
         return NULL;
-    if (r->count == r->room) {
-        size_t room = r->room ? 2 * r->room : 256;
-        struct entry *entries = realloc(r->entries, room * sizeof *entries);
-        if (!entries) {
-            err_memory(r->err, room * sizeof *entries);
-            return NULL;
-        }
-        r->entries = entries;
-        r->room = room;
-    }
+    r->entries = entries;
     return &r->entries[r->count++];
 }
 
@@ -229,64 +234,16 @@ read_tensor(struct reader *r)
     return true;
 }
 
-/* Text that lives as long as the catalog: the header does, unescaped text is copied. */
+/* Add a key, which stands at byte `at`; of the shards of one model the first that has it counts. */
 static bool
-keep(struct reader *r, const struct pull_text *text, const char **p, size_t *n)
+add_key(struct reader *r, const struct meta *m, uint64_t at)
 {
-    *p = text->p;
-    *n = text->n;
-    if (!text->escaped)
-        return true;
-    char *copy = catalog_alloc(r->catalog, text->n, r->err);
-    if (!copy)
+    uint32_t again;
+    char key[STR_SHOWN];
+    if (!catalog_add_meta(r->catalog, m, &again, r->err))
         return false;
-    *n = pull_unescape(copy, text);
-    *p = copy;
-    return true;
-}
-
-static int
-compare_keys(const void *pa, const void *pb)
-{
-    const struct meta *a = *(const struct meta *const *)pa, *b = *(const struct meta *const *)pb;
-    return str_compare(a->key, a->key_len, b->key, b->key_len);
-}
-
-/* Whether the keys added since the catalog had `first` are all different. */
-static bool
-check_keys(struct reader *r, size_t first)
-{
-    size_t n = catalog_meta_count(r->catalog) - first, i;
-    if (n < 2)
-        return true;
-    const struct meta **keys = malloc(n * sizeof *keys);
-    if (!keys)
-        return err_memory(r->err, n * sizeof *keys);
-    for (i = 0; i < n; i++)
-        keys[i] = catalog_meta_at(r->catalog, first + i);
-    qsort(keys, n, sizeof *keys, compare_keys);
-    for (i = 1; i < n && compare_keys(&keys[i - 1], &keys[i]) != 0; i++)
-        ;
-    bool ok = i == n;
-    if (!ok) {
-        char key[STR_SHOWN];
-        err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "__metadata__: the key %s is given twice",
-            str_shown(key, keys[i]->key, keys[i]->key_len));
-    }
-    free(keys);
-    return ok;
-}
-
-/* Add a key; of the shards of one model the first that has it counts. */
-static bool
-add_key(struct reader *r, const struct meta *m)
-{
-    for (size_t i = 0; r->file != 0 && i < r->shared_keys; i++) {
-        const struct meta *old = catalog_meta_at(r->catalog, i);
-        if (compare_keys(&old, &m) == 0)
-            return true;
-    }
-    return catalog_add_meta(r->catalog, m, r->err);
+    return again != r->file || err_set(r->err, ERR_MALFORMED, at, "__metadata__: the key %s is given twice",
+        str_shown(key, m->key, m->key_len));
 }
 
 static bool
@@ -302,7 +259,6 @@ bad_metadata(struct reader *r, enum pull_token found, const char *expected)
 static bool
 read_metadata(struct reader *r)
 {
-    size_t first = r->shared_keys = catalog_meta_count(r->catalog);
     if (r->has_metadata)
         return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
             "__metadata__ is given twice (InvalidHeaderDeserialization)");
@@ -313,18 +269,21 @@ read_metadata(struct reader *r)
     if (token != PULL_OBJECT)
         return bad_metadata(r, token, "an object of strings");
     while ((token = pull_next(&r->json)) == PULL_KEY) {
-        struct meta m = { .value.type = META_STRING };
-        if (!limits_check(catalog_meta_count(r->catalog) + 1, r->limits->items, "metadata keys", r->err)
-            || !keep(r, &r->json.token, &m.key, &m.key_len))
+        struct meta m = { .file = r->file, .value.type = META_STRING };
+        uint64_t at = pull_token_at(&r->json);
+        size_t n;
+        m.key = decoded_in(r, &r->key, &r->json.token, &n);
+        m.key_len = (uint32_t)n;        /* the header is no longer */
+        if (!m.key || !budget_items(catalog_budget(r->catalog), 1, "tensors and keys", r->err))
             return false;
         token = pull_next(&r->json);
         if (token != PULL_STRING)
             return bad_metadata(r, token, "a string");
-        if (!keep(r, &r->json.token, &m.value.as.s.p, &m.value.as.s.n)
-            || !add_key(r, &m))
+        m.value.as.s.p = decoded(r, &r->json.token, &m.value.as.s.n);
+        if (!m.value.as.s.p || !add_key(r, &m, at))
             return false;
     }
-    return token == PULL_BAD ? json_fault(r) : check_keys(r, first);
+    return token != PULL_BAD || json_fault(r);
 }
 
 bool

@@ -19,6 +19,11 @@ struct entry {
     bool escaped;                   /* name */
 };
 
+struct scratch {
+    char *p;                        /* owned */
+    size_t room;
+};
+
 struct reader {
     struct pull json;
     struct catalog *catalog;
@@ -30,9 +35,7 @@ struct reader {
     size_t count, room;
     uint32_t rank_max;
     bool has_metadata;
-    size_t shared_keys;             /* metadata keys of the shards before this one */
-    char *scratch;                  /* owned; the last string that was unescaped */
-    size_t scratch_room;
+    struct scratch text, key;       /* the last string, the last key of the metadata, that was unescaped */
 };
 
 /* Read the whole header, r->json, into r->entries, in its order, and the catalog's metadata. */
@@ -40,7 +43,7 @@ bool safetensors_read_header(struct reader *r);
 
 /* File offset of a tensor's name. */
 uint64_t entry_at(const struct reader *r, const struct entry *e);
-/* Its characters; in r->scratch, until the next call, when it has escapes. NULL on failure. */
+/* Its characters; in r->text, until the next call, when it has escapes. NULL on failure. */
 const char *entry_decoded(struct reader *r, const struct entry *e, size_t *n);
 /* Its form for a message. Returns buf. */
 const char *entry_shown(struct reader *r, char buf[STR_SHOWN], const struct entry *e);

@@ -1,14 +1,13 @@
 #include "container/side_file.h"
 
-#include "base/limits.h"
-
 bool
-side_file_open(struct source **src, const char *path, uint64_t max, const char *what, const char **text,
-    size_t *n, struct inputs *inputs, struct err *err)
+side_file_open(struct source **src, const char *path, uint64_t max, struct budget *budget, const char *what,
+    const char **text, size_t *n, struct inputs *inputs, struct err *err)
 {
     const uint8_t *p = NULL;
     uint64_t have = 0;
     bool ok = source_open(src, path, false, inputs, err) && limits_check(source_size(*src), max, what, err)
+        && budget_bytes(budget, source_size(*src), what, err)
         && source_head(*src, source_size(*src), &p, &have, err);
     if (!ok && *src)
         return err_in_file(err, source_name(*src));

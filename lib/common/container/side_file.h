@@ -2,11 +2,12 @@
 #ifndef CONTAINER_SIDE_FILE_H
 #define CONTAINER_SIDE_FILE_H
 
+#include "base/limits.h"
 #include "source/source.h"
 
-/* Open a regular file of at most `max` bytes, else ERR_LIMIT that names `what`, and add it to `inputs`. The text is
- * not NUL-terminated and lives until source_close(*src), which is called after a failure too. */
-bool side_file_open(struct source **src, const char *path, uint64_t max, const char *what, const char **text,
-    size_t *n, struct inputs *inputs, struct err *err);
+/* Open a regular file of at most `max` bytes, and within the budget, else ERR_LIMIT that names `what`, and add it to
+ * `inputs`. The text is not NUL-terminated and lives until source_close(*src), which is called after a failure too. */
+bool side_file_open(struct source **src, const char *path, uint64_t max, struct budget *budget, const char *what,
+    const char **text, size_t *n, struct inputs *inputs, struct err *err);
 
 #endif

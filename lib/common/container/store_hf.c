@@ -96,13 +96,13 @@ name_command(struct str *get, const struct name *name, struct err *err)
 
 /* The commit that a file of refs/ holds, white space around it aside. */
 static bool
-read_ref(char commit[COMMIT + 1], const char *path, struct inputs *inputs, struct err *err)
+read_ref(char commit[COMMIT + 1], const char *path, struct inputs *inputs, struct budget *budget, struct err *err)
 {
     static const char space[] = " \t\n\v\f\r";
     struct source *src = NULL;
     const char *text;
     size_t n;
-    bool ok = side_file_open(&src, path, REF_MAX, "bytes of the ref", &text, &n, inputs, err);
+    bool ok = side_file_open(&src, path, REF_MAX, budget, "bytes of the ref", &text, &n, inputs, err);
     if (ok) {
         for (; n != 0 && memchr(space, text[n - 1], sizeof space - 1); n--)
             ;
@@ -120,7 +120,7 @@ read_ref(char commit[COMMIT + 1], const char *path, struct inputs *inputs, struc
 /* The commit of REV in a repository: what its ref says, else REV itself. */
 static bool
 find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const char *get, struct inputs *inputs,
-    struct err *err)
+    struct budget *budget, struct err *err)
 {
     struct str path = { 0 };
     struct stat st;
@@ -132,7 +132,7 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
         err_set(err, ERR_MALFORMED, REF_MAX, "the ref is longer than %d bytes", REF_MAX);
         ok = err_in_file(err, str_shown(shown, path.p, path.len));
     } else if (is_ref) {
-        ok = read_ref(commit, path.p, inputs, err);
+        ok = read_ref(commit, path.p, inputs, budget, err);
     } else if (ok && (strlen(rev) != COMMIT || !store_hex(commit, rev, COMMIT))) {
         ok = store_has(&path, get, err) || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: it is not a regular file",
             str_shown(shown, path.p, path.len));
@@ -152,14 +152,14 @@ store_hf(struct str *path, const char *spec, struct inputs *inputs, struct catal
     struct name name;
     struct str get = { 0 };
     char commit[COMMIT + 1];
-    (void)catalog;
-    (void)limits;               /* a ref is far below all of them */
+    (void)limits;               /* those of the catalog's budget */
     bool ok = name_parse(&name, spec, err) && name_command(&get, &name, err)
         && store_root(path, places, sizeof places / sizeof *places, err);
     if (ok) {
         str_format(path, "/models--%.*s%s%.*s", (int)name.org_len, name.org, name.org_len ? "--" : "",
             (int)name.repo_len, name.repo);
-        ok = store_has(path, get.p, err) && find_commit(commit, path->p, name.rev, get.p, inputs, err);
+        ok = store_has(path, get.p, err) && find_commit(commit, path->p, name.rev, get.p, inputs,
+            catalog_budget(catalog), err);
     }
     if (ok) {
         str_format(path, "/snapshots/%s%s%.*s", commit, name.has_file ? "/" : "", (int)name.file_len, name.file);

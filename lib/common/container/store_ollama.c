@@ -76,8 +76,9 @@ find_host(struct name *name, const struct str *dir, const char *get, struct err 
         struct str library = { 0 };
         struct stat st;
         str_format(&library, "%s/%s/library", dir->p, e->d_name);
-        bool holds = store_is_part(e->d_name, strlen(e->d_name), PART_MAX) && !library.failed
-            && stat(library.p, &st) == 0 && S_ISDIR(st.st_mode);
+        ok = store_built(&library, err);
+        bool holds = ok && store_is_part(e->d_name, strlen(e->d_name), PART_MAX) && stat(library.p, &st) == 0
+            && S_ISDIR(st.st_mode);
         str_clear(&library);
         if (holds && *host)
             ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "both %s and %s hold library/: name the HOST as well, as in"
@@ -168,17 +169,19 @@ blob_path(struct str *path, const char *root, const json_t *layer, struct err *e
     return store_built(path, err);
 }
 
-/* A layer that is another model, which goes with this one. */
+/* A layer that is another model, which goes with this one. That it is named badly is no failure here. */
 static void
-note_other(struct catalog *catalog, const char *what, const char *root, const json_t *layer)
+note_other(struct catalog *catalog, const char *what, const char *root, const json_t *layer, struct err *err)
 {
     struct str path = { 0 };
-    struct err ignored;
+    struct err why;
     char shown[STR_SHOWN];
-    err_init(&ignored);
-    if (blob_path(&path, root, layer, &ignored))
+    err_init(&why);
+    if (blob_path(&path, root, layer, &why))
         catalog_note(catalog, "the model has %s, which is a file of its own: %s", what,
             str_shown(shown, path.p, path.len));
+    else if (why.kind == ERR_LIMIT)
+        *err = why;
     str_clear(&path);
 }
 
@@ -202,9 +205,9 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
         else if (is_model && model)
             err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the manifest has more than one model layer");
         else if (strcmp(type, "application/vnd.ollama.image.projector") == 0)
-            note_other(catalog, "a projector", root, layer);
+            note_other(catalog, "a projector", root, layer, err);
         else if (strcmp(type, "application/vnd.ollama.image.adapter") == 0)
-            note_other(catalog, "an adapter", root, layer);
+            note_other(catalog, "an adapter", root, layer, err);
         if (err->kind != ERR_NONE)
             return NULL;
         model = is_model ? layer : model;
@@ -246,8 +249,8 @@ read_manifest(struct str *blob, const char *path, const char *root, const char *
     const json_t *layer = NULL;
     const char *text;
     size_t n;
-    bool ok = side_file_open(&src, path, num_min(MANIFEST_MAX, limits->side_file), "bytes of the manifest", &text, &n,
-        inputs, err);
+    bool ok = side_file_open(&src, path, num_min(MANIFEST_MAX, limits->side_file), catalog_budget(catalog),
+        "bytes of the manifest", &text, &n, inputs, err);
     if (ok) {
         ok = tree_read(&manifest, text, n, "the manifest", err)
             && (layer = model_layer(manifest, catalog, root, err)) != NULL && blob_path(blob, root, layer, err);

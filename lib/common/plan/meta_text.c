@@ -57,7 +57,7 @@ add_value(struct str *s, const struct meta_value *v, bool inside)
         struct meta_iter it = meta_first(&v->as.a);
         struct meta_value item;
         str_text(s, "[");
-        for (uint64_t i = 0; meta_next(&it, &item); i++) {
+        for (uint64_t i = 0; !s->failed && meta_next(&it, &item); i++) {
             if (i != 0)
                 str_text(s, ",");
             add_value(s, &item, true);

@@ -12,6 +12,7 @@
 
 #define META_TEXT_TYPES "gguf.types"
 
+/* A few bytes of a file can be a long text (an array of zeros): it ends at s->max. */
 void meta_text(struct str *s, const struct meta_value *value);
 void meta_text_type(struct str *s, const struct meta_value *value);
 

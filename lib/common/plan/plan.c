@@ -1,8 +1,10 @@
 #include "plan/plan.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "plan/meta_text.h"
@@ -18,58 +20,60 @@ struct plan {
     bool forward;
 };
 
-/* An output tensor while the order is found. */
-struct entry {
-    struct tensor t;            /* extent: nbytes only */
-    struct step step;
-};
+/* The output tensor of a step: all but its place in the output. */
+static struct tensor
+tensor_of(const struct step *step)
+{
+    const struct weight *w = step->decode;
+    struct tensor t = *step_part(step, 0);
+    t.big_endian = false;
+    t.dtype = step->dtype;
+    if (w) {
+        t.name = w->name;
+        t.name_len = w->name_len;
+        t.shape = w->shape;
+    }
+    return t;
+}
 
 /* Order of the reference writer: wider types first (by rank), then names by bytes. */
 static int
 compare_reference(const void *pa, const void *pb)
 {
-    const struct tensor *a = &((const struct entry *)pa)->t, *b = &((const struct entry *)pb)->t;
-    if (a->dtype != b->dtype)
-        return a->dtype > b->dtype ? -1 : 1;
-    return str_compare(a->name, a->name_len, b->name, b->name_len);
+    const struct tensor a = tensor_of(pa), b = tensor_of(pb);
+    if (a.dtype != b.dtype)
+        return a.dtype > b.dtype ? -1 : 1;
+    return str_compare(a.name, a.name_len, b.name, b.name_len);
 }
 
 static bool
-size_entry(struct entry *e, struct err *err)
+check_size(const struct tensor *t, struct err *err)
 {
     bool whole = true;
-    if (shape_nbytes(&e->t.shape, e->t.dtype, &e->t.extent.nbytes, &whole) && whole)
+    uint64_t nbytes;
+    if (shape_nbytes(&t->shape, t->dtype, &nbytes, &whole) && whole)
         return true;
     /* Without elements it is only the shape that the format cannot hold; with them it is the size. */
-    bool empty = false;
-    for (uint32_t i = 0; i < e->t.shape.rank; i++)
-        empty = empty || e->t.shape.dim[i] == 0;
+    bool empty = shape_is_empty(&t->shape);
     char name[STR_SHOWN], text[SHAPE_TEXT];
-    return err_set(err, empty || !whole ? ERR_UNSUPPORTED : ERR_LIMIT, ERR_NO_OFFSET, "tensor %s: safetensors cannot hold the shape %s as %s",
-        str_shown(name, e->t.name, e->t.name_len), shape_text(text, &e->t.shape), dtype_name(e->t.dtype));
+    return err_set(err, empty || !whole ? ERR_UNSUPPORTED : ERR_LIMIT, ERR_NO_OFFSET,
+        "tensor %s: safetensors cannot hold the shape %s as %s", str_shown(name, t->name, t->name_len),
+        shape_text(text, &t->shape), dtype_name(t->dtype));
 }
 
-/* The output tensors in the order of the input. */
+/* The steps in the order of the input. */
 static bool
-list_entries(struct entry *entries, size_t *n, const struct catalog *input, const struct roles *roles, enum dtype to,
-    struct err *err)
+list_steps(struct plan *plan, const struct catalog *input, const struct roles *roles, enum dtype to, struct err *err)
 {
-    *n = 0;
     for (size_t i = 0; i < catalog_count(input); i++) {
         if (roles_is_companion(roles, i))
             continue;
-        struct entry *e = &entries[(*n)++];
         const struct weight *w = roles_weight_of(roles, i);
-        e->t = *catalog_at(input, i);
-        e->t.big_endian = false;
-        e->step = (struct step){ .copy = w ? NULL : catalog_at(input, i), .decode = w };
-        if (w) {
-            e->t.name = w->name;
-            e->t.name_len = w->name_len;
-            e->t.shape = w->shape;
-            e->t.dtype = to;
-        }
-        if (!size_entry(e, err))
+        const struct tensor *t = catalog_at(input, i);
+        struct step *step = &plan->steps[plan->nsteps++];
+        *step = (struct step){ .copy = w ? NULL : t, .decode = w, .dtype = w ? to : t->dtype };
+        const struct tensor out = tensor_of(step);
+        if (!check_size(&out, err))
             return false;
     }
     return true;
@@ -97,64 +101,102 @@ is_stale(const struct meta *m, bool decoded)
     return false;
 }
 
-/* Add a key with a text value, which is copied. */
 static bool
-add_text(struct plan *plan, const char *key, size_t key_len, const struct str *text, struct err *err)
+too_much_text(struct err *err)
 {
-    char *copy = text->failed ? NULL : catalog_alloc(plan->output, text->len + 1, err);
-    if (!copy)
-        return err_memory(err, text->len);
-    memcpy(copy, text->p ? text->p : "", text->len + 1);
-    struct meta m = { key, key_len, { .type = META_STRING, .as.s = { copy, text->len } } };
-    return catalog_add_meta(plan->output, &m, err);
+    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "the metadata as text are over the limit of %" PRIu64 " bytes",
+        limits_default.json_header);
 }
 
-/* Carry the metadata over as strings, and say what types they had when they were no strings. */
+/* Add a key with a text, of which at most *left bytes are left for all. */
+static bool
+add_text(struct plan *plan, const char *key, uint32_t key_len, const char *text, size_t n, uint64_t *left,
+    struct err *err)
+{
+    uint64_t nbytes = (uint64_t)key_len + n;
+    uint32_t again;
+    if (nbytes > *left)
+        return too_much_text(err);
+    *left -= nbytes;
+    const struct meta m = { .key = key, .key_len = key_len, .value = { .type = META_STRING, .as.s = { text, n } } };
+    return catalog_add_meta(plan->output, &m, &again, err);
+}
+
+/* The same, and copy the text. */
+static bool
+add_copy(struct plan *plan, const char *key, uint32_t key_len, const struct str *text, uint64_t *left,
+    struct err *err)
+{
+    if (text->failed)
+        return text->full ? too_much_text(err) : err_memory(err, text->len);
+    char *copy = catalog_alloc(plan->output, text->len + 1, err);
+    if (!copy)
+        return false;
+    memcpy(copy, text->p ? text->p : "", text->len + 1);
+    return add_text(plan, key, key_len, copy, text->len, left, err);
+}
+
+/* Whether all values are strings, which need no key that says their types. */
+static bool
+is_untyped(const struct catalog *input)
+{
+    for (size_t i = 0; i < catalog_meta_count(input); i++)
+        if (catalog_meta_at(input, i)->value.type != META_STRING)
+            return false;
+    return true;
+}
+
+/* Carry the metadata over as strings, and say what types they had when they were no strings. All of it must fit a
+ * header; that it does not shows before the memory is taken. */
 static bool
 add_metadata(struct plan *plan, const struct catalog *input, bool decoded, struct err *err)
 {
-    struct str types = { 0 };
-    bool ok = true, typed = false;
+    static const char types_key[] = META_TEXT_TYPES;
+    uint64_t left = limits_default.json_header;
+    struct str types = { .max = left };
+    bool ok = true, untyped = is_untyped(input), typed = false;
     for (size_t i = 0; ok && i < catalog_meta_count(input); i++) {
         const struct meta *m = catalog_meta_at(input, i);
-        if (is_stale(m, decoded))
+        bool ours = !untyped && m->key_len == sizeof types_key - 1 && memcmp(m->key, types_key, m->key_len) == 0;
+        if (ours || is_stale(m, decoded))
             continue;
         str_text(&types, types.len ? " " : "");
         meta_text_type(&types, &m->value);
         if (m->value.type == META_STRING) {
-            ok = catalog_add_meta(plan->output, m, err);
+            ok = add_text(plan, m->key, m->key_len, m->value.as.s.p, m->value.as.s.n, &left, err);
             continue;
         }
-        struct str text = { 0 };
+        struct str text = { .max = num_max(left, 1) };
         meta_text(&text, &m->value);
         typed = true;
-        ok = add_text(plan, m->key, m->key_len, &text, err);
+        ok = add_copy(plan, m->key, m->key_len, &text, &left, err);
         str_clear(&text);
     }
-    ok = ok && (!typed || add_text(plan, META_TEXT_TYPES, sizeof META_TEXT_TYPES - 1, &types, err));
+    ok = ok && (!typed || add_copy(plan, types_key, sizeof types_key - 1, &types, &left, err));
     str_clear(&types);
     return ok;
 }
 
 static bool
-lay_out(struct plan *plan, struct entry *entries, size_t n, struct err *err)
+lay_out(struct plan *plan, struct err *err)
 {
     const struct tensor *before = NULL;
     plan->forward = true;
-    for (size_t i = 0; i < n; i++) {
-        struct entry *e = &entries[i];
-        const struct tensor *codes = step_part(&e->step, 0);
+    for (size_t i = 0; i < plan->nsteps; i++) {
+        const struct tensor *codes = step_part(&plan->steps[i], 0);
+        struct tensor t = tensor_of(&plan->steps[i]);
+        uint64_t nbytes = 0;
+        bool whole;
         if (before && (codes->extent.file != before->extent.file || codes->extent.at < before->extent.at))
             plan->forward = false;
         before = codes;
-        e->t.extent = (struct extent){ .at = plan->data_bytes, .nbytes = e->t.extent.nbytes };
-        if (!num_add(&plan->data_bytes, plan->data_bytes, e->t.extent.nbytes) || plan->data_bytes > DATA_MAX)
+        shape_nbytes(&t.shape, t.dtype, &nbytes, &whole);       /* list_steps found it good */
+        t.extent = (struct extent){ .at = plan->data_bytes, .nbytes = nbytes };
+        if (!num_add(&plan->data_bytes, plan->data_bytes, nbytes) || plan->data_bytes > DATA_MAX)
             return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^63 bytes, which no file can have");
-        plan->steps[i] = e->step;
-        if (!catalog_add(plan->output, &e->t, err))
+        if (!catalog_add(plan->output, &t, err))
             return false;
     }
-    plan->nsteps = n;
     return catalog_seal_as_added(plan->output, err);
 }
 
@@ -168,18 +210,17 @@ plan_make(struct plan **out, const struct catalog *input, const struct roles *ro
     if (!plan)
         return err_memory(err, sizeof *plan);
     *out = plan;
-    size_t n = catalog_count(input);
-    struct entry *entries = malloc((n + 1) * sizeof *entries);
-    plan->steps = malloc((n + 1) * sizeof *plan->steps);
-    plan->output = catalog_new(err);
-    bool ok = plan->output && (entries && plan->steps ? true : err_memory(err, n * sizeof *entries))
-        && list_entries(entries, &n, input, roles, options->to, err);
-    if (ok && options->order == PLAN_ORDER_NAME)
-        qsort(entries, n, sizeof *entries, compare_reference);
-    ok = ok && lay_out(plan, entries, n, err)
+    size_t room = (catalog_count(input) + 1) * sizeof *plan->steps;
+    plan->steps = malloc(room);
+    plan->output = catalog_new_borrowing(err);
+    if (!plan->output || !plan->steps)
+        return err_memory(err, room);
+    if (!list_steps(plan, input, roles, options->to, err))
+        return false;
+    if (options->order == PLAN_ORDER_NAME)
+        qsort(plan->steps, plan->nsteps, sizeof *plan->steps, compare_reference);
+    return lay_out(plan, err)
         && (!options->metadata || add_metadata(plan, input, roles_weight_count(roles) != 0, err));
-    free(entries);
-    return ok;
 }
 
 void

@@ -25,12 +25,13 @@ struct plan_options {
 struct step {
     const struct tensor *copy;
     const struct weight *decode;
+    enum dtype dtype;           /* of the output */
 };
 
 struct plan;
 
-/* Everything must be decodable (ERR_UNSUPPORTED), no two output names equal (ERR_MALFORMED). Catalog and
- * roles are borrowed until plan_free. */
+/* Everything must be decodable (ERR_UNSUPPORTED), no two output names equal (ERR_MALFORMED), and the metadata as text
+ * no longer than a header may be (ERR_LIMIT). Catalog and roles are borrowed until plan_free. */
 bool plan_make(struct plan **plan, const struct catalog *input, const struct roles *roles,
     const struct plan_options *options, struct err *err);
 void plan_free(struct plan *plan);                      /* takes NULL */

@@ -120,7 +120,9 @@ add_file_type(struct ndjson *j, const struct gguf_facts *facts)
 {
     struct str name = { 0 };
     str_format(&name, "%s%s", facts->file_type_guessed ? "(guessed) " : "", facts->file_type);
-    ndjson_set_text(j, "file_type", name.p ? name.p : facts->file_type);
+    if (name.failed)
+        j->page->text.failed = true;
+    ndjson_set_text(j, "file_type", name.p);
     str_clear(&name);
 }
 
@@ -199,7 +201,7 @@ inspect_json(FILE *out, const struct inspect *in, struct err *err)
     struct summary s;
     page_init(&page, out);
     ndjson_init(&j, &page);
-    bool ok = summary_make(&s, in->catalog, in->roles, err);
+    bool ok = summary_make(&s, in->catalog, in->roles, err) && catalog_remarks_kept(in->catalog, err);
     if (ok)
         add_object(&j, in, &s);
     summary_clear(&s);

@@ -226,7 +226,7 @@ inspect_text(FILE *out, const struct inspect *in, struct err *err)
     struct page page;
     struct summary s;
     page_init(&page, out);
-    bool ok = summary_make(&s, in->catalog, in->roles, err);
+    bool ok = summary_make(&s, in->catalog, in->roles, err) && catalog_remarks_kept(in->catalog, err);
     if (ok) {
         add_format(&page.text, in);
         add_gguf(&page.text, in);

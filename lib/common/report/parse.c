@@ -26,12 +26,22 @@ role_of(struct role *role, const struct roles *roles, size_t i)
 /* ---- JSON ---- */
 
 static void
-add_dims(struct ndjson *j, const char *key, const struct shape *shape, bool reversed)
+add_dims(struct ndjson *j, const struct shape *shape)
 {
-    ndjson_key(j, key);
+    const uint8_t *p = shape->packed;
     ndjson_array(j);
     for (uint32_t i = 0; i < shape->rank; i++)
-        ndjson_u64(j, shape->dim[reversed ? shape->rank - 1 - i : i]);
+        ndjson_u64(j, shape_next(&p));
+    ndjson_array_end(j);
+}
+
+/* In GGUF's order; its rank is at most 4. */
+static void
+add_ne(struct ndjson *j, const struct shape *shape)
+{
+    ndjson_array(j);
+    for (uint32_t i = shape->rank; i-- > 0;)
+        ndjson_u64(j, shape_dim(shape, i));
     ndjson_array_end(j);
 }
 
@@ -58,9 +68,12 @@ add_tensor(struct ndjson *j, const struct parse *in, size_t i, bool gguf)
     ndjson_key(j, "name");
     ndjson_bytes(j, t->name, t->name_len);
     ndjson_set_text(j, "dtype", summary_dtype(dtype, t));
-    add_dims(j, "shape", &t->shape, false);
-    if (gguf)
-        add_dims(j, "ne", &t->shape, true);
+    ndjson_key(j, "shape");
+    add_dims(j, &t->shape);
+    if (gguf) {
+        ndjson_key(j, "ne");
+        add_ne(j, &t->shape);
+    }
     if (in->nfiles > 1)
         ndjson_set_text(j, "file", in->files[t->extent.file]);
     ndjson_set_u64(j, "offset", t->extent.at);
@@ -124,6 +137,7 @@ add_row(struct str *out, struct str cell[COLUMNS], const int width[COLUMNS])
 {
     for (int c = 0; c < COLUMNS; c++) {
         int pad = width[c] - width_of(&cell[c]);
+        out->failed |= cell[c].failed;
         str_add(out, cell[c].p ? cell[c].p : "", cell[c].len);
         str_format(out, "%*s  ", pad > 0 ? pad : 0, "");
     }
@@ -140,7 +154,7 @@ add_purpose(struct str *out, const struct parse *in, size_t i)
         str_format(out, "%s (%s)", role.scheme, role.detail);
     else
         str_text(out, role.scheme);
-    while (out->len != 0 && out->p[out->len - 1] == ' ')
+    while (!out->failed && out->len != 0 && out->p[out->len - 1] == ' ')
         out->len--;
     str_text(out, "\n");
 }
@@ -167,9 +181,7 @@ parse_text(FILE *out, const struct parse *in, struct err *err)
         add_purpose(&page.text, in, i);
         page_turn(&page);
     }
-    for (int c = 0; c < COLUMNS; c++) {
-        page.text.failed |= cell[c].failed;
+    for (int c = 0; c < COLUMNS; c++)
         str_clear(&cell[c]);
-    }
     return page_finish(&page, err);
 }

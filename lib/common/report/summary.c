@@ -38,9 +38,8 @@ static uint64_t
 numel(const struct shape *shape)
 {
     uint64_t n;
-    for (uint32_t i = 0; i < shape->rank; i++)
-        if (shape->dim[i] == 0)
-            return 0;
+    if (shape_is_empty(shape))
+        return 0;
     return shape_numel(shape, &n) ? n : UINT64_MAX;
 }
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/table.h"
 
 struct tally_row {
     char *label;            /* owned by the tally */
@@ -16,7 +16,7 @@ struct tally_row {
 struct tally {
     struct tally_row *rows;
     size_t n, room;
-    size_t *slots;          /* hash table of row + 1, 0: empty; twice `room` long */
+    struct table labels;    /* to rows */
 };
 
 void tally_clear(struct tally *tally);

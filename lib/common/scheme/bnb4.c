@@ -88,7 +88,7 @@ check_part(const struct claims *c, const struct weight *w, const struct naming *
     if (!t)
         return claims_missing(c, codes->extent.at, err, "tensor %s: has a quant_state, but %s%s is missing", x, x,
             naming->part[p]);
-    if (t->dtype == dtype && t->shape.rank == 1 && (n == ANY || t->shape.dim[0] == n))
+    if (t->dtype == dtype && t->shape.rank == 1 && (n == ANY || shape_dim(&t->shape, 0) == n))
         return true;
     if (n != ANY)
         snprintf(count, sizeof count, "%" PRIu64, n);
@@ -127,10 +127,10 @@ check_codes(const struct tensor *codes, struct err *err)
 {
     const struct shape *s = &codes->shape;
     char name[STR_SHOWN], shape[SHAPE_TEXT];
-    if (s->rank < 2 || s->dim[0] != 1 || s->dim[1] <= 1)
+    if (s->rank < 2 || shape_dim(s, 0) != 1 || shape_dim(s, 1) <= 1)
         return true;
     return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: 4-bit codes of shape %s, expected [%" PRIu64
-        ", 1]", str_shown(name, codes->name, codes->name_len), shape_text(shape, s), s->dim[1]);
+        ", 1]", str_shown(name, codes->name, codes->name_len), shape_text(shape, s), shape_dim(s, 1));
 }
 
 /* Take the shape and the facts from the blob, and hold the parts against them. */
@@ -163,7 +163,7 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
     (void)self;
     if (codes->dtype >= DTYPE_SCALARS || codes->big_endian)
         return CLAIM_NO;
-    if (!bytes && (codes->shape.rank != 2 || codes->shape.dim[1] != 1))     /* spares most tensors the look-ups */
+    if (!bytes && (codes->shape.rank != 2 || shape_dim(&codes->shape, 1) != 1))    /* spares most the look-ups */
         return CLAIM_NO;
     if (!find_state(c, codes, &blob, &naming, err))
         return CLAIM_FAIL;

@@ -103,16 +103,18 @@ read_shape(struct bnb4_state *s, const struct reading *r, struct claims *c, cons
     enum pull_token token;
     if (open_value(&json, r, SHAPE) != PULL_ARRAY)
         return wrong(r, SHAPE, "an array");
-    uint64_t rank = 0, *dim = claims_alloc(c, limits_default.rank * sizeof *dim, r->err);
-    if (!dim)
+    uint64_t rank = 0, dim;
+    uint8_t *packed = claims_alloc(c, limits_default.rank * SHAPE_DIM, r->err), *end = packed;
+    if (!packed)
         return false;
     for (; (token = pull_next(&json)) != PULL_ARRAY_END; rank++) {
         if (!limits_check(rank + 1, limits_default.rank, "dimensions of a quant_state", r->err))
             return false;
-        if (token != PULL_NUMBER || !pull_as_u64(&json, &dim[rank]))
+        if (token != PULL_NUMBER || !pull_as_u64(&json, &dim))
             return wrong(r, SHAPE, "integers from 0 on");
+        end += shape_pack(end, &dim, 1);
     }
-    s->shape = (struct shape){ .rank = (uint32_t)rank, .dim = dim };
+    s->shape = (struct shape){ .rank = (uint32_t)rank, .packed = packed };
     if (shape_numel(&s->shape, &s->numel) && num_ceil_div(s->numel, 2) == codes->extent.nbytes)
         return true;
     char expected[STR_SHOWN + 64], name[STR_SHOWN];

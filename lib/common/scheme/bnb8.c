@@ -48,10 +48,10 @@ check_scb(const struct tensor *codes, const struct tensor *scb, struct err *err)
     if (s->rank != 2)
         return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: INT8 codes of shape %s, expected [out, in]",
             str_shown(a, codes->name, codes->name_len), shape_text(text, s));
-    return (scb->dtype == DTYPE_F32 && scb->shape.rank == 1 && scb->shape.dim[0] == s->dim[0])
+    return (scb->dtype == DTYPE_F32 && scb->shape.rank == 1 && shape_dim(&scb->shape, 0) == shape_dim(s, 0))
         || err_set(err, ERR_MALFORMED, scb->extent.at, "tensor %s: is %s %s, expected F32 [%" PRIu64 "] for %s",
-            str_shown(a, scb->name, scb->name_len), dtype_name(scb->dtype), shape_text(text, &scb->shape), s->dim[0],
-            str_shown(b, codes->name, codes->name_len));
+            str_shown(a, scb->name, scb->name_len), dtype_name(scb->dtype), shape_text(text, &scb->shape),
+            shape_dim(s, 0), str_shown(b, codes->name, codes->name_len));
 }
 
 /* Whether the codes lie by rows; without a reader of contents that is believed. */
@@ -97,7 +97,7 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
 static void
 span(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
-    uint64_t cols = w->shape.dim[1], from = first / cols, to = (first + count - 1) / cols;
+    uint64_t cols = shape_dim(&w->shape, 1), from = first / cols, to = (first + count - 1) / cols;
     *s = (struct span){ .count = 0 };
     if (part == CODES)
         *s = (struct span){ .at = first, .len = count, .count = 1 };
@@ -110,7 +110,7 @@ decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME
     enum dtype to, void *out)
 {
     enum { STEP = 2048 };
-    uint64_t cols = w->shape.dim[1], end = first + count;
+    uint64_t cols = shape_dim(&w->shape, 1), end = first + count;
     const uint8_t *codes = in[CODES];
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n, codes += n) {

@@ -149,7 +149,7 @@ w4a8_params(struct checked *w, struct err *err)
     if (!scale || scale->shape.rank == 0)       /* reported with the companions */
         return true;
     w->block = gs;
-    bool ok = num_mul(&w->cols, gs, scale->shape.dim[scale->shape.rank - 1]);
+    bool ok = num_mul(&w->cols, gs, shape_dim(&scale->shape, scale->shape.rank - 1));
     bool four = ok && w->cols % 16 == 0 && w->stored == w->cols / 2;
     bool six = ok && w->cols % 32 == 0 && w->stored == w->cols / 4 * 3 && gs % 16 == 0 && !codebook;
     return four || six ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
@@ -237,11 +237,11 @@ shape_is(const struct checked *w, unsigned shape, const struct shape *s)
 {
     uint64_t dim[2];
     if (shape == ONE)
-        return s->rank == 0 || (s->rank == 1 && (s->dim[0] == 1 || (w->stacked && s->dim[0] == w->experts)));
+        return s->rank == 0 || (s->rank == 1 && (shape_dim(s, 0) == 1 || (w->stacked && shape_dim(s, 0) == w->experts)));
     uint32_t rank = expected_dims(w, shape, dim);
     uint32_t lead = w->stacked && shape & (GRID | GROUPS | GROUPS_T | ROWS | ROWS_1) ? 1 : 0;
-    return s->rank == lead + rank && (lead == 0 || s->dim[0] == w->experts)
-        && memcmp(s->dim + lead, dim, rank * sizeof *dim) == 0;
+    return s->rank == lead + rank && (lead == 0 || shape_dim(s, 0) == w->experts)
+        && shape_dim(s, lead) == dim[0] && (rank == 1 || shape_dim(s, lead + 1) == dim[1]);
 }
 
 static bool
@@ -289,11 +289,11 @@ measure(struct checked *w, const struct format *f, struct err *err)
     if ((f->dtypes & UINT64_C(1) << w->codes->dtype) == 0)
         return bad_codes(w, f->name, "codes of another type", err);
     w->stacked = s->rank == 3;
-    w->experts = w->stacked ? s->dim[0] : 1;
+    w->experts = w->stacked ? shape_dim(s, 0) : 1;
     w->block = f->block;
     if (s->rank == 2 || s->rank == 3) {
-        w->rows = s->dim[s->rank - 2];
-        w->stored = s->dim[s->rank - 1];
+        w->rows = shape_dim(s, s->rank - 2);
+        w->stored = shape_dim(s, s->rank - 1);
     } else if (!f->any_rank) {
         return bad_codes(w, f->name, "[out, in], or that for each expert", err);
     } else {                            /* no row scale fits this, and no rotation */
@@ -395,7 +395,7 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
     if (!codes || !dtype_is_float8(codes->dtype))
         return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is the scale of an F8 weight, which is %s", name,
             codes ? dtype_name(codes->dtype) : "not in the model");
-    bool one = s->rank == 0 || (s->rank == 1 && s->dim[0] == 1);
+    bool one = s->rank == 0 || (s->rank == 1 && shape_dim(s, 0) == 1);
     return (one && t->dtype == DTYPE_F32) || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected "
         "one F32", name, dtype_name(t->dtype), shape_text(shape, s));
 }

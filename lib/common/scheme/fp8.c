@@ -63,11 +63,11 @@ matrices(struct weight *w)
     struct fp8_cover m = { .experts = 1, .rows = 1, .cols = 1, .stacked = s->rank == 3 };
     uint32_t i = 0;
     if (m.stacked)
-        m.experts = s->dim[i++];
+        m.experts = shape_dim(s, i++);
     if (s->rank >= 2)
-        m.rows = s->dim[i++];
+        m.rows = shape_dim(s, i++);
     for (; i < s->rank; i++)
-        m.cols *= s->dim[i];    /* within the tensor's own size, which was checked */
+        m.cols *= shape_dim(s, i);    /* within the tensor's own size, which was checked */
     w->fact[ROWS] = m.rows;
     w->fact[COLS] = m.cols;
     return m;
@@ -117,9 +117,9 @@ find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover 
         return NULL;
     for (size_t i = 0; i < 3; i++) {
         const struct tensor *t = claims_find(c, codes->name, base_len, suffixes[kind == 2][i]);
-        if (!t || t->shape.rank == 0 || expert >= t->shape.dim[0])
+        if (!t || t->shape.rank == 0 || expert >= shape_dim(&t->shape, 0))
             continue;
-        *m = (struct fp8_cover){ .experts = t->shape.dim[0], .rows = m->rows, .cols = m->cols, .stacked = true,
+        *m = (struct fp8_cover){ .experts = shape_dim(&t->shape, 0), .rows = m->rows, .cols = m->cols, .stacked = true,
             .expert = expert, .row0 = kind == 1 ? m->rows : 0, .split = true };
         return kind == 2 || num_mul(&m->rows, m->rows, 2) ? t : NULL;
     }
@@ -137,8 +137,8 @@ find_smooth(const struct claims *c, const struct part_name *p, struct weight *w,
     if (!t)
         return true;
     w->part[SMOOTH] = t;
-    bool flat = t->shape.rank == 1 || (t->shape.rank == 2 && t->shape.dim[0] == 1);
-    if (s->rank == 2 && flat && t->shape.dim[t->shape.rank - 1] == s->dim[1]
+    bool flat = t->shape.rank == 1 || (t->shape.rank == 2 && shape_dim(&t->shape, 0) == 1);
+    if (s->rank == 2 && flat && shape_dim(&t->shape, t->shape.rank - 1) == shape_dim(s, 1)
         && (t->dtype == DTYPE_F32 || t->dtype == DTYPE_BF16 || t->dtype == DTYPE_F16))
         return true;
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];

@@ -43,13 +43,13 @@ squeeze(const struct shape *s, bool own, uint64_t out[2])
     uint32_t first = own, n = 0;
     uint32_t extra = s->rank - first > 2 ? s->rank - first - 2 : 0;
     for (uint32_t i = first; i < s->rank; i++) {
-        if (extra > 0 && i > first && s->dim[i] == 1) {
+        if (extra > 0 && i > first && shape_dim(s, i) == 1) {
             extra--;
             continue;
         }
         if (n == 2)
             return 3;
-        out[n++] = s->dim[i];
+        out[n++] = shape_dim(s, i);
     }
     return n;
 }
@@ -159,7 +159,7 @@ fbgemm_columns(const struct claims *c, struct weight *w, const struct fp8_cover 
         return true;
     const struct tensor *other = claims_find(c, p.base, p.base_len, "gate_up_proj_scale");
     *columns = (method && strcmp(method, "fbgemm_fp8") == 0)
-        || (other && other->shape.rank == 3 && other->shape.dim[1] == 1 && other->shape.dim[2] != 1);
+        || (other && other->shape.rank == 3 && shape_dim(&other->shape, 1) == 1 && shape_dim(&other->shape, 2) != 1);
     return *columns || m->cols == m->rows || unclear(c, w, "FBGEMM's columns, or blocks of rows",
         "give config.json, beside it or with --config", err);
 }
@@ -197,7 +197,7 @@ fp8_map_scale(struct claims *c, struct weight *w, const struct fp8_cover *m, str
 {
     const struct shape *s = &w->part[SCALE]->shape;
     uint64_t numel, grid[2] = { 0, 0 }, block[2];
-    bool own = m->stacked && s->rank > 1 && s->dim[0] == m->experts;       /* one grid an expert */
+    bool own = m->stacked && s->rank > 1 && shape_dim(s, 0) == m->experts;       /* one grid an expert */
     bool codes = w->part[SCALE]->dtype == DTYPE_U8, columns;            /* E8M0 codes, which only grids are made of */
     uint32_t rank = squeeze(s, own, grid);
     if (!shape_numel(s, &numel))

@@ -21,7 +21,7 @@ fit_scale(struct weight *w, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     const struct shape *s = &codes->shape;
-    uint64_t experts = s->rank >= 3 ? s->dim[s->rank - 3] : 1, numel, total;
+    uint64_t experts = s->rank >= 3 ? shape_dim(s, s->rank - 3) : 1, numel, total;
     if (scale->dtype != DTYPE_F32 || scale->shape.rank > 1 || !shape_numel(&scale->shape, &numel)
         || !shape_numel(s, &total) || (numel != 1 && numel != experts) || numel == 0) {
         char a[STR_SHOWN], b[STR_SHOWN], text[SHAPE_TEXT];
@@ -29,7 +29,7 @@ fit_scale(struct weight *w, struct err *err)
             "] for %s", str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype),
             shape_text(text, &scale->shape), experts, str_shown(b, codes->name, codes->name_len));
     }
-    w->fact[PER_MATRIX] = numel == 1 ? total : s->dim[s->rank - 1] * s->dim[s->rank - 2];
+    w->fact[PER_MATRIX] = numel == 1 ? total : shape_dim(s, s->rank - 1) * shape_dim(s, s->rank - 2);
     return true;
 }
 

@@ -60,7 +60,7 @@ struct pattern {
 static uint64_t
 dim_back(const struct tensor *t, uint32_t i)
 {
-    return t->shape.rank > i ? t->shape.dim[t->shape.rank - 1 - i] : 1;
+    return t->shape.rank > i ? shape_dim(&t->shape, t->shape.rank - 1 - i) : 1;
 }
 
 static uint64_t rows(const struct tensor *t) { return dim_back(t, 1); }
@@ -78,7 +78,7 @@ same_experts(const struct tensor *a, const struct tensor *b)
 {
     uint32_t rank = a->shape.rank;
     return rank >= 2 && rank == b->shape.rank
-        && memcmp(a->shape.dim, b->shape.dim, (rank - 2) * sizeof *a->shape.dim) == 0;
+        && shape_same(&a->shape, &b->shape, rank - 2);
 }
 
 /* Two matrices with as many rows, for as many experts. */
@@ -92,7 +92,7 @@ static bool
 same_shape(const struct tensor *a, const struct tensor *b)
 {
     return a->shape.rank == b->shape.rank
-        && memcmp(a->shape.dim, b->shape.dim, a->shape.rank * sizeof *a->shape.dim) == 0;
+        && shape_same(&a->shape, &b->shape, a->shape.rank);
 }
 
 static bool
@@ -106,7 +106,7 @@ is_one(const struct tensor *t)
 static bool
 is_one_each(const struct tensor *t, const struct tensor *codes)
 {
-    return is_one(t) || (codes->shape.rank == 3 && t->shape.rank == 1 && t->shape.dim[0] == codes->shape.dim[0]);
+    return is_one(t) || (codes->shape.rank == 3 && t->shape.rank == 1 && shape_dim(&t->shape, 0) == shape_dim(&codes->shape, 0));
 }
 
 /* Whether k scales can cover n elements: groups of n/k, or blocks of a power of two with a short last one. */
@@ -130,7 +130,7 @@ scales_rows(const struct tensor *scale, const struct tensor *codes, uint64_t out
     if (is_one_each(scale, codes))
         return true;
     if (scale->shape.rank == 1)
-        return codes->shape.rank == 2 && scale->shape.dim[0] == out;
+        return codes->shape.rank == 2 && shape_dim(&scale->shape, 0) == out;
     return same_experts(scale, codes) && covers(out, rows(scale));
 }
 
@@ -158,7 +158,7 @@ gptq_fits(const struct parts *p)
     for (uint64_t bits = 2; bits <= 8; bits++) {
         uint64_t in = words * 32 / bits;
         if (words * 32 % bits == 0 && groups <= in && (groups != 0 || in == 0)
-            && (!zeros || cols(zeros) == num_ceil_div(out * bits, 32)) && (!g_idx || g_idx->shape.dim[0] == in))
+            && (!zeros || cols(zeros) == num_ceil_div(out * bits, 32)) && (!g_idx || shape_dim(&g_idx->shape, 0) == in))
             return true;
     }
     return false;
@@ -212,7 +212,7 @@ never(const struct parts *p)
 static bool
 row_scales_fit(const struct parts *p)
 {
-    return p->codes->shape.rank == 2 && p->with[0]->shape.rank == 1 && p->with[0]->shape.dim[0] == rows(p->codes);
+    return p->codes->shape.rank == 2 && p->with[0]->shape.rank == 1 && shape_dim(&p->with[0]->shape, 0) == rows(p->codes);
 }
 
 /* weight_shape, weight_scale, weight_zero_point, weight_g_idx. */
@@ -313,8 +313,8 @@ static bool
 gptoss_fits(const struct parts *p)
 {
     const struct shape *blocks = &p->codes->shape, *scales = &p->with[0]->shape;
-    return blocks->rank >= 2 && scales->rank == blocks->rank - 1 && blocks->dim[blocks->rank - 1] == 16
-        && memcmp(blocks->dim, scales->dim, scales->rank * sizeof *scales->dim) == 0;
+    return blocks->rank >= 2 && scales->rank == blocks->rank - 1 && shape_dim(blocks, blocks->rank - 1) == 16
+        && shape_same(blocks, scales, scales->rank);
 }
 
 /* weight_scale, weight_zero_point. */

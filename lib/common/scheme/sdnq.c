@@ -213,7 +213,7 @@ unsupported_part(const struct module *m)
         if (v && !json_is_null(v) && !json_is_false(v) && !(text && strcmp(text, "none") == 0))
             return keys[i][1];
     }
-    if (s->rank >= 4 || (s->rank == 3 && s->dim[1] == 1 && s->dim[2] != 1))
+    if (s->rank >= 4 || (s->rank == 3 && shape_dim(s, 1) == 1 && shape_dim(s, 2) != 1))
         return "of a convolution";
     return NULL;
 }
@@ -234,11 +234,11 @@ packed_fits(const struct module *m, const struct type *type, struct err *err)
 {
     static const uint64_t pack[] = { 0, 0, 1, 3, 1, 5, 3, 7, 1 };
     const struct shape *s = &m->scale->shape;
-    uint64_t nbytes = m->codes->extent.nbytes, n, groups = s->rank == 3 ? s->dim[1] : 1;
+    uint64_t nbytes = m->codes->extent.nbytes, n, groups = s->rank == 3 ? shape_dim(s, 1) : 1;
     if (nbytes % pack[type->bits] != 0 || !num_mul(&n, nbytes, 8))
         return bad(m, m->codes, "whole packs of codes", err);
     n /= type->bits;
-    bool ok = s->dim[0] != 0 && groups != 0 && n % s->dim[0] == 0 && n / s->dim[0] % groups == 0;
+    bool ok = shape_dim(s, 0) != 0 && groups != 0 && n % shape_dim(s, 0) == 0 && n / shape_dim(s, 0) % groups == 0;
     return ok || bad(m, m->scale, "[out, 1] or [out, groups, 1] that divides the codes", err);
 }
 
@@ -246,9 +246,9 @@ static bool
 plain_fits(const struct module *m, struct err *err)
 {
     const struct shape *s = &m->scale->shape, *w = &m->codes->shape;
-    bool ok = s->rank == 3 ? w->rank == 3 && w->dim[0] == s->dim[0] && w->dim[1] == s->dim[1]
-        : w->rank == 2 && ((s->dim[1] == 1 && (s->dim[0] == w->dim[0] || s->dim[0] == 1))
-            || (s->dim[0] == 1 && s->dim[1] == w->dim[1]));
+    bool ok = s->rank == 3 ? w->rank == 3 && shape_dim(w, 0) == shape_dim(s, 0) && shape_dim(w, 1) == shape_dim(s, 1)
+        : w->rank == 2 && ((shape_dim(s, 1) == 1 && (shape_dim(s, 0) == shape_dim(w, 0) || shape_dim(s, 0) == 1))
+            || (shape_dim(s, 0) == 1 && shape_dim(s, 1) == shape_dim(w, 1)));
     return ok || bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] beside [in, out]", err);
 }
 
@@ -265,12 +265,12 @@ check(const struct module *m, const struct type *type, struct err *err)
     if (!m->zero && !type->is_signed)
         return bad(m, m->codes, "a zero_point, as the type is unsigned", err);
     if (m->zero && (m->zero->dtype != m->scale->dtype || m->zero->shape.rank != s->rank
-            || memcmp(m->zero->shape.dim, s->dim, s->rank * sizeof *s->dim) != 0))
+            || !shape_same(&m->zero->shape, s, s->rank)))
         return bad(m, m->zero, "dtype and shape of the scale", err);
-    bool grouped = s->rank == 3 && s->dim[2] == 1 && s->dim[1] > 1;
+    bool grouped = s->rank == 3 && shape_dim(s, 2) == 1 && shape_dim(s, 1) > 1;
     if (!grouped && s->rank != 2)
         return bad(m, m->scale, "[out, 1] or [out, groups, 1]", err);
-    if (type->packed && s->rank == 2 && s->dim[1] != 1)
+    if (type->packed && s->rank == 2 && shape_dim(s, 1) != 1)
         return bad(m, m->scale, "one scale a row or a group", err);
     return type->packed ? packed_fits(m, type, err) : plain_fits(m, err);
 }
@@ -327,10 +327,10 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
     if (!check(&m, &type, err))
         return CLAIM_FAIL;
     const struct shape *s = &m.scale->shape;
-    if (type.packed && s->rank == 2 && s->dim[0] == 1)
+    if (type.packed && s->rank == 2 && shape_dim(s, 0) == 1)
         part = "with one scale for packed codes";
     /* Rounding to the scale's dtype first is no step where that is F32, so the FP8 scheme gives the same. */
-    if (dtype_is_float8(codes->dtype) && m.scale->dtype == DTYPE_F32 && s->rank == 2 && s->dim[1] == 1)
+    if (dtype_is_float8(codes->dtype) && m.scale->dtype == DTYPE_F32 && s->rank == 2 && shape_dim(s, 1) == 1)
         return CLAIM_NO;
     return refuse(c, &m, part, w, err);
 }

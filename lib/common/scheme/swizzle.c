@@ -20,11 +20,11 @@ swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t bloc
 {
     uint32_t rank = codes->rank;
     uint64_t grid[2];
-    if (rank < 2 || scale->rank != rank || memcmp(scale->dim, codes->dim, (rank - 2) * sizeof *scale->dim) != 0)
+    if (rank < 2 || scale->rank != rank || !shape_same(scale, codes, rank - 2))
         return GRID_NONE;
-    uint64_t rows = scale->dim[rank - 2], cols = scale->dim[rank - 1];
-    bool plain = rows == codes->dim[rank - 2] && cols == blocks;
-    bool tiled = swizzle_grid(grid, codes->dim[rank - 2], blocks) && rows == grid[0] && cols == grid[1];
+    uint64_t rows = shape_dim(scale, rank - 2), cols = shape_dim(scale, rank - 1);
+    bool plain = rows == shape_dim(codes, rank - 2) && cols == blocks;
+    bool tiled = swizzle_grid(grid, shape_dim(codes, rank - 2), blocks) && rows == grid[0] && cols == grid[1];
     return plain && tiled ? GRID_EITHER : plain ? GRID_PLAIN : tiled ? GRID_SWIZZLED : GRID_NONE;
 }
 
@@ -34,9 +34,9 @@ kind_of(const struct tensor *codes, const struct tensor *scale)
 {
     const struct shape *s = &codes->shape;
     uint64_t each = dtype_is_float8(codes->dtype) ? 32 : codes->dtype == DTYPE_F4 ? 16 : 8;
-    if (s->rank < 2 || s->dim[s->rank - 1] % each != 0)
+    if (s->rank < 2 || shape_dim(s, s->rank - 1) % each != 0)
         return GRID_NONE;
-    return swizzle_kind(&scale->shape, s, s->dim[s->rank - 1] / each);
+    return swizzle_kind(&scale->shape, s, shape_dim(s, s->rank - 1) / each);
 }
 
 static bool

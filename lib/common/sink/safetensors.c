@@ -72,8 +72,9 @@ add_tensor(struct str *out, const struct tensor *t, uint64_t at, struct err *err
     str_add(out, ",", 1);
     add_string(out, t->name, t->name_len);
     str_format(out, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(t->dtype));
+    const uint8_t *dims = t->shape.packed;
     for (uint32_t i = 0; i < t->shape.rank; i++)
-        str_format(out, "%s%" PRIu64, i ? "," : "", t->shape.dim[i]);
+        str_format(out, "%s%" PRIu64, i ? "," : "", shape_next(&dims));
     str_format(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", at, at + t->extent.nbytes);
     return true;
 }
@@ -85,6 +86,7 @@ safetensors_header(struct str *out, const struct catalog *output, struct err *er
     size_t start = out->len;
     uint64_t at = 0;
 
+    out->max = start + PREFIX + limits_default.json_header;
     str_add(out, zero, PREFIX);
     if (!add_metadata(out, output, err))
         return false;
@@ -97,9 +99,11 @@ safetensors_header(struct str *out, const struct catalog *output, struct err *er
     str_add(out, "}", 1);
     while (!out->failed && (out->len - start) % ALIGN != 0)
         str_add(out, " ", 1);
+    if (out->full)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "safetensors header of the output: more than the limit of %" PRIu64
+            " bytes", limits_default.json_header);
     if (out->failed)
         return err_memory(err, out->len);
-    uint64_t n = out->len - start - PREFIX;
-    store_le64((uint8_t *)out->p + start, n);
-    return limits_check(n, limits_default.json_header, "safetensors header of the output", err);
+    store_le64((uint8_t *)out->p + start, out->len - start - PREFIX);
+    return true;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/num.h"
 #include "source/source_priv.h"
 
@@ -127,20 +128,16 @@ source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err)
 {
     if (src->seekable || n == 0 || at + n <= src->have)
         return true;
-    if (src->nkept == src->room_kept) {
-        size_t room = src->room_kept ? 2 * src->room_kept : 16;
-        struct kept *kept = realloc(src->kept, room * sizeof *kept);
-        if (!kept)
-            return err_memory(err, room * sizeof *kept);
-        src->kept = kept;
-        src->room_kept = room;
-    }
+    struct kept *kept = array_grow(src->kept, src->nkept, &src->room_kept, sizeof *kept, err);
+    if (!kept)
+        return false;
+    src->kept = kept;
     uint8_t *p = malloc((size_t)n);
     if (!p)
         return err_memory(err, n);
     src->kept[src->nkept++] = (struct kept){ .at = at, .n = n, .p = p };
     /* What the head holds already has passed. */
     if (at < src->have)
-        memcpy(p, src->head + at, (size_t)(src->have - at));
+        memcpy(p, src->head + (at - src->gone), (size_t)(src->have - at));
     return true;
 }

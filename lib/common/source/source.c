@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,12 +72,6 @@ source_open(struct source **out, const char *path, bool pipe_ok, struct inputs *
         look(src, pipe_ok, inputs, err);
     if (err->kind != ERR_NONE)
         return err_in_file(err, src->name);
-    void *head = mmap(NULL, SOURCE_HEAD_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-        -1, 0);
-    if (head == MAP_FAILED)
-        return err_memory(err, SOURCE_HEAD_MAX);
-    src->head = head;
-    src->room = SOURCE_HEAD_MAX;
     return true;
 }
 
@@ -91,8 +84,7 @@ source_close(struct source *src)
         close(src->fd);
     if (src->spool >= 0)
         close(src->spool);
-    if (src->head)
-        munmap(src->head, src->room);
+    free(src->head);
     for (size_t i = 0; i < src->nkept; i++)
         free(src->kept[i].p);
     free(src->kept);
@@ -141,54 +133,80 @@ read_fully(struct source *src, int fd, uint64_t at, uint8_t *buf, size_t n, stru
     return true;
 }
 
+/* Room in the head up to offset `end`; it doubles, but not beyond a file. */
+static bool
+reserve_head(struct source *src, uint64_t end, struct err *err)
+{
+    uint64_t need = end - src->gone;
+    if (need <= src->room)
+        return true;
+    uint64_t room = num_max(need, num_min(2 * src->room, src->size - src->gone));
+    uint8_t *head = realloc(src->head, (size_t)room);
+    if (!head)
+        return err_memory(err, room);
+    src->head = head;
+    src->room = room;
+    return true;
+}
+
+/* Read on until the head has n bytes of the input, or all. */
+static bool
+grow_head(struct source *src, uint64_t n, struct err *err)
+{
+    uint64_t most = num_min(src->size, src->gone + SOURCE_HEAD_MAX);
+    if (n > src->gone + SOURCE_HEAD_MAX)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header: more than %" PRIu64 " bytes", (uint64_t)SOURCE_HEAD_MAX);
+    while (src->have < n && !src->ended) {
+        uint64_t end = num_min(num_max(n, src->have + HEAD_STEP), most);
+        size_t want = (size_t)(end - src->have), got = want;
+        if (want == 0)
+            break;
+        if (!reserve_head(src, end, err))
+            return false;
+        uint8_t *to = src->head + (src->have - src->gone);
+        if (!(src->seekable ? read_fully(src, src->fd, src->have, to, want, err) : pipe_some(src, to, want, &got, err)))
+            return false;
+        src->have += got;
+    }
+    return true;
+}
+
 bool
 source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *have, struct err *err)
 {
-    if (n > SOURCE_HEAD_MAX) {
-        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header: more than %" PRIu64 " bytes", (uint64_t)SOURCE_HEAD_MAX);
+    if (!grow_head(src, n, err))
         return err_in_file(err, src->name);
-    }
-    n = num_min(n, src->room);
-    while (src->have < n && !src->ended) {
-        size_t want = (size_t)num_min(num_max(n - src->have, HEAD_STEP), src->room - src->have);
-        if (src->seekable) {
-            want = (size_t)num_min(want, src->size - src->have);
-            if (want == 0)
-                break;
-            if (!read_fully(src, src->fd, src->have, src->head + src->have, want, err))
-                return false;
-            src->have += want;
-            continue;
-        }
-        size_t got;
-        if (!pipe_some(src, src->head + src->have, want, &got, err))
-            return false;
-        src->have = src->pos;
-    }
-    *p = src->head;
+    static const uint8_t nothing[1];
+    *p = src->head ? src->head : nothing;
     *have = src->have;
     return true;
+}
+
+void
+source_head_done(struct source *src, uint64_t end)
+{
+    size_t left = src->seekable || end >= src->have ? 0 : (size_t)(src->have - end);
+    if (left != 0) {
+        memmove(src->head, src->head + (end - src->gone), left);
+        uint8_t *head = realloc(src->head, left);
+        src->room = head ? left : src->room;
+        src->head = head ? head : src->head;
+    } else {
+        free(src->head);
+        src->head = NULL;
+        src->room = 0;
+    }
+    src->have = src->seekable ? 0 : src->have;
+    src->gone = src->have - left;
 }
 
 bool
 source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err)
 {
-    const uint8_t *p;
-    uint64_t have;
-    *ended = src->seekable;
-    if (!src->seekable && !source_head(src, n, &p, &have, err))
-        return false;
+    if (!src->seekable && !grow_head(src, n, err))
+        return err_in_file(err, src->name);
     *ended = src->seekable || src->ended;
     return true;
-}
-
-void
-source_head_done(struct source *src)
-{
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t used = num_max(page, (src->have + page - 1) / page * page);
-    if (used < src->room && munmap(src->head + used, src->room - used) == 0)
-        src->room = used;
 }
 
 bool
@@ -196,9 +214,9 @@ source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *er
 {
     uint8_t *to = buf;
     /* What lies in the head is there for good; a file reads it again, so that large reads stay whole. */
-    if (at < src->have && (!src->seekable || src->spool >= 0)) {
+    if (at >= src->gone && at < src->have && (!src->seekable || src->spool >= 0)) {
         size_t part = (size_t)num_min(n, src->have - at);
-        memcpy(to, src->head + at, part);
+        memcpy(to, src->head + (at - src->gone), part);
         to += part;
         at += part;
         n -= part;

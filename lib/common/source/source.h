@@ -28,17 +28,19 @@ const char *source_name(const struct source *src);      /* for messages: escaped
 bool source_seekable(const struct source *src);         /* a file, or a pipe that was spooled */
 uint64_t source_size(const struct source *src);         /* bytes, or SOURCE_SIZE_UNKNOWN */
 
-/* The first n bytes of the input in memory, fewer only at its end: *have says how many (at least n, or
- * all). The memory never moves and lives until source_close(). At most SOURCE_HEAD_MAX: ERR_LIMIT. */
+/* The first n bytes of the input in memory, fewer only at its end: *have says how many (at least n, or all). They take
+ * no more memory than twice that, and no more than a file has. The next call may move them: *p is good until then, or
+ * until source_head_done(). At most SOURCE_HEAD_MAX: ERR_LIMIT. */
 #define SOURCE_HEAD_MAX (UINT64_C(256) << 20)
 bool source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *have, struct err *err);
 
-/* Read a pipe on into its head, at most to n bytes: whether it ended there, so that its size is known before
- * anything is made of it. True for a file. */
-bool source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err);
+/* Nobody wants the bytes before offset `end` in memory any more: give them back. A pipe keeps what it has read behind
+ * them, and source_head() is not called for it again. */
+void source_head_done(struct source *src, uint64_t end);
 
-/* The head will not grow any more: give back the address space behind it. */
-void source_head_done(struct source *src);
+/* Read a pipe on in memory, at most to n bytes: whether it ended there, so that its size is known before anything is
+ * made of it. True for a file. */
+bool source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err);
 
 /* Exactly n bytes at `at` into buf. A pipe: within the head, within a kept range, or forward from at most
  * SOURCE_BACK bytes back. Too few bytes:

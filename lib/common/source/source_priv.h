@@ -19,9 +19,8 @@ struct source {
     struct stat opened;         /* what it was when it was opened */
     char *name;                 /* owned, escaped */
 
-    uint8_t *head;              /* `room` bytes of address space; only what is used has memory */
-    uint64_t room;              /* SOURCE_HEAD_MAX until source_head_done() */
-    uint64_t have;              /* bytes of it that are read */
+    uint8_t *head;              /* owned; the bytes [gone, have) of the input, in `room` bytes */
+    uint64_t gone, have, room;
 
     uint64_t pos;               /* pipe: offset of the next byte the descriptor gives */
     bool ended;                 /* pipe: the descriptor gave its end */

@@ -1,0 +1,20 @@
+#include "base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { LEAST = 64 };
+
+void *
+array_grow(void *array, size_t n, size_t *room, size_t size, struct err *err)
+{
+    if (n < *room)
+        return array;
+    size_t more = *room ? 2 * *room : LEAST;
+    void *moved = more <= SIZE_MAX / 2 / size ? realloc(array, more * size) : NULL;
+    if (moved)
+        *room = more;
+    else
+        err_memory(err, more * size);
+    return moved;
+}

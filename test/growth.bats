@@ -1,0 +1,40 @@
+#!/usr/bin/env bats
+# No input makes a tool slow: the time grows with the input, not with its square. The families are the rows of
+# helpers/growth.
+load helper
+
+# Each family whose name is a pattern of the arguments.
+grow() {
+    families=$("$helpers/growth" --list)
+    n=0
+    for name in $families; do
+        for pattern in "$@"; do
+            case $name in $pattern) "$helpers/growth" "$name" || return 1; n=$((n + 1)) ;; esac
+        done
+    done
+    [ $n -ge 1 ]
+}
+
+@test "many tensors, in any order, by name, and weights with scales" {
+    grow 'tensors*' fp8
+}
+
+@test "GGUF: many tensors, keys, strings and arrays" {
+    grow gguf-tensors gguf-keys gguf-strings gguf-arrays
+}
+
+@test "GGUF: many types that nobody knows, whose labels collide in an unseeded hash" {
+    grow gguf-types
+}
+
+@test "many metadata keys, in one file and in shards" {
+    grow 'metadata*'
+}
+
+@test "many shards, many lines in the index" {
+    grow shards index
+}
+
+@test "long names, names all of escapes, high ranks" {
+    grow '*-names' ranks
+}

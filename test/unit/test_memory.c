@@ -1,0 +1,162 @@
+/* Out of memory at every allocation in turn: a report is whole, or it fails and what was written begins the whole one.
+ * The linker hands the library's allocations to the functions below (the Makefile: --wrap). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "container/container.h"
+#include "report/inspect.h"
+#include "report/parse.h"
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+static long left = -1;          /* allocations until the one that fails; -1: none does */
+static bool failed;
+
+static bool
+fails(void)
+{
+    bool now = left == 0;
+    failed |= now;
+    left -= left >= 0;
+    return now;
+}
+
+void *
+__wrap_malloc(size_t n)
+{
+    return fails() ? NULL : __real_malloc(n);
+}
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *
+__wrap_realloc(void *p, size_t n)
+{
+    return fails() ? NULL : __real_realloc(p, n);
+}
+
+static uint8_t file[64 << 10];
+static size_t nfile;
+
+static void
+put(uint64_t v, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        file[nfile++] = (uint8_t)(v >> 8 * i);
+}
+
+static void
+put_text(const char *text, size_t n)
+{
+    put(n, 8);
+    memcpy(file + nfile, text, n);
+    nfile += n;
+}
+
+/* A GGUF file with metadata of some length, odd names, an array, and tensors in the wrong order, which get remarks. */
+static void
+make_file(void)
+{
+    static char large[20000];
+    memset(large, 'x', sizeof large);
+    memcpy(file, "GGUF", 4);
+    nfile = 4;
+    put(3, 4);
+    put(2, 8);
+    put(4, 8);
+    put_text("general.architecture", 20);
+    put(8, 4);
+    put_text("llama\x1b[2K", 9);
+    put_text("general.name", 12);
+    put(8, 4);
+    put_text(large, sizeof large);
+    put_text("llama.context_length", 20);
+    put(4, 4);
+    put(4096, 4);
+    put_text("Odd key", 7);
+    put(9, 4);
+    put(8, 4);
+    put(1, 8);
+    put_text("a", 1);
+    for (uint64_t i = 0; i < 2; i++) {
+        put_text(i ? "\xe2\x80\x8b" "b" : "a", i ? 4 : 1);
+        put(1, 4);
+        put(32, 8);
+        put(2, 4);          /* Q4_0 */
+        put(i ? 0 : 32, 8);
+    }
+    nfile = (nfile + 31) / 32 * 32 + 64;
+}
+
+enum { REPORTS = 4, TEXT = 64 << 10 };
+
+/* One report on the file, as text[0..*n). */
+static bool
+report(int which, const char *path, char text[TEXT], size_t *n, struct err *err)
+{
+    struct source *src = NULL;
+    struct roles *roles = NULL;
+    FILE *out = fmemopen(text, TEXT, "w");
+    setvbuf(out, NULL, _IONBF, 0);
+    err_init(err);
+    struct catalog *c = catalog_new(&limits_default, err);
+    bool ok = c && source_open(&src, path, false, NULL, err) && container_gguf.read(c, src, 0, &limits_default, err)
+        && catalog_seal(c, err) && roles_assign(&roles, c, NULL, err);
+    const struct inspect in = { .file = "f", .nfiles = 1, .catalog = c, .roles = roles };
+    const char *files[] = { "f" };
+    const struct parse list = { .catalog = c, .roles = roles, .files = files, .nfiles = 1 };
+    ok = ok && (which == 0 ? inspect_json(out, &in, err) : which == 1 ? inspect_text(out, &in, err)
+        : which == 2 ? parse_json(out, &list, err) : parse_text(out, &list, err));
+    *n = (size_t)ftell(out);
+    roles_free(roles);
+    catalog_free(c);
+    source_close(src);
+    left = -1;
+    fclose(out);
+    return ok;
+}
+
+static void
+test_report(int which, const char *path)
+{
+    static char whole[TEXT], part[TEXT];
+    size_t nwhole, npart;
+    struct err err;
+    CHECK(report(which, path, whole, &nwhole, &err) && nwhole > 50);
+    long i = 0;
+    do {
+        failed = false;
+        left = i++;
+        bool ok = report(which, path, part, &npart, &err);
+        CHECK(ok == (err.kind == ERR_NONE) && (ok || (failed && err.kind == ERR_LIMIT)));
+        CHECK(npart <= nwhole && memcmp(part, whole, npart) == 0 && (!ok || npart == nwhole));
+    } while (failed && i < 10000);
+    CHECK(i > 20 && !failed);
+}
+
+int
+main(void)
+{
+    char path[64];
+    make_file();
+    int fd = memfd_create("test", 0);
+    CHECK(fd >= 0 && write(fd, file, nfile) == (ssize_t)nfile);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    for (int which = 0; which < REPORTS; which++)
+        test_report(which, path);
+    close(fd);
+    return check_done("test_memory");
+}
