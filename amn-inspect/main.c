@@ -62,7 +62,7 @@ main(int argc, char **argv)
 {
     struct options opt;
     struct err err;
-    cli_start();
+    cli_start("amn-inspect");
     options_parse(&opt, argc, argv);
     err_init(&err);
     return inspect(&opt, &err) ? 0 : cli_fail(&opt.cli, &err);

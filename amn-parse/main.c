@@ -56,7 +56,7 @@ main(int argc, char **argv)
 {
     struct options opt;
     struct err err;
-    cli_start();
+    cli_start("amn-parse");
     options_parse(&opt, argc, argv);
     err_init(&err);
     return parse(&opt, &err) ? 0 : cli_fail(&opt.cli, &err);

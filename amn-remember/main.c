@@ -115,7 +115,7 @@ main(int argc, char **argv)
 {
     struct options opt;
     struct err err;
-    cli_start();
+    cli_start("amn-remember");
     err_init(&err);
     options_parse(&opt, argc, argv);
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);

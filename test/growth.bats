@@ -38,3 +38,11 @@ grow() {
 @test "long names, names all of escapes, high ranks" {
     grow '*-names' ranks
 }
+
+@test "config.json: many modules, expressions, text around the block" {
+    grow 'config-*'
+}
+
+@test "schemes: a name of dots, codes nobody knows, layers of markers, experts under one scale" {
+    grow dots unknown-codes comfy-layers experts
+}

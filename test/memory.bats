@@ -47,7 +47,7 @@ costs() {
     "$helpers/large" "$1" "$2" one
     "$helpers/large" "$1" $((2 * $2)) two
     header=$(($(lines two) - $(lines one)))
-    kib=$(($("$helpers/peak-memory" amn-remember --size two) - $("$helpers/peak-memory" amn-remember --size one)))
+    kib=$(($("$peak_memory" amn-remember --size two) - $("$peak_memory" amn-remember --size one)))
     each=$(((kib * 1024 - header) / $2 - 27))
     echo "$1: $each bytes a tensor"
     [ $each -le 512 ]
@@ -95,6 +95,6 @@ lines() {
     "$helpers/large" zeros 6 large           # a header of 96 MB, 192 MB as text
     try 75 amn-remember large
     grep -q 'limit of 100000000' err && is_empty out
-    kib=$("$helpers/peak-memory" amn-remember large 2>/dev/null || :)
+    kib=$("$peak_memory" amn-remember large 2>/dev/null || :)
     [ "$kib" -le $((320 << 10)) ] || { echo "$kib KiB"; return 1; }
 }

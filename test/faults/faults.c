@@ -19,18 +19,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum calls {
-    MEMORY, MAP, READ, PREAD, WRITE, PRINT, OPEN, STAT, CLOSE, CONTROL, TEMP, RESERVE, TRUNCATE, MODE, SYNC, RENAME,
+    MEMORY, READ, PREAD, WRITE, PRINT, OPEN, STAT, CLOSE, CONTROL, TEMP, RESERVE, TRUNCATE, MODE, SYNC, RENAME,
     UNLINK, FOLDER, ENTRY, RANDOM, THREAD, CALLS
 };
 
 static const char *const names[CALLS] = {
-    [MEMORY] = "memory", [MAP] = "map",         [READ] = "read",     [PREAD] = "pread",       [WRITE] = "write",
+    [MEMORY] = "memory", [READ] = "read",     [PREAD] = "pread",       [WRITE] = "write",
     [PRINT] = "print",   [OPEN] = "open",       [STAT] = "stat",     [CLOSE] = "close",       [CONTROL] = "control",
     [TEMP] = "temp",     [RESERVE] = "reserve", [TRUNCATE] = "truncate", [MODE] = "mode",     [SYNC] = "sync",
     [RENAME] = "rename", [UNLINK] = "unlink",   [FOLDER] = "folder", [ENTRY] = "entry",       [RANDOM] = "random",
@@ -126,12 +125,6 @@ posix_memalign(void **p, size_t align, size_t n)
         return ENOMEM;
     *p = new;
     return 0;
-}
-
-void *
-mmap64(void *at, size_t n, int protect, int flags, int fd, off64_t offset)
-{
-    return fails(MAP) ? MAP_FAILED : NEXT(mmap64)(at, n, protect, flags, fd, offset);
 }
 
 /* ---- bytes ---- */

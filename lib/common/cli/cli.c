@@ -164,11 +164,15 @@ cli_warn(const struct cli *cli, const char *file, const char *format, ...)
 /* Standard descriptors that are closed are given to /dev/null the wrong way around: no file opened later gets one of
  * their numbers, and with it what is meant for them, and using them still fails. */
 static void
-fill_standard(void)
+fill_standard(const char *tool)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            abort();        /* the lowest free number is fd: open() gives no other */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
+            /* The lowest free number is fd, so open() gives no other; but without it nothing may be opened. */
+            fprintf(stderr, "%s: input/output: descriptor %d is closed, and /dev/null cannot be opened: %s\n", tool, fd,
+                strerror(errno));
+            _exit(cli_status(ERR_IO));
+        }
 }
 
 /* A model has up to thousands of files, all open at once; the usual soft limit is for programs that call select(). */
@@ -183,10 +187,10 @@ raise_file_limit(void)
 }
 
 void
-cli_start(void)
+cli_start(const char *tool)
 {
     cli_progress_catch();
-    fill_standard();
+    fill_standard(tool);
     raise_file_limit();
 }
 

@@ -31,7 +31,7 @@ struct cli {
 
 /* Make the process what the rest counts on; the first line of every main, for until then a SIGUSR1 kills. SIGUSR1
  * asks for progress, standard descriptors that were closed are taken, as many files can be open as are allowed. */
-void cli_start(void);
+void cli_start(const char *tool);
 
 /* The exit status of a failure (product contract, section 7); 0 for ERR_NONE. */
 int cli_status(enum err_kind kind);

@@ -1,33 +1,14 @@
 #include "container/beside.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/str.h"
+#include "container/folder.h"
 #include "container/index.h"
 #include "container/side_file.h"
-
-char *
-beside_path(const char *dir, size_t n, const char *name, struct err *err)
-{
-    struct str s = { 0 };
-    str_add(&s, dir, n);
-    str_format(&s, "%s%s", n && dir[n - 1] != '/' ? "/" : "", name);
-    if (!s.failed)
-        return s.p;
-    err_memory(err, n);
-    str_clear(&s);
-    return NULL;
-}
-
-size_t
-beside_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + (slash == path) : 0;
-}
 
 bool
 beside_part_number(const char *path, const char **end, uint64_t *number)
@@ -49,8 +30,7 @@ beside_read_config(struct catalog *catalog, const char *path, const struct limit
 {
     struct source *src = NULL;
     struct catalog_config config;
-    size_t folder = beside_folder(path);
-    config.name = path + folder + (folder != 0 && path[folder] == '/');
+    config.name = folder_name(path);
     bool ok = side_file_open(&src, path, limits->side_file, catalog_budget(catalog), "config.json bytes", &config.text, &config.n,
         inputs, err)
         && catalog_add_config(catalog, &config, err);
@@ -67,8 +47,10 @@ beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const st
         "quantization_config.json", "quantize_config.json", "quant_config.json" };
     for (size_t i = 0; i < CATALOG_CONFIGS; i++) {
         struct stat st;
-        char *path = beside_path(dir, n, names[i], err);
-        bool ok = path && (stat(path, &st) != 0 || beside_read_config(catalog, path, limits, inputs, err));
+        char *path = folder_path(dir, n, names[i], err);
+        bool there = path && stat(path, &st) == 0;
+        bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s cannot be "
+            "examined", names[i])) && (!there || beside_read_config(catalog, path, limits, inputs, err));
         free(path);
         if (!ok)
             return false;
@@ -125,8 +107,8 @@ bool
 beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
     struct err *err)
 {
-    size_t folder = beside_folder(path);
-    const char *file = path + folder + (folder != 0 && path[folder] == '/');
+    size_t folder = folder_len(path);
+    const char *file = folder_name(path), *name;
     const char *end = file + strlen(file) - (ends(file, ".safetensors") ? strlen(".safetensors") : 0);
     uint64_t count = 0, shards;
     if (beside_part_number(file, &end, &count) && end - file >= 3 && memcmp(end - 3, "-of", 3) == 0 && count > 1)
@@ -135,16 +117,16 @@ beside_note_shard(struct catalog *catalog, const char *path, const struct limits
     if (!dir)
         return err_memory(err, folder);
     DIR *d = opendir(dir);
-    bool ok = true;
-    for (const struct dirent *e; ok && d && (e = readdir(d)) != NULL;) {
-        if (!ends(e->d_name, ".safetensors.index.json") || catalog_facts(catalog)->index)
+    bool ok = d || errno == EACCES || err_sys(err, ERR_OPEN, errno, "its directory cannot be read");
+    while (ok && d && (name = folder_next(d, err)) != NULL) {
+        if (!ends(name, ".safetensors.index.json") || catalog_facts(catalog)->index)
             continue;
-        char *index = beside_path(dir, strlen(dir), e->d_name, err);
-        ok = index && (!lists(index, file, limits, catalog_budget(catalog), inputs, &shards) || note_index(catalog, e->d_name, shards, err));
+        char *index = folder_path(dir, strlen(dir), name, err);
+        ok = index && (!lists(index, file, limits, catalog_budget(catalog), inputs, &shards) || note_index(catalog, name, shards, err));
         free(index);
     }
     if (d)
         closedir(d);
     free(dir);
-    return ok;
+    return ok && err->kind == ERR_NONE;
 }

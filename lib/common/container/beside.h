@@ -20,12 +20,6 @@ bool beside_read_config(struct catalog *catalog, const char *path, const struct 
 bool beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
     struct err *err);
 
-/* dir[0..n)/name as a path, which the caller frees; NULL without memory. */
-char *beside_path(const char *dir, size_t n, const char *name, struct err *err);
-
-/* Bytes of the folder in front of a path's last part: 0 when it has none, 1 for the root. */
-size_t beside_folder(const char *path);
-
 /* The number behind the last '-' before `end`, of exactly five digits; moves *end to that '-'. */
 bool beside_part_number(const char *path, const char **end, uint64_t *number);
 

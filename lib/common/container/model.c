@@ -1,6 +1,5 @@
 #include "container/model.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "container/beside.h"
+#include "container/folder.h"
 #include "container/index.h"
 #include "container/side_file.h"
 #include "container/store.h"
@@ -55,7 +55,7 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
 static bool
 open_index(struct model *m, const char *path, const struct limits *limits, struct err *err)
 {
-    size_t dir_len = beside_folder(path), n;
+    size_t dir_len = folder_len(path), n;
     struct source *src = NULL;
     struct index index = { 0 };
     struct budget *budget = catalog_budget(m->catalog);
@@ -63,7 +63,7 @@ open_index(struct model *m, const char *path, const struct limits *limits, struc
     bool ok = side_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
         && (index_read(&index, text, n, budget, err) || err_in_file(err, source_name(src)));
     for (size_t i = 0; ok && i < index.nshards; i++) {
-        char *shard = beside_path(path, dir_len, index.shard[i], err);
+        char *shard = folder_path(path, dir_len, index.shard[i], err);
         ok = shard && add_file(m, shard, false, limits, err);
         free(shard);
     }
@@ -159,23 +159,24 @@ only_file(const char *dir, const struct step *step, char **found, struct err *er
     DIR *d = opendir(dir);
     if (!d)
         return err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    const char *name;
     bool ok = true;
-    for (const struct dirent *e; ok && (e = readdir(d)) != NULL;) {
-        if (!fits(step, e->d_name))
+    while (ok && (name = folder_next(d, err)) != NULL) {
+        if (!fits(step, name))
             continue;
         if (*found) {
             char a[STR_SHOWN], b[STR_SHOWN];
-            bool in_order = strcmp(*found, e->d_name) < 0;
-            const char *first = in_order ? *found : e->d_name, *second = in_order ? e->d_name : *found;
+            bool in_order = strcmp(*found, name) < 0;
+            const char *first = in_order ? *found : name, *second = in_order ? name : *found;
             ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds %s and %s: name one of them",
                 str_shown(a, first, strlen(first)), str_shown(b, second, strlen(second)));
         } else {
-            *found = strdup(e->d_name);
-            ok = *found || err_memory(err, sizeof e->d_name);
+            *found = strdup(name);
+            ok = *found || err_memory(err, strlen(name) + 1);
         }
     }
     closedir(d);
-    return ok;
+    return ok && err->kind == ERR_NONE;
 }
 
 /* The file of a model directory that is to be read: the first step that finds one. The caller frees it. */
@@ -193,7 +194,7 @@ choose_file(const char *dir, struct err *err)
             break;
     if (!name)
         err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file");
-    char *path = err->kind == ERR_NONE ? beside_path(dir, strlen(dir), name, err) : NULL;
+    char *path = err->kind == ERR_NONE ? folder_path(dir, strlen(dir), name, err) : NULL;
     free(name);
     if (!path)
         err_in_file(err, str_shown(shown, dir, strlen(dir)));
@@ -222,7 +223,7 @@ add_beside(struct model *m, const char *path, const struct model_options *option
         return beside_read_config(m->catalog, options->config, limits, &m->inputs, err);
     if (!path || !m->container->beside || !source_seekable(m->src[0]))
         return true;
-    return (options->config || beside_read_configs(m->catalog, path, beside_folder(path), limits, &m->inputs, err))
+    return (options->config || beside_read_configs(m->catalog, path, folder_len(path), limits, &m->inputs, err))
         && (ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
 }
 

@@ -6,7 +6,7 @@
  * Ollama compares the parts of a name without regard to ASCII case. It hashes a blob when it pulls it, so the hash
  * is not verified again here.
  */
-#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -14,6 +14,7 @@
 
 #include "base/num.h"
 #include "base/tree.h"
+#include "container/folder.h"
 #include "container/side_file.h"
 #include "container/store_priv.h"
 
@@ -65,31 +66,42 @@ name_parse(struct name *name, const char *spec, struct err *err)
 
 /* --- its manifest ---------------------------------------------------------------------------------------- */
 
+/* Open a folder of the store; one that is not there, or no folder, is NULL. */
+static bool
+open_folder(DIR **d, const struct str *dir, struct err *err)
+{
+    char shown[STR_SHOWN];
+    *d = opendir(dir->p);
+    return *d || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s cannot be read",
+        str_shown(shown, dir->p, dir->len));
+}
+
 /* HOST was left out: the only directory in dir that holds library/. */
 static bool
 find_host(struct name *name, const struct str *dir, const char *get, struct err *err)
 {
     char *host = name->part[HOST];
-    DIR *d = opendir(dir->p);
-    bool ok = true;
-    for (const struct dirent *e; d && ok && (e = readdir(d)) != NULL;) {
+    DIR *d;
+    const char *entry;
+    char shown[STR_SHOWN];
+    bool ok = open_folder(&d, dir, err);
+    while (d && ok && (entry = folder_next(d, err)) != NULL) {
         struct str library = { 0 };
         struct stat st;
-        str_format(&library, "%s/%s/library", dir->p, e->d_name);
+        str_format(&library, "%s/%s/library", dir->p, entry);
         ok = store_built(&library, err);
-        bool holds = ok && store_is_part(e->d_name, strlen(e->d_name), PART_MAX) && stat(library.p, &st) == 0
+        bool holds = ok && store_is_part(entry, strlen(entry), PART_MAX) && stat(library.p, &st) == 0
             && S_ISDIR(st.st_mode);
         str_clear(&library);
         if (holds && *host)
             ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "both %s and %s hold library/: name the HOST as well, as in"
-                " ollama:%s/%s/%s", host, e->d_name, host, name->part[NAMESPACE], name->part[MODEL]);
+                " ollama:%s/%s/%s", host, entry, host, name->part[NAMESPACE], name->part[MODEL]);
         else if (holds)
-            memcpy(host, e->d_name, strlen(e->d_name) + 1);
+            memcpy(host, entry, strlen(entry) + 1);
     }
     if (d)
         closedir(d);
-    char shown[STR_SHOWN];
-    return ok && (*host || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: nothing in it holds library/; the model comes"
+    return ok && err->kind == ERR_NONE && (*host || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: nothing in it holds library/; the model comes"
         " with: %s", str_shown(shown, dir->p, dir->len), get));
 }
 
@@ -107,20 +119,21 @@ search(struct str *found, struct str *dir, const struct name *name, int i, struc
         str_add(found, dir->p, dir->len);
         return store_built(found, err);
     }
-    DIR *d = opendir(dir->p);
+    DIR *d;
+    const char *entry;
     size_t len = dir->len;
-    bool ok = true;
-    for (const struct dirent *e; d && ok && (e = readdir(d)) != NULL;) {
-        if (strcasecmp(e->d_name, name->part[i]) != 0)
+    bool ok = open_folder(&d, dir, err);
+    while (d && ok && (entry = folder_next(d, err)) != NULL) {
+        if (strcasecmp(entry, name->part[i]) != 0)
             continue;
-        str_format(dir, "/%s", e->d_name);
+        str_format(dir, "/%s", entry);
         ok = store_built(dir, err) && search(found, dir, name, i + 1, err);
         dir->len = len;
         dir->p[len] = '\0';
     }
     if (d)
         closedir(d);
-    return ok;
+    return ok && err->kind == ERR_NONE;
 }
 
 /* The manifest's path: as the name is written, else in another case. */
