@@ -82,7 +82,8 @@ static bool
 remember(const struct options *opt, const struct kernels *kernels, struct err *err)
 {
     struct model model = { 0 };
-    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config, .no_spool = opt->no_spool };
+    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config,
+        .no_spool = opt->no_spool };
     const struct contents contents = { read_tensor, &model };
     struct roles *roles = NULL;
     struct plan *plan = NULL;

@@ -31,8 +31,8 @@ beside_read_config(struct catalog *catalog, const char *path, const struct limit
     struct source *src = NULL;
     struct catalog_config config;
     config.name = folder_name(path);
-    bool ok = side_file_open(&src, path, limits->side_file, catalog_budget(catalog), "config.json bytes", &config.text, &config.n,
-        inputs, err)
+    bool ok = side_file_open(&src, path, limits->side_file, catalog_budget(catalog), "config.json bytes", &config.text,
+            &config.n, inputs, err)
         && catalog_add_config(catalog, &config, err);
     source_close(src);
     return ok;
@@ -122,7 +122,8 @@ beside_note_shard(struct catalog *catalog, const char *path, const struct limits
         if (!ends(name, ".safetensors.index.json") || catalog_facts(catalog)->index)
             continue;
         char *index = folder_path(dir, strlen(dir), name, err);
-        ok = index && (!lists(index, file, limits, catalog_budget(catalog), inputs, &shards) || note_index(catalog, name, shards, err));
+        ok = index && (!lists(index, file, limits, catalog_budget(catalog), inputs, &shards)
+            || note_index(catalog, name, shards, err));
         free(index);
     }
     if (d)

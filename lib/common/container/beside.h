@@ -1,4 +1,4 @@
-/* beside: what lies beside the files of a model and says more about them: its configs, and the index that lists a shard. */
+/* beside: what lies beside the files of a model and says more about them: its configs, and the index of a shard. */
 #ifndef CONTAINER_BESIDE_H
 #define CONTAINER_BESIDE_H
 
@@ -6,8 +6,8 @@
 #include "catalog/catalog.h"
 #include "source/inputs.h"
 
-/* Keep the configs of the folder dir[0..n) with the catalog: each of config.json and its like that is there. What is read
- * is added to `inputs`. */
+/* Keep the configs of the folder dir[0..n) with the catalog: each of config.json and its like that is there. What is
+ * read is added to `inputs`. */
 bool beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
     struct inputs *inputs, struct err *err);
 

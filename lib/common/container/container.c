@@ -47,7 +47,8 @@ probe_pickle(const uint8_t *head, size_t n, uint64_t size)
     bool zeros = n >= 5;
     for (size_t i = 4; i < n && i < 8; i++)
         zeros = zeros && head[i] == 0;
-    return n >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 && memchr(first, head[2], sizeof first - 1) && !zeros;
+    return n >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 && memchr(first, head[2], sizeof first - 1)
+        && !zeros;
 }
 
 static bool

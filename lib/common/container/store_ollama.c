@@ -101,8 +101,8 @@ find_host(struct name *name, const struct str *dir, const char *get, struct err 
     }
     if (d)
         closedir(d);
-    return ok && err->kind == ERR_NONE && (*host || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: nothing in it holds library/; the model comes"
-        " with: %s", str_shown(shown, dir->p, dir->len), get));
+    return ok && err->kind == ERR_NONE && (*host || err_set(err, ERR_OPEN, ERR_NO_OFFSET,
+        "%s: nothing in it holds library/; the model comes with: %s", str_shown(shown, dir->p, dir->len), get));
 }
 
 /* Every path below dir that is the name from part i on, ASCII case aside. The first goes to *found, a second is

@@ -203,7 +203,8 @@ keep_companions(const struct pipeline *p, struct source *src, bool *streams, str
     *streams = plan_is_forward(p->plan);
     for (size_t i = 0; i < steps && *streams; i++)
         for (unsigned part = 1; part < SCHEME_PARTS; part++) {
-            const struct tensor *codes = step_part(plan_step(p->plan, i), 0), *t = step_part(plan_step(p->plan, i), part);
+            const struct step *step = plan_step(p->plan, i);
+            const struct tensor *codes = step_part(step, 0), *t = step_part(step, part);
             if (!t)
                 continue;
             keep[n++] = t->extent;

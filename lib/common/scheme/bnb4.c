@@ -105,8 +105,8 @@ is_nested(const struct weight *w)
 
 /* The parts against each other and against a number of blocks, both ANY while the blob was not read. */
 static bool
-check_parts(const struct claims *c, const struct weight *w, const struct naming *naming, uint64_t blocks, uint64_t nested,
-    struct err *err)
+check_parts(const struct claims *c, const struct weight *w, const struct naming *naming, uint64_t blocks,
+    uint64_t nested, struct err *err)
 {
     bool quantized = w->part[ABSMAX] && is_nested(w);
     if (!check_part(c, w, naming, ABSMAX, quantized ? DTYPE_U8 : DTYPE_F32, blocks, err)

@@ -177,7 +177,8 @@ parse(struct reading *r, const char *text, size_t n)
             r->value[key].n = len;
         }
     }
-    return (json.fault == PULL_OK && token == PULL_OBJECT_END && pull_next(&json) == PULL_END) || not_an_object(r, &json);
+    bool whole = json.fault == PULL_OK && token == PULL_OBJECT_END && pull_next(&json) == PULL_END;
+    return whole || not_an_object(r, &json);
 }
 
 bool

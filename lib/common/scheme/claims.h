@@ -32,7 +32,8 @@ void claims_warn(struct claims *c, const char *format, ...) __attribute__((forma
 /* The tensor base + suffix, or NULL. */
 const struct tensor *claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix);
 
-/* Take a companion for the weight being claimed; only once it is sure that the claim holds. Taken by another weight already: ERR_MALFORMED. */
+/* Take a companion for the weight being claimed; only once it is sure that the claim holds. Taken by another weight
+ * already: ERR_MALFORMED. */
 bool claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err);
 
 /* The same for a companion that several weights of one scheme share. */

@@ -237,7 +237,8 @@ shape_is(const struct checked *w, unsigned shape, const struct shape *s)
 {
     uint64_t dim[2];
     if (shape == ONE)
-        return s->rank == 0 || (s->rank == 1 && (shape_dim(s, 0) == 1 || (w->stacked && shape_dim(s, 0) == w->experts)));
+        return s->rank == 0
+            || (s->rank == 1 && (shape_dim(s, 0) == 1 || (w->stacked && shape_dim(s, 0) == w->experts)));
     uint32_t rank = expected_dims(w, shape, dim);
     uint32_t lead = w->stacked && shape & (GRID | GROUPS | GROUPS_T | ROWS | ROWS_1) ? 1 : 0;
     return s->rank == lead + rank && (lead == 0 || shape_dim(s, 0) == w->experts)

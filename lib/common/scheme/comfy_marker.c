@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_pull.h"
 #include "base/limits.h"
 #include "base/num.h"
@@ -73,14 +74,10 @@ find_weight(const struct claims *c, struct str *name, const struct pull_text *ke
 static bool
 add_layer(struct comfy_markers *m, const struct tensor *weight, const char *p, const char *end, struct err *err)
 {
-    if (m->n == m->room) {
-        size_t room = m->room ? 2 * m->room : 64;
-        struct layer *layers = realloc(m->layers, room * sizeof *layers);
-        if (!layers)
-            return err_memory(err, room * sizeof *layers);
-        m->layers = layers;
-        m->room = room;
-    }
+    struct layer *layers = array_grow(m->layers, m->n, &m->room, sizeof *layers, err);
+    if (!layers)
+        return false;
+    m->layers = layers;
     m->layers[m->n++] = (struct layer){ .weight = weight, .p = p, .n = (size_t)(end - p) };
     return true;
 }

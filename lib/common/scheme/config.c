@@ -116,7 +116,8 @@ read_pair(const json_t *list, uint64_t pair[2])
     const char *text = json_string_value(list);
     char end;
     if (text)
-        return sscanf(text, "%9" SCNu64 "x%9" SCNu64 "%c", &pair[0], &pair[1], &end) == 2 && pair[0] != 0 && pair[1] != 0;
+        return sscanf(text, "%9" SCNu64 "x%9" SCNu64 "%c", &pair[0], &pair[1], &end) == 2
+            && pair[0] != 0 && pair[1] != 0;
     if (json_array_size(list) != 2)
         return false;
     for (size_t i = 0; i < 2; i++) {

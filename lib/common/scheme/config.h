@@ -26,8 +26,8 @@ const json_t *config_block(const struct config *config);
 const char *config_method(const struct config *config);
 
 /* Rows and columns that share a scale in a module (a weight's name without ".weight"): weight_block_size, or the
- * block_structure of the compressed-tensors group that targets it, by name before by class. *known is false when nothing
- * is said, or nonsense. ERR_UNSUPPORTED as in scheme/modules.h. */
+ * block_structure of the compressed-tensors group that targets it, by name before by class. *known is false when
+ * nothing is said, or nonsense. ERR_UNSUPPORTED as in scheme/modules.h. */
 bool config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err);
 

@@ -142,8 +142,8 @@ find_smooth(const struct claims *c, const struct part_name *p, struct weight *w,
         && (t->dtype == DTYPE_F32 || t->dtype == DTYPE_BF16 || t->dtype == DTYPE_F16))
         return true;
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected F32, BF16 or F16 for each column of "
-        "%s %s", str_shown(a, t->name, t->name_len), dtype_name(t->dtype), shape_text(sa, &t->shape),
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected F32, BF16 or F16 for each column "
+        "of %s %s", str_shown(a, t->name, t->name_len), dtype_name(t->dtype), shape_text(sa, &t->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, s));
 }
 

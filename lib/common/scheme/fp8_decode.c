@@ -1,6 +1,6 @@
-/* FP8: V = RN32(code * scale), RN32 of that times pre_quant_scale of its column where there is one, and one rounding to
- * the output dtype after it. Every stored scale multiplies, weight_scale_inv too. An E8M0 code 0 is 2^-127, in ComfyUI's
- * tiles 0 (schemes.md 10A.4). */
+/* FP8: V = RN32(code * scale), RN32 of that times pre_quant_scale of its column where there is one, and one rounding
+ * to the output dtype after it. Every stored scale multiplies, weight_scale_inv too. An E8M0 code 0 is 2^-127, in
+ * ComfyUI's tiles 0 (schemes.md 10A.4). */
 #include "base/bytes.h"
 #include "base/num.h"
 #include "dtype/bfloat16.h"
@@ -179,8 +179,8 @@ band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
 }
 
 void
-fp8_decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first, uint64_t count,
-    enum dtype to, void *y)
+fp8_decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *y)
 {
     struct job j = { .w = w, .k = k, .codes = in[CODES], .scales = in[SCALE], .smooth = in[SMOOTH], .first = first,
         .to = to, .y = y };

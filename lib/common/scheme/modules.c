@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/str.h"
 
 enum {
@@ -26,14 +27,10 @@ begins(const struct module_name *name, const char *p, size_t n)
 static bool
 add_name(struct module_name **list, size_t *count, size_t *room, struct module_name name, struct err *err)
 {
-    if (*count == *room) {
-        size_t more = *room ? 2 * *room : 64;
-        struct module_name *moved = realloc(*list, more * sizeof *moved);
-        if (!moved)
-            return err_memory(err, more * sizeof *moved);
-        *list = moved;
-        *room = more;
-    }
+    struct module_name *moved = array_grow(*list, *count, room, sizeof *moved, err);
+    if (!moved)
+        return false;
+    *list = moved;
     (*list)[(*count)++] = name;
     return true;
 }
@@ -41,27 +38,19 @@ add_name(struct module_name **list, size_t *count, size_t *room, struct module_n
 static bool
 add_matcher(struct modules *m, const char *text, size_t n, bool glob, struct err *err)
 {
-    if (m->nmatchers == m->room_matchers) {
-        size_t room = m->room_matchers ? 2 * m->room_matchers : 8;
-        struct matcher *matchers = realloc(m->matchers, room * sizeof *matchers);
-        if (matchers)
-            m->matchers = matchers;
-        bool *whole = realloc(m->whole, room * sizeof *whole);
-        if (whole)
-            m->whole = whole;
-        if (!matchers || !whole)
-            return err_memory(err, room * sizeof *matchers);
-        m->room_matchers = room;
-    }
-    struct matcher *matcher = &m->matchers[m->nmatchers];
+    struct module_matcher *matchers = array_grow(m->matchers, m->nmatchers, &m->room_matchers, sizeof *matchers, err);
+    if (!matchers)
+        return false;
+    m->matchers = matchers;
+    struct matcher *matcher = &matchers[m->nmatchers].matcher;
     if (!(glob ? matcher_glob(matcher, text, n) : matcher_regex(matcher, text, n))) {
         m->unknown = m->unknown ? m->unknown : text;
         return true;
     }
-    m->whole[m->nmatchers++] = glob;
+    matchers[m->nmatchers++].whole = glob;
     m->states += matcher->nstates;
-    return m->states <= STATES_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its lists "
-        "of modules have more than %d states together", STATES_MAX);
+    return m->states <= STATES_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its "
+        "lists of modules have more than %d states together", STATES_MAX);
 }
 
 bool
@@ -106,7 +95,6 @@ modules_clear(struct modules *m)
     free(m->plain);
     free(m->prefix);
     free(m->matchers);
-    free(m->whole);
     *m = (struct modules){ 0 };
 }
 
@@ -169,11 +157,11 @@ modules_have(const struct modules *m, const char *module, size_t n, bool *have, 
     struct module_name name = { module, n };
     *have = (at != 0 && begins(&name, m->prefix[at - 1].p, m->prefix[at - 1].n)) || has_plain(m, module, n);
     for (size_t i = 0; i < m->nmatchers && !*have; i++)
-        *have = matcher_match(&m->matchers[i], module, n, m->whole[i]);
+        *have = matcher_match(&m->matchers[i].matcher, module, n, m->matchers[i].whole);
     if (*have || !m->unknown)
         return true;
     char shown[STR_SHOWN], text[STR_SHOWN];
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: whether the expression %s means module %s cannot be "
-        "told; --config none leaves the file out", str_shown(text, m->unknown, strlen(m->unknown)),
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: whether the expression %s means module %s cannot "
+        "be told; --config none leaves the file out", str_shown(text, m->unknown, strlen(m->unknown)),
         str_shown(shown, module, n));
 }

@@ -22,12 +22,16 @@ struct module_name {
     size_t n;
 };
 
+struct module_matcher {
+    struct matcher matcher;
+    bool whole;                         /* a glob */
+};
+
 /* Zero-initialise; modules_clear gives back what it owns. Names are borrowed from the trees they were added from. */
 struct modules {
     struct module_name *plain, *prefix; /* sorted once sealed */
     size_t nplain, room_plain, nprefix, room_prefix;
-    struct matcher *matchers;
-    bool *whole;                        /* of a matcher: a glob */
+    struct module_matcher *matchers;
     size_t nmatchers, room_matchers, states;
     const char *unknown;                /* the first expression that is not understood, or NULL */
 };

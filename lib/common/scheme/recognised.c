@@ -2,8 +2,8 @@
  * the evidence are those of schemes.md 1.2: rows that share names stand together, and the shapes tell them apart
  * (`is`). What a row is sure of and finds broken is malformed: a companion missing or of another type, or shapes that
  * do not agree (`fits`). Names that the sheet does not have are those of the projects' own loaders: QServe (omniserve,
- * SGLang qoq.py), nunchaku and deepcompressor, BitBLAS (GPTQModel), HIGGS (FLUTE), QQQ, FP-Quant, Four Over Six, LUT-GEMM,
- * gemma_pytorch, QTIP, DeepSpeed FP6.
+ * SGLang qoq.py), nunchaku and deepcompressor, BitBLAS (GPTQModel), HIGGS (FLUTE), QQQ, FP-Quant, Four Over Six,
+ * LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6.
  */
 #include "scheme/recognised.h"
 
@@ -106,7 +106,8 @@ is_one(const struct tensor *t)
 static bool
 is_one_each(const struct tensor *t, const struct tensor *codes)
 {
-    return is_one(t) || (codes->shape.rank == 3 && t->shape.rank == 1 && shape_dim(&t->shape, 0) == shape_dim(&codes->shape, 0));
+    return is_one(t) || (codes->shape.rank == 3 && t->shape.rank == 1
+        && shape_dim(&t->shape, 0) == shape_dim(&codes->shape, 0));
 }
 
 /* Whether k scales can cover n elements: groups of n/k, or blocks of a power of two with a short last one. */
@@ -212,7 +213,8 @@ never(const struct parts *p)
 static bool
 row_scales_fit(const struct parts *p)
 {
-    return p->codes->shape.rank == 2 && p->with[0]->shape.rank == 1 && shape_dim(&p->with[0]->shape, 0) == rows(p->codes);
+    const struct shape *scale = &p->with[0]->shape;
+    return p->codes->shape.rank == 2 && scale->rank == 1 && shape_dim(scale, 0) == rows(p->codes);
 }
 
 /* weight_shape, weight_scale, weight_zero_point, weight_g_idx. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/bnb4.h"
@@ -248,14 +249,10 @@ static bool
 add_weight(struct claims *c, const struct weight *w, struct err *err)
 {
     struct roles *r = c->roles;
-    if (r->nweights == r->room) {
-        size_t room = r->room ? 2 * r->room : 64;
-        struct weight *weights = realloc(r->weights, room * sizeof *weights);
-        if (!weights)
-            return err_memory(err, room * sizeof *weights);
-        r->weights = weights;
-        r->room = room;
-    }
+    struct weight *weights = array_grow(r->weights, r->nweights, &r->room, sizeof *weights, err);
+    if (!weights)
+        return false;
+    r->weights = weights;
     r->weights[r->nweights++] = *w;
     return true;
 }
@@ -353,7 +350,8 @@ roles_assign(struct roles **out, struct catalog *catalog, const struct contents 
     const struct scheme *scheme;
     for (size_t i = 0; ok && (scheme = scheme_row(i)) != NULL; i++)
         ok = claim_all(scheme, &c, err);
-    ok = ok && fp8_finish(r, &c, err) && leftover_check(r, &c, err) && unclaimed_claim(r, &c, err) && check_names(&c, err);
+    ok = ok && fp8_finish(r, &c, err) && leftover_check(r, &c, err) && unclaimed_claim(r, &c, err)
+        && check_names(&c, err);
     comfy_markers_free(c.comfy);
     config_free(c.config);
     free(c.scratch);

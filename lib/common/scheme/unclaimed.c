@@ -62,8 +62,8 @@ module_len(const struct tensor *t, size_t *last)
 static size_t
 owners_of(const struct tensor *t, struct owner out[2])
 {
-    static const char *const words[] = { "scale", "zero", "absmax", "amax", "codebook", "table", "lut", "centroid", "scb",
-        NULL };
+    static const char *const words[] = { "scale", "zero", "absmax", "amax", "codebook", "table", "lut", "centroid",
+        "scb", NULL };
     enum dtype_class kind = dtype_facts(t->dtype)->kind;
     size_t last, module = module_len(t, &last), n = t->name_len - last, at, used = 0;
     if (kind != DTYPE_IS_FLOAT || (at = find_words(t->name + last, n, words)) == n)

@@ -5,8 +5,8 @@
 #include "scheme/claims.h"
 #include "scheme/roles.h"
 
-/* Raw codes never pass because a scheme is new: an integer tensor of rank 2 or more that no row claimed becomes a weight
- * of a scheme without a decoder when it is
+/* Raw codes never pass because a scheme is new: an integer tensor of rank 2 or more that no row claimed becomes a
+ * weight of a scheme without a decoder when it is
  *
  *   - named as a weight, or with a tensor under its own name, beside floats that are named as scales, zeros, absmax,
  *     codebooks or tables;

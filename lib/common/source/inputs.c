@@ -3,17 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 bool
 inputs_add(struct inputs *list, uint64_t dev, uint64_t ino, const char *shown, struct err *err)
 {
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 16;
-        struct input *item = realloc(list->item, room * sizeof *item);
-        if (!item)
-            return err_memory(err, room * sizeof *item);
-        list->item = item;
-        list->room = room;
-    }
+    struct input *item = array_grow(list->item, list->n, &list->room, sizeof *item, err);
+    if (!item)
+        return false;
+    list->item = item;
     char *name = strdup(shown);
     if (!name)
         return err_memory(err, strlen(shown));
