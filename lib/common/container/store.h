@@ -18,9 +18,9 @@
 bool store_named(const char *operand);
 
 /* Append the path of the model that the operand names: a file, or the directory of a model. What else belongs
- * to the model goes to the catalog as warnings, the store's own files that were read to `inputs`. ERR_USAGE: no such name can be; ERR_OPEN: not in the store (the
- * text names the place, and the command that would bring the model); ERR_MALFORMED, ERR_UNSUPPORTED, ERR_LIMIT: the
- * store's own files. */
+ * to the model goes to the catalog as warnings, the store's own files that were read to `inputs`. ERR_USAGE: no such
+ * name can be; ERR_OPEN: not in the store (the text names the place, and the command that would bring the model);
+ * ERR_MALFORMED, ERR_UNSUPPORTED, ERR_LIMIT: the store's own files. */
 bool store_resolve(struct str *path, const char *operand, struct inputs *inputs, struct catalog *catalog,
     const struct limits *limits, struct err *err);
 

@@ -38,7 +38,8 @@ struct pipeline {
 /* Header and data: the length of the whole output. */
 uint64_t pipeline_size(const struct pipeline *p);
 
-/* Write the range. An output that is an input is ERR_CREATE, an input that changed meanwhile ERR_IO. The error is that of the lowest failing block, whatever the timing. */
+/* Write the range. An output that is an input is ERR_CREATE, an input that changed meanwhile ERR_IO. The error is that
+ * of the lowest failing block, whatever the timing. */
 bool pipeline_run(struct pipeline *p, struct err *err);
 
 #endif
