@@ -87,7 +87,7 @@ static enum axis
 axis_block(uint64_t n, uint64_t k, uint64_t *block)
 {
     enum { USUAL = 128 };
-    if (k == 0 || k > n)
+    if (k > n || (k == 0 && n != 0))
         return AXIS_NONE;
     bool power_of_two = (n & (n - 1)) == 0;
     *block = k == n ? 1 : k == 1 ? n : USUAL;
@@ -155,7 +155,7 @@ fbgemm_columns(const struct claims *c, struct weight *w, const struct fp8_cover 
     const char *method = config_method(claims_config(c));
     struct part_name p;
     *columns = false;
-    if (m->experts == 1 || grid[0] != m->cols || grid[1] != 1 || !name_strip(w->part[SCALE], "down_proj_scale", &p))
+    if (!m->stacked || grid[0] != m->cols || grid[1] != 1 || !name_strip(w->part[SCALE], "down_proj_scale", &p))
         return true;
     const struct tensor *other = claims_find(c, p.base, p.base_len, "gate_up_proj_scale");
     *columns = (method && strcmp(method, "fbgemm_fp8") == 0)
