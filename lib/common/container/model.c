@@ -246,6 +246,9 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         path = chosen = choose_file(path, err);
     ok = ok && (!folder || path) && open_file(m, path, !stored && !folder, options->limits, err)
         && add_beside(m, path, options, err);
+    if (ok && folder && catalog_facts_of(m->catalog)->shards != 0)
+        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index",
+            catalog_facts_of(m->catalog)->shards);
     free(chosen);
     str_clear(&found);
     return ok || err_in_file(err, m->name ? m->name : "");
