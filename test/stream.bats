@@ -42,6 +42,27 @@ load helper
     cmp slow whole
 }
 
+@test "standard input and output may be sockets, as programs give each other instead of pipes" {
+    cat >sockets.py <<'PYTHON'
+import socket, subprocess, sys, threading
+ours, theirs = socket.socketpair()
+p = subprocess.Popen(sys.argv[2:], stdin=theirs, stdout=theirs)
+theirs.close()
+def feed():
+    ours.sendall(open(sys.argv[1], "rb").read())
+    ours.shutdown(socket.SHUT_WR)
+threading.Thread(target=feed).start()
+sys.stdout.buffer.write(ours.makefile("rb").read())
+sys.exit(p.wait())
+PYTHON
+    for f in good-plain.safetensors good-fp8-wide-late.safetensors good-gguf.gguf; do
+        try 0 amn-remember "$fx/$f"
+        cp out expected
+        try 0 python3 sockets.py "$fx/$f" amn-remember
+        cmp out expected
+    done
+}
+
 @test "the ends of a pipe that are not ready yet: non-blocking descriptors" {
     try 0 amn-remember "$fx/good-fp8-wide.safetensors"
     cp out whole
