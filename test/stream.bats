@@ -166,6 +166,17 @@ no_room() {
     grep -qi 'temporary file' err
 }
 
+@test "a report that meets a file size limit: 74, and words that do not fit fail no job" {
+    for report in amn-parse amn-inspect 'amn-remember --size' 'amn-remember --help'; do
+        got=0
+        (ulimit -f 0; exec $report "$fx/good-plain.safetensors" >report 2>/dev/null) || got=$?
+        [ $got -eq 74 ] || { echo "status $got: $report"; return 1; }
+    done
+    (ulimit -f 0; exec amn-remember -v "$fx/good-fp8-late.safetensors" 2>words) | cat >whole
+    try 0 amn-remember "$fx/good-fp8-late.safetensors"
+    cmp out whole
+}
+
 @test "a full disk: 74, the old file untouched, nothing left" {
     mkdir disk
     mount -t tmpfs -o size=256k none disk 2>/dev/null || skip "no tmpfs can be mounted here; the limit above stands in for it"

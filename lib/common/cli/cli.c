@@ -190,6 +190,7 @@ void
 cli_start(const char *tool)
 {
     cli_progress_catch();
+    signal(SIGXFSZ, SIG_IGN);       /* a file size limit is an error like a full disk */
     fill_standard(tool);
     raise_file_limit();
 }
