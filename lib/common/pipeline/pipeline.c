@@ -176,11 +176,7 @@ static bool
 refuse_own_input(const struct pipeline *p, struct err *err)
 {
     uint64_t dev, ino;
-    const char *name = sink_identity(p->sink, &dev, &ino) ? inputs_find(&p->model->inputs, dev, ino) : NULL;
-    if (!name)
-        return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input");
-    return err_in_file(err, name);
+    return !sink_identity(p->sink, &dev, &ino) || model_spares(p->model, dev, ino, err);
 }
 
 static int
