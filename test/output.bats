@@ -261,6 +261,15 @@ is_input() {
     cmp through "$fx/good-plain.safetensors"
 }
 
+@test "-o: the name of a descriptor that is closed is no output: 73" {
+    for o in /dev/stdin /dev/fd/0 /dev/stdout /dev/stderr; do
+        closed() { amn-remember -o "$o" "$fx/good-plain.safetensors" <&- >&- 2>&-; }
+        got=0
+        closed || got=$?
+        [ $got -eq 73 ] || { echo "status $got: $o"; return 1; }
+    done
+}
+
 @test "-n: a file that is there is not replaced, and the input is not even opened" {
     printf old >old
     ln -s old link
