@@ -47,6 +47,7 @@ inspect(const struct options *opt, struct err *err)
     struct roles *roles = NULL;
 
     bool ok = model_open(&model, opt->cli.operand, &how, err)
+        && model_spares_stdout(&model, err)
         && roles_assign(&roles, model.catalog, NULL, err)
         && report(opt, &model, roles, err)
         && cli_finish_stdout(err);

@@ -39,6 +39,7 @@ parse(const struct options *opt, struct err *err)
     struct roles *roles = NULL;
 
     bool ok = model_open(&model, opt->cli.operand, &how, err)
+        && model_spares_stdout(&model, err)
         && roles_assign(&roles, model.catalog, NULL, err);
     if (ok)
         print_remarks(&opt->cli, &model);

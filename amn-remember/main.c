@@ -100,7 +100,8 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
             .header_len = header.len, .jobs = opt->jobs };
         print_remarks(&opt->cli, &model);
         ok = options_range(opt, pipeline_size(&p), &p.from, &p.to, err)
-            && (opt->size ? print_size(p.to - p.from, err) : write_output(opt, &p, roles, err));
+            && (opt->size ? model_spares_stdout(&model, err) && print_size(p.to - p.from, err)
+                : write_output(opt, &p, roles, err));
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");

@@ -87,6 +87,20 @@ lines() {
     cmp out whole
 }
 
+@test "a worker that finds no memory leaves its work to the others" {
+    without_sanitizer
+    little() { (ulimit -v "$1"; shift; exec amn-remember --range=0-20000000 "$@" "$fx/good-fp8-200mb.safetensors"); }
+    least=2000
+    until little $least -j 1 >whole 2>err; do
+        least=$((least + 500))
+        [ $least -le 200000 ]
+    done
+    for more in $(seq 0 500 12000); do
+        try 0 little $((least + more)) -j 8
+        cmp out whole
+    done
+}
+
 @test "metadata that are too long as text: 75, and no memory for the text that cannot be" {
     without_sanitizer
     "$helpers/large" zeros 1 fits

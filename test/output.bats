@@ -136,6 +136,22 @@ load helper
     done
 }
 
+@test "a report that would go into a file of the input is refused: 73, the input stays" {
+    cp -r "$fx/good-sharded" model
+    cp "$fx/good-fp8-row-f32.safetensors" input
+    for report in amn-parse amn-inspect 'amn-remember --size'; do
+        for o in input model/model.safetensors.index.json model/*-00002-of-*; do
+            cp "$o" copy
+            got=0
+            $report "$([ "$o" = input ] && echo input || echo model)" >>"$o" 2>err || got=$?
+            [ $got -eq 73 ] || { echo "status $got: $report >>$o"; return 1; }
+            grep -q 'the output is this input' err
+            cmp "$o" copy
+        done
+        $report input >>other
+    done
+}
+
 # is_input FILE JOB...: FILE, by whatever name, is no output for the job amn-remember JOB...; it stays as it is.
 is_input() {
     local file=$1 name got
@@ -243,6 +259,15 @@ is_input() {
     amn-remember -o >(cat >through) "$fx/good-plain.safetensors"
     wait $!
     cmp through "$fx/good-plain.safetensors"
+}
+
+@test "-o: the name of a descriptor that is closed is no output: 73" {
+    for o in /dev/stdin /dev/fd/0 /dev/stdout /dev/stderr; do
+        closed() { amn-remember -o "$o" "$fx/good-plain.safetensors" <&- >&- 2>&-; }
+        got=0
+        closed || got=$?
+        [ $got -eq 73 ] || { echo "status $got: $o"; return 1; }
+    done
 }
 
 @test "-n: a file that is there is not replaced, and the input is not even opened" {

@@ -42,6 +42,27 @@ load helper
     cmp slow whole
 }
 
+@test "standard input and output may be sockets, as programs give each other instead of pipes" {
+    cat >sockets.py <<'PYTHON'
+import socket, subprocess, sys, threading
+ours, theirs = socket.socketpair()
+p = subprocess.Popen(sys.argv[2:], stdin=theirs, stdout=theirs)
+theirs.close()
+def feed():
+    ours.sendall(open(sys.argv[1], "rb").read())
+    ours.shutdown(socket.SHUT_WR)
+threading.Thread(target=feed).start()
+sys.stdout.buffer.write(ours.makefile("rb").read())
+sys.exit(p.wait())
+PYTHON
+    for f in good-plain.safetensors good-fp8-wide-late.safetensors good-gguf.gguf; do
+        try 0 amn-remember "$fx/$f"
+        cp out expected
+        try 0 python3 sockets.py "$fx/$f" amn-remember
+        cmp out expected
+    done
+}
+
 @test "the ends of a pipe that are not ready yet: non-blocking descriptors" {
     try 0 amn-remember "$fx/good-fp8-wide.safetensors"
     cp out whole
@@ -143,6 +164,17 @@ no_room() {
     spool_limited() { (ulimit -f 100; cat "$fx/good-fp8-wide-late.safetensors" | amn-remember -o /dev/null); }
     try 74 spool_limited
     grep -qi 'temporary file' err
+}
+
+@test "a report that meets a file size limit: 74, and words that do not fit fail no job" {
+    for report in amn-parse amn-inspect 'amn-remember --size' 'amn-remember --help'; do
+        got=0
+        (ulimit -f 0; exec $report "$fx/good-plain.safetensors" >report 2>/dev/null) || got=$?
+        [ $got -eq 74 ] || { echo "status $got: $report"; return 1; }
+    done
+    (ulimit -f 0; exec amn-remember -v "$fx/good-fp8-late.safetensors" 2>words) | cat >whole
+    try 0 amn-remember "$fx/good-fp8-late.safetensors"
+    cmp out whole
 }
 
 @test "a full disk: 74, the old file untouched, nothing left" {

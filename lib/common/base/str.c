@@ -196,6 +196,18 @@ str_shown(char buf[STR_SHOWN], const char *p, size_t n)
     return buf;
 }
 
+/* `start` and hexadecimal digits up to n bytes in all, at most 8. No printf: a text may be nothing but escapes. */
+static void
+add_hex(struct str *s, const char *start, uint32_t code, size_t n)
+{
+    char text[8];
+    size_t from = strlen(start);
+    memcpy(text, start, from);
+    for (size_t i = n; i-- > from; code >>= 4)
+        text[i] = "0123456789abcdef"[code & 15];
+    str_add(s, text, n);
+}
+
 static void
 add_json_char(struct str *s, const char *p, size_t len, uint32_t code, bool safe)
 {
@@ -207,7 +219,7 @@ add_json_char(struct str *s, const char *p, size_t len, uint32_t code, bool safe
             return;
         }
     if (code < 0x20 || (safe && is_hazard(code)))
-        str_format(s, "\\u%04x", (unsigned)code);
+        add_hex(s, "\\u", code, 6);
     else
         str_add(s, p, len);
 }
@@ -230,7 +242,7 @@ str_add_json(struct str *s, const char *p, size_t n, bool safe)
         uint32_t code;
         size_t len = str_utf8_char(p, n, &code);
         if (len == 0) {
-            str_format(s, "\\\\x%02x", (uint8_t)p[0]);
+            add_hex(s, "\\\\x", (uint8_t)p[0], 5);
             len = 1;
         } else {
             add_json_char(s, p, len, code, safe);

@@ -162,12 +162,13 @@ cli_warn(const struct cli *cli, const char *file, const char *format, ...)
 }
 
 /* Standard descriptors that are closed are given to /dev/null the wrong way around: no file opened later gets one of
- * their numbers, and with it what is meant for them, and using them still fails. */
+ * their numbers, and with it what is meant for them, and using them still fails. FD_CLOEXEC tells the sink that nobody
+ * gave them to us. */
 static void
 fill_standard(const char *tool)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_CLOEXEC | (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY)) < 0) {
             /* The lowest free number is fd, so open() gives no other; but without it nothing may be opened. */
             fprintf(stderr, "%s: input/output: descriptor %d is closed, and /dev/null cannot be opened: %s\n", tool, fd,
                 strerror(errno));
@@ -190,6 +191,7 @@ void
 cli_start(const char *tool)
 {
     cli_progress_catch();
+    signal(SIGXFSZ, SIG_IGN);       /* a file size limit is an error like a full disk */
     fill_standard(tool);
     raise_file_limit();
 }

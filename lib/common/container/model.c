@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "base/str.h"
@@ -286,6 +287,23 @@ model_unchanged(const struct model *m, struct err *err)
         if (!source_unchanged(m->src[i], err))
             return false;
     return true;
+}
+
+bool
+model_spares(const struct model *m, uint64_t dev, uint64_t ino, struct err *err)
+{
+    const char *name = inputs_find(&m->inputs, dev, ino);
+    if (!name)
+        return true;
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input");
+    return err_in_file(err, name);
+}
+
+bool
+model_spares_stdout(const struct model *m, struct err *err)
+{
+    struct stat st;
+    return fstat(STDOUT_FILENO, &st) != 0 || model_spares(m, st.st_dev, st.st_ino, err);
 }
 
 bool

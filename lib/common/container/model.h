@@ -34,6 +34,10 @@ bool model_complete(struct model *m, struct err *err);
 /* The end of the job: no file of src has changed since it was opened, else ERR_IO. */
 bool model_unchanged(const struct model *m, struct err *err);
 
+/* The output must not go into a file of the model: ERR_CREATE when the file (dev, ino) is one, or standard output is. */
+bool model_spares(const struct model *m, uint64_t dev, uint64_t ino, struct err *err);
+bool model_spares_stdout(const struct model *m, struct err *err);
+
 /* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
 bool model_spool(struct model *m, struct err *err);
 

@@ -95,22 +95,19 @@ pass_turn(struct shared *s, uint64_t block)
 }
 
 /* Make blocks and write them in turn until none is left or one fails. */
-static void *
-work(void *of)
+static void
+work(struct shared *s, struct bench *bench)
 {
-    struct shared *s = of;
     struct pipeline *p = s->p;
-    struct bench bench = { 0 };
     struct err err;
     err_init(&err);
-    bool ready = bench_init(&bench, &err);
     uint64_t block;
     while (!atomic_load(&s->stop) && (block = atomic_fetch_add(&s->next, 1)) < s->nblocks) {
         uint64_t from = p->from + block * PIPELINE_BLOCK, to = num_min(p->to, from + PIPELINE_BLOCK);
-        bool made = ready && block_make(p, &bench, from, to, &err);
+        bool made = block_make(p, bench, from, to, &err);
         wait_turn(s, block);
         if (!atomic_load(&s->stop)) {
-            made = made && sink_write(p->sink, bench.out, (size_t)(to - from), &err);
+            made = made && sink_write(p->sink, bench->out, (size_t)(to - from), &err);
             if (!made) {
                 *s->err = err;
                 atomic_store(&s->stop, true);
@@ -121,8 +118,19 @@ work(void *of)
         pass_turn(s, block);
     }
     pthread_mutex_lock(&s->lock);
-    p->infinite += bench.infinite;
+    p->infinite += bench->infinite;
     pthread_mutex_unlock(&s->lock);
+}
+
+/* One more worker, if there is memory for it. */
+static void *
+help(void *of)
+{
+    struct bench bench = { 0 };
+    struct err ignored;
+    err_init(&ignored);
+    if (bench_init(&bench, &ignored))
+        work(of, &bench);
     bench_clear(&bench);
     return NULL;
 }
@@ -155,19 +163,25 @@ run_blocks(struct pipeline *p, struct err *err)
 {
     struct shared s = { .p = p, .nblocks = num_ceil_div(p->to - p->from, PIPELINE_BLOCK), .err = err };
     unsigned n = worker_count(p, s.nblocks), started = 0;
+    struct bench bench = { 0 };
+    if (!bench_init(&bench, err))
+        return false;
     pthread_t *threads = calloc(n, sizeof *threads);
-    if (!threads)
+    if (!threads) {
+        bench_clear(&bench);
         return err_memory(err, n * sizeof *threads);
+    }
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.turned, NULL);
-    /* A thread that cannot be started leaves its work to the others; this one always works. */
-    while (started + 1 < n && pthread_create(&threads[started], NULL, work, &s) == 0)
+    /* A thread that cannot be started, or has no memory, leaves its work to the others; this one always works. */
+    while (started + 1 < n && pthread_create(&threads[started], NULL, help, &s) == 0)
         started++;
-    work(&s);
+    work(&s, &bench);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     pthread_cond_destroy(&s.turned);
     pthread_mutex_destroy(&s.lock);
+    bench_clear(&bench);
     free(threads);
     return err->kind == ERR_NONE;
 }
@@ -176,11 +190,7 @@ static bool
 refuse_own_input(const struct pipeline *p, struct err *err)
 {
     uint64_t dev, ino;
-    const char *name = sink_identity(p->sink, &dev, &ino) ? inputs_find(&p->model->inputs, dev, ino) : NULL;
-    if (!name)
-        return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input");
-    return err_in_file(err, name);
+    return !sink_identity(p->sink, &dev, &ino) || model_spares(p->model, dev, ino, err);
 }
 
 static int

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +137,6 @@ sink_open(struct sink **out, const struct sink_options *options, struct err *err
     s->fd = -1;
     s->sync = options->sync;
     s->no_clobber = options->no_clobber;
-    signal(SIGXFSZ, SIG_IGN);       /* a file size limit is an error like a full disk */
     bool ok = sink_check(options, err)
         && (options->path ? open_path(s, options->path, err) : open_descriptor(s, STDOUT_FILENO, err));
     if (ok && !options->terminal_ok && isatty(s->fd))

@@ -30,7 +30,7 @@ look(struct source *src, bool pipe_ok, struct inputs *inputs, struct err *err)
     }
     if (S_ISDIR(st->st_mode))
         return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is a directory");
-    if (!pipe_ok || S_ISSOCK(st->st_mode))
+    if (!pipe_ok)
         return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is not a regular file");
     int flags = fcntl(src->fd, F_GETFL);
     if (src->own_fd && flags >= 0)

@@ -19,8 +19,8 @@ struct source;
 enum { SOURCE_BACK = 4096 };
 
 /* Open a path, or standard input when it is NULL. A path may be a pipe only when `pipe_ok` (one that the
- * user gave); a directory, a socket, or with !pipe_ok anything but a regular file is ERR_OPEN. A regular file is added
- * to `inputs`, unless that is NULL. */
+ * user gave), and standard input a socket as well; a directory, or with !pipe_ok anything but a regular file is
+ * ERR_OPEN. A regular file is added to `inputs`, unless that is NULL. */
 bool source_open(struct source **src, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
 void source_close(struct source *src);                  /* takes NULL */
 
