@@ -99,6 +99,18 @@ values() {
     row 69 '["lm_head","re:.{3}lp"]'
     row 0 '["lm_head","re:(?!x).*gate","m.mlp.gate"]'
     row 75 "[$(python3 -c 'print(",".join("\"*%d*%s\"" % (i, "x" * 60) for i in range(100)))')]"
+    # Many groups share the bound, and so do names without end.
+    python3 - <<'PY' >m/config.json
+import json
+groups = {"g%d" % i: {"targets": ["re:(.*)*%d" % i] * 60, "weights": {"block_structure": [1, 1]}} for i in range(64)}
+print(json.dumps({"quantization_config": {"quant_method": "compressed-tensors", "config_groups": groups}}))
+PY
+    try 75 amn-remember m
+    "$helpers/large" long_name 3000000 long
+    printf '{"quantization_config":{"quant_method":"fp8","ignore":[%s"re:.*a"]}}' \
+        "$(python3 -c 'print("\"re:.*.*.*.*.*.*.*.*.*.*.*.*.*.*.*.*.*.*.*b\"," * 50, end="")')" >long.json
+    try 75 amn-remember --config long.json long
+    grep -q 'steps' err
 }
 
 @test "a shard alone: what is missing is elsewhere, 69, and says what to give" {

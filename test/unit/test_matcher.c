@@ -6,6 +6,8 @@
 #include "check.h"
 #include "matcher_expected.h"
 
+static uint64_t steps = UINT64_MAX;
+
 static void
 test_expected(void)
 {
@@ -16,7 +18,7 @@ test_expected(void)
         bool known = glob ? matcher_glob(&m, text, strlen(text)) : matcher_regex(&m, text, strlen(text));
         uint32_t names = 0;
         for (size_t n = 0; known && n < sizeof expected_names / sizeof *expected_names; n++)
-            names |= (uint32_t)matcher_match(&m, expected_names[n], strlen(expected_names[n]), glob) << n;
+            names |= (uint32_t)matcher_match(&m, expected_names[n], strlen(expected_names[n]), glob, &steps) << n;
         CHECK_ROW(known && names == expected_matches[i].names, text);
     }
 }
@@ -35,7 +37,7 @@ test_refused(void)
     }
     struct matcher m;
     CHECK(!matcher_glob(&m, "[a", 2));
-    CHECK(matcher_glob(&m, "", 0) && matcher_match(&m, "", 0, true) && !matcher_match(&m, "a", 1, true));
+    CHECK(matcher_glob(&m, "", 0) && matcher_match(&m, "", 0, true, &steps) && !matcher_match(&m, "a", 1, true, &steps));
 }
 
 static void
@@ -56,9 +58,11 @@ test_bounds(void)
     static const char evil[] = "(a*)*(a|a)*(a?a?a?a?a?a?a?a?)*(a|aa)+(.*a)*(.*.*.*a)*b";
     memset(text, 'a', sizeof text);
     CHECK(matcher_regex(&m, evil, sizeof evil - 1));
-    CHECK(!matcher_match(&m, text, sizeof text, false));
+    CHECK(!matcher_match(&m, text, sizeof text, false, &steps));
     text[LONG - 1] = 'b';
-    CHECK(matcher_match(&m, text, sizeof text, true));
+    CHECK(matcher_match(&m, text, sizeof text, true, &steps));
+    uint64_t few = 1000;
+    CHECK(!matcher_match(&m, text, sizeof text, true, &few) && few == 0);
 }
 
 int

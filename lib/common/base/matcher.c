@@ -384,7 +384,7 @@ takes(const struct matcher *p, const struct matcher_state *s, unsigned char c)
 }
 
 bool
-matcher_match(const struct matcher *p, const char *name, size_t n, bool whole)
+matcher_match(const struct matcher *p, const char *name, size_t n, bool whole, uint64_t *left)
 {
     struct walk now = { .n = 0 };
     reach(p, &now, p->start, true, n == 0);
@@ -394,6 +394,10 @@ matcher_match(const struct matcher *p, const char *name, size_t n, bool whole)
         if (now.n == 0)
             return false;
         struct walk next = { .n = 0 };
+        uint64_t cost = 1 + now.n;
+        *left = *left > cost ? *left - cost : 0;
+        if (*left == 0)
+            return false;
         for (size_t k = 0; k < now.n; k++) {
             const struct matcher_state *s = &p->state[now.list[k]];
             if (takes(p, s, (unsigned char)name[i]))

@@ -34,7 +34,9 @@ struct matcher {
 bool matcher_regex(struct matcher *p, const char *text, size_t n);
 bool matcher_glob(struct matcher *p, const char *text, size_t n);
 
-/* Whether it matches at the start of name[0..n), as Python's re.match; with `whole`, all of it, as re.fullmatch. */
-bool matcher_match(const struct matcher *p, const char *name, size_t n, bool whole);
+/* Whether it matches at the start of name[0..n), as Python's re.match; with `whole`, all of it, as re.fullmatch. Takes
+ * one step off *left for each byte and each state that waits for it, which is what the time follows; with too few left
+ * it gives up: false, and *left is 0. */
+bool matcher_match(const struct matcher *p, const char *name, size_t n, bool whole, uint64_t *left);
 
 #endif

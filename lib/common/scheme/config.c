@@ -24,6 +24,7 @@ struct group {
 
 struct config {
     json_t *block;                      /* owned, or NULL */
+    struct modules_cost cost;           /* of all lists of modules */
     struct modules ignored;
     struct group group[GROUPS];
     size_t ngroups;
@@ -150,6 +151,7 @@ read_groups(struct config *config, struct err *err)
         if (!limits_check(config->ngroups + 1, GROUPS, "groups with blocks in config.json", err))
             return false;
         config->ngroups++;
+        group->targets.cost = &config->cost;
         memcpy(group->block, block, sizeof block);
         for (size_t i = 0; i < json_array_size(targets); i++) {
             const json_t *target = json_array_get(targets, i);
@@ -167,6 +169,7 @@ read_ignored(struct config *config, struct err *err)
 {
     static const char *const keys[] = { "modules_to_not_convert", "ignored_layers", "ignore", "exclude",
         "exclude_modules" };
+    config->ignored.cost = &config->cost;
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         const json_t *list = json_object_get(config->block, keys[k]);
         for (size_t i = 0; i < json_array_size(list); i++)
@@ -184,6 +187,7 @@ config_new(struct config **out, const struct catalog *catalog, struct err *err)
     if (!config)
         return err_memory(err, sizeof *config);
     *out = config;
+    config->cost = modules_cost_most;
     for (size_t i = 0; !config->block && i < catalog_config_count(catalog); i++)
         if (!read_block(config, catalog_config_at(catalog, i), err))
             return false;

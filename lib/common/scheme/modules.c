@@ -1,5 +1,6 @@
 #include "scheme/modules.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +8,11 @@
 #include "base/str.h"
 
 enum {
-    STATES_MAX = 4096,
     PARTS_MAX = 16              /* dotted parts of a plain entry that is looked for inside a path */
 };
+
+/* The steps take seconds; 20 expressions on 100 000 names need a tenth of them. */
+const struct modules_cost modules_cost_most = { .states = 4096, .steps = 1 << 28 };
 
 static int
 compare(const void *pa, const void *pb)
@@ -48,9 +51,11 @@ add_matcher(struct modules *m, const char *text, size_t n, bool glob, struct err
         return true;
     }
     matchers[m->nmatchers++].whole = glob;
-    m->states += matcher->nstates;
-    return m->states <= STATES_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its "
-        "lists of modules have more than %d states together", STATES_MAX);
+    if (matcher->nstates > m->cost->states)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its lists of modules have more "
+            "than %" PRIu64 " states together", modules_cost_most.states);
+    m->cost->states -= matcher->nstates;
+    return true;
 }
 
 bool
@@ -156,8 +161,11 @@ modules_have(const struct modules *m, const char *module, size_t n, bool *have, 
     size_t at = rank(m->prefix, m->nprefix, module, n, true);
     struct module_name name = { module, n };
     *have = (at != 0 && begins(&name, m->prefix[at - 1].p, m->prefix[at - 1].n)) || has_plain(m, module, n);
-    for (size_t i = 0; i < m->nmatchers && !*have; i++)
-        *have = matcher_match(&m->matchers[i].matcher, module, n, m->matchers[i].whole);
+    for (size_t i = 0; i < m->nmatchers && !*have && m->cost->steps != 0; i++)
+        *have = matcher_match(&m->matchers[i].matcher, module, n, m->matchers[i].whole, &m->cost->steps);
+    if (m->cost->steps == 0)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: matching the expressions in its lists of modules "
+            "takes more than %" PRIu64 " steps", modules_cost_most.steps);
     if (*have || !m->unknown)
         return true;
     char shown[STR_SHOWN], text[STR_SHOWN];

@@ -6,7 +6,7 @@
  *     re:.*self_attn.*        a Python expression, from the start of the name (base/matcher.h)
  *
  * The time of an answer grows with the length of the name and not with the number of plain entries; expressions are
- * tried one after the other, and bounded together. */
+ * tried one after the other, and all lists of a config share one bound of their states and of their steps. */
 #ifndef SCHEME_MODULES_H
 #define SCHEME_MODULES_H
 
@@ -27,12 +27,21 @@ struct module_matcher {
     bool whole;                         /* a glob */
 };
 
-/* Zero-initialise; modules_clear gives back what it owns. Names are borrowed from the trees they were added from. */
+/* What the expressions of all lists may still cost. */
+struct modules_cost {
+    uint64_t states;                    /* of the expressions */
+    uint64_t steps;                     /* of matching them */
+};
+extern const struct modules_cost modules_cost_most;
+
+/* Zero-initialise and set `cost`; modules_clear gives back what it owns. Names are borrowed from the trees they were
+ * added from. */
 struct modules {
+    struct modules_cost *cost;          /* borrowed */
     struct module_name *plain, *prefix; /* sorted once sealed */
     size_t nplain, room_plain, nprefix, room_prefix;
     struct module_matcher *matchers;
-    size_t nmatchers, room_matchers, states;
+    size_t nmatchers, room_matchers;
     const char *unknown;                /* the first expression that is not understood, or NULL */
 };
 
@@ -41,7 +50,8 @@ bool modules_add(struct modules *m, const json_t *name, struct err *err);
 void modules_seal(struct modules *m);
 void modules_clear(struct modules *m);
 
-/* Whether the module is in the list. ERR_UNSUPPORTED when only an expression that is not understood could tell. */
+/* Whether the module is in the list. ERR_UNSUPPORTED when only an expression that is not understood could tell;
+ * ERR_LIMIT when matching took more steps than any model needs. */
 bool modules_have(const struct modules *m, const char *module, size_t n, bool *have, struct err *err);
 
 #endif
