@@ -155,7 +155,7 @@ fbgemm_columns(const struct claims *c, struct weight *w, const struct fp8_cover 
     const char *method = config_method(claims_config(c));
     struct part_name p;
     *columns = false;
-    if (m->experts == 1 || grid[0] != m->cols || grid[1] != 1 || !name_strip(w->part[SCALE], "down_proj_scale", &p))
+    if (!m->stacked || grid[0] != m->cols || grid[1] != 1 || !name_strip(w->part[SCALE], "down_proj_scale", &p))
         return true;
     const struct tensor *other = claims_find(c, p.base, p.base_len, "gate_up_proj_scale");
     *columns = (method && strcmp(method, "fbgemm_fp8") == 0)
