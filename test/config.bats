@@ -136,6 +136,14 @@ values() {
         try 0 amn-inspect "$f"
         grep -q '"scheme":"unknown"' out
     done
+    for f in "$fx"/unsupported-fp8-other-*; do
+        both 69 "$f" amn-remember
+        grep -q 'a scale that is not known' err.file
+        try 0 amn-inspect "$f"
+    done
+    both 69 "$fx/unsupported-fp4-modelopt-experts.safetensors" amn-remember
+    grep -q 'not known' err.file
+    try 0 amn-remember "$fx/good-fp8-plain-siblings.safetensors"
     remembers "$fx/good-integers.safetensors"
     cmp out.file "$fx/good-integers.safetensors"
     cp -r "$fx/covered" m

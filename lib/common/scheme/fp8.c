@@ -1,7 +1,8 @@
 /* FP8 weights: which tensor is one, and what belongs to it. fp8_grid.c lays its scale over it, fp8_decode.c decodes.
  *
  *     P.weight  or  X              float8 codes
- *     P.weight_scale_inv, X_scale_inv, X_scale, X_scales_inv, P.scale, P.qscale_weight, P.scale_weight
+ *     P.weight_scale_inv, X_scale_inv, X_scale, X_scales_inv, X_weight_scale (ModelOpt's experts), P.scale,
+ *     P.qscale_weight, P.scale_weight
  *     P.pre_quant_scale            [in] a factor for each column, folded into the weight (schemes.md 1.4)
  *     P.weight_zero_point          all zero
  *
@@ -22,7 +23,7 @@
 
 /* What a scale may be called. */
 static const struct { const char *strip, *suffix; } scale_names[] = {
-    { "", "_scale_inv" }, { "", "_scale" }, { "", "_scales_inv" },
+    { "", "_scale_inv" }, { "", "_scale" }, { "", "_scales_inv" }, { "", "_weight_scale" },
     { ".weight", ".scale" }, { ".weight", ".qscale_weight" }, { ".weight", ".scale_weight" },
 };
 
