@@ -7,7 +7,7 @@
  *     P.weight_zero_point          all zero
  *
  * transformers may save a mixture's experts apart and their scales fused: P.experts.N.gate_proj.weight with
- * P.experts.gate_up_proj_scale_inv [E, ...], in which gate lies above up. */
+ * P.experts.gate_up_proj_scale_inv [E, ...], in which gate lies above up. Mixtral says w1, w3 and w2. */
 #include "scheme/fp8.h"
 
 #include <ctype.h>
@@ -76,23 +76,26 @@ matrices(struct weight *w)
 
 /* --- experts under a fused scale */
 
-/* P.experts.N.KIND.weight: N, the length of "P.experts.", and which KIND: 0 gate_proj, 1 up_proj, 2 down_proj. */
+enum expert { GATE, UP, DOWN, EXPERT_KINDS };
+
+/* P.experts.N.KIND.weight: N, the length of "P.experts.", and which KIND. */
 static bool
-is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, int *kind)
+is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, enum expert *kind)
 {
-    static const char *const kinds[] = { ".gate_proj", ".up_proj", ".down_proj" };
+    static const char *const kinds[] = { ".gate_proj", ".up_proj", ".down_proj", ".w1", ".w3", ".w2", ".fc1", ".fc3",
+        ".fc2" };
     static const char experts[] = "experts.";
     char digits[20] = { 0 };
     struct part_name p;
     if (codes->shape.rank != 2 || !name_strip(codes, ".weight", &p))
         return false;
     const char *dot = NULL;
-    for (*kind = 0; *kind < 3 && !dot; ++*kind) {
-        size_t len = strlen(kinds[*kind]);
-        if (p.base_len > len && memcmp(p.base + p.base_len - len, kinds[*kind], len) == 0)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !dot; i++) {
+        size_t len = strlen(kinds[i]);
+        if (p.base_len > len && memcmp(p.base + p.base_len - len, kinds[i], len) == 0)
             dot = p.base + p.base_len - len;
+        *kind = i % EXPERT_KINDS;
     }
-    --*kind;
     const char *first = dot;
     while (first && first > p.base && isdigit((unsigned char)first[-1]))
         first--;
@@ -113,16 +116,16 @@ find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover 
     };
     uint64_t expert;
     size_t base_len;
-    int kind;
+    enum expert kind;
     if (!is_expert(codes, &expert, &base_len, &kind))
         return NULL;
     for (size_t i = 0; i < 3; i++) {
-        const struct tensor *t = claims_find(c, codes->name, base_len, suffixes[kind == 2][i]);
+        const struct tensor *t = claims_find(c, codes->name, base_len, suffixes[kind == DOWN][i]);
         if (!t || t->shape.rank == 0 || expert >= shape_dim(&t->shape, 0))
             continue;
         *m = (struct fp8_cover){ .experts = shape_dim(&t->shape, 0), .rows = m->rows, .cols = m->cols, .stacked = true,
-            .expert = expert, .row0 = kind == 1 ? m->rows : 0, .split = true };
-        return kind == 2 || num_mul(&m->rows, m->rows, 2) ? t : NULL;
+            .expert = expert, .row0 = kind == UP ? m->rows : 0, .split = true };
+        return kind == DOWN || num_mul(&m->rows, m->rows, 2) ? t : NULL;
     }
     return NULL;
 }
