@@ -153,6 +153,14 @@ PY
         try 0 amn-inspect "$f"
         grep -q '"scheme":"unknown"' out
     done
+    for f in "$fx"/unsupported-fp8-other-*; do
+        both 69 "$f" amn-remember
+        grep -q 'a scale that is not known' err.file
+        try 0 amn-inspect "$f"
+    done
+    both 69 "$fx/unsupported-fp4-modelopt-experts.safetensors" amn-remember
+    grep -q 'not known' err.file
+    try 0 amn-remember "$fx/good-fp8-plain-siblings.safetensors"
     remembers "$fx/good-integers.safetensors"
     cmp out.file "$fx/good-integers.safetensors"
     cp -r "$fx/covered" m
@@ -172,6 +180,10 @@ PY
     is_empty err
     try 0 amn-remember "$corpus/safetensors-good/fp8-grid-contradicts-config"
     grep -q 'blocks in config.json' err
+    cat "$corpus/safetensors-good/fp8-grid-192x2-is-128.safetensors" | try 0 amn-remember
+    grep -q 'blocks of 128' err
+    try 0 amn-remember "$corpus/safetensors-good/fp8-block-bf16.safetensors"
+    is_empty err
 }
 
 @test "sums of sizes do not wrap" {

@@ -75,21 +75,21 @@ def by_config(tally, tools, rng):
 
 
 def experts(tally, tools, rng):
-    """A mixture whose experts lie apart and whose scales are fused, gate above up."""
+    """A mixture whose experts lie apart and whose scales are fused, gate above up; Mixtral has other names."""
     source = tools.path("experts.safetensors")
-    tensors, wants = {}, {}
-    for projection, rows, cols in (("gate_up_proj", 128, 96), ("down_proj", 96, 64)):
-        pairs = [weight(rows, cols, (rows // 32, cols // 32), rng) for _ in range(3)]
-        tensors[f"l.experts.{projection}_scale_inv"] = torch.stack([s for _, s in pairs])
-        for e, (codes, scale) in enumerate(pairs):
-            names = ["down_proj"] if projection == "down_proj" else ["gate_proj", "up_proj"]
-            want = by_transformers(codes, scale)
-            for name, part, dense in zip(names, codes.chunk(len(names)), want.chunk(len(names))):
-                tensors[f"l.experts.{e}.{name}.weight"] = part.contiguous()
-                wants[f"l.experts.{e}.{name}.weight"] = dense
-    save_file(tensors, source)
-    for name, want in wants.items():
-        read(tally, tools, name, source, name, want)
+    for gate, up, down in ("gate_proj", "up_proj", "down_proj"), ("w1", "w3", "w2"):
+        tensors, wants = {}, {}
+        for projection, names, rows, cols in (("gate_up_proj", [gate, up], 128, 96), ("down_proj", [down], 96, 64)):
+            pairs = [weight(rows, cols, (rows // 32, cols // 32), rng) for _ in range(3)]
+            tensors[f"l.experts.{projection}_scale_inv"] = torch.stack([s for _, s in pairs])
+            for e, (codes, scale) in enumerate(pairs):
+                want = by_transformers(codes, scale)
+                for name, part, dense in zip(names, codes.chunk(len(names)), want.chunk(len(names))):
+                    tensors[f"l.experts.{e}.{name}.weight"] = part.contiguous()
+                    wants[f"l.experts.{e}.{name}.weight"] = dense
+        save_file(tensors, source)
+        for name, want in wants.items():
+            read(tally, tools, name, source, name, want)
 
 
 def smooth(tally, tools, rng):

@@ -1,12 +1,13 @@
 /* FP8 weights: which tensor is one, and what belongs to it. fp8_grid.c lays its scale over it, fp8_decode.c decodes.
  *
  *     P.weight  or  X              float8 codes
- *     P.weight_scale_inv, X_scale_inv, X_scale, X_scales_inv, P.scale, P.qscale_weight, P.scale_weight
+ *     P.weight_scale_inv, X_scale_inv, X_scale, X_scales_inv, X_weight_scale (ModelOpt's experts), P.scale,
+ *     P.qscale_weight, P.scale_weight
  *     P.pre_quant_scale            [in] a factor for each column, folded into the weight (schemes.md 1.4)
  *     P.weight_zero_point          all zero
  *
  * transformers may save a mixture's experts apart and their scales fused: P.experts.N.gate_proj.weight with
- * P.experts.gate_up_proj_scale_inv [E, ...], in which gate lies above up. */
+ * P.experts.gate_up_proj_scale_inv [E, ...], in which gate lies above up. Mixtral says w1, w3 and w2. */
 #include "scheme/fp8.h"
 
 #include <ctype.h>
@@ -22,7 +23,7 @@
 
 /* What a scale may be called. */
 static const struct { const char *strip, *suffix; } scale_names[] = {
-    { "", "_scale_inv" }, { "", "_scale" }, { "", "_scales_inv" },
+    { "", "_scale_inv" }, { "", "_scale" }, { "", "_scales_inv" }, { "", "_weight_scale" },
     { ".weight", ".scale" }, { ".weight", ".qscale_weight" }, { ".weight", ".scale_weight" },
 };
 
@@ -75,23 +76,26 @@ matrices(struct weight *w)
 
 /* --- experts under a fused scale */
 
-/* P.experts.N.KIND.weight: N, the length of "P.experts.", and which KIND: 0 gate_proj, 1 up_proj, 2 down_proj. */
+enum expert { GATE, UP, DOWN, EXPERT_KINDS };
+
+/* P.experts.N.KIND.weight: N, the length of "P.experts.", and which KIND. */
 static bool
-is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, int *kind)
+is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, enum expert *kind)
 {
-    static const char *const kinds[] = { ".gate_proj", ".up_proj", ".down_proj" };
+    static const char *const kinds[] = { ".gate_proj", ".up_proj", ".down_proj", ".w1", ".w3", ".w2", ".fc1", ".fc3",
+        ".fc2" };
     static const char experts[] = "experts.";
     char digits[20] = { 0 };
     struct part_name p;
     if (codes->shape.rank != 2 || !name_strip(codes, ".weight", &p))
         return false;
     const char *dot = NULL;
-    for (*kind = 0; *kind < 3 && !dot; ++*kind) {
-        size_t len = strlen(kinds[*kind]);
-        if (p.base_len > len && memcmp(p.base + p.base_len - len, kinds[*kind], len) == 0)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !dot; i++) {
+        size_t len = strlen(kinds[i]);
+        if (p.base_len > len && memcmp(p.base + p.base_len - len, kinds[i], len) == 0)
             dot = p.base + p.base_len - len;
+        *kind = i % EXPERT_KINDS;
     }
-    --*kind;
     const char *first = dot;
     while (first && first > p.base && isdigit((unsigned char)first[-1]))
         first--;
@@ -112,16 +116,16 @@ find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover 
     };
     uint64_t expert;
     size_t base_len;
-    int kind;
+    enum expert kind;
     if (!is_expert(codes, &expert, &base_len, &kind))
         return NULL;
     for (size_t i = 0; i < 3; i++) {
-        const struct tensor *t = claims_find(c, codes->name, base_len, suffixes[kind == 2][i]);
+        const struct tensor *t = claims_find(c, codes->name, base_len, suffixes[kind == DOWN][i]);
         if (!t || t->shape.rank == 0 || expert >= shape_dim(&t->shape, 0))
             continue;
         *m = (struct fp8_cover){ .experts = shape_dim(&t->shape, 0), .rows = m->rows, .cols = m->cols, .stacked = true,
-            .expert = expert, .row0 = kind == 1 ? m->rows : 0, .split = true };
-        return kind == 2 || num_mul(&m->rows, m->rows, 2) ? t : NULL;
+            .expert = expert, .row0 = kind == UP ? m->rows : 0, .split = true };
+        return kind == DOWN || num_mul(&m->rows, m->rows, 2) ? t : NULL;
     }
     return NULL;
 }
@@ -245,7 +249,7 @@ take_markers(struct claims *c, const struct weight *w, struct err *err)
 bool
 fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
 {
-    size_t refused = 0, taken = 0, folded = 0;
+    size_t refused = 0, taken = 0, missed = 0, folded = 0;
     bool marked = false;
     if (!fp8_check_unscaled(roles, c, err))
         return false;
@@ -256,6 +260,7 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
             continue;
         refused += w->fact[ADVICE] == ADVICE_REFUSED;
         taken += w->fact[ADVICE] == ADVICE_TAKEN;
+        missed += w->fact[ADVICE] == ADVICE_MISSED;
         folded += w->part[SMOOTH] != NULL;
         if (!marked && name_strip(w->part[SCALE], ".scale_weight", &ignored)) {
             marked = true;
@@ -267,6 +272,9 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
         claims_warn(c, "FP8 scales whose shapes are not those of the blocks in config.json, and count: %zu", refused);
     if (taken != 0)
         claims_warn(c, "FP8 scales with the blocks of config.json, whose shapes alone say others: %zu", taken);
+    if (missed != 0)
+        claims_warn(c, "FP8 scales taken for blocks of 128, which config.json could say are even divisions: %zu",
+            missed);
     if (folded != 0)
         claims_warn(c, "pre_quant_scale folded into the FP8 weights of %zu modules", folded);
     return true;

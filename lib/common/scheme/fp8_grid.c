@@ -55,13 +55,13 @@ squeeze(const struct shape *s, bool own, uint64_t out[2])
 }
 
 static bool
-misfit(const struct weight *w, struct err *err)
+misfit(const struct weight *w, const char *hint, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: shape %s %s does not fit its weight %s %s",
+    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: shape %s %s does not fit its weight %s %s%s",
         str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype), shape_text(sa, &scale->shape),
-        str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape));
+        str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), hint);
 }
 
 /* Two readings of a scale, and nothing tells which is right. A report goes on without blocks. */
@@ -104,6 +104,13 @@ axis_block(uint64_t n, uint64_t k, uint64_t *block)
     return power && even && power != even ? AXIS_TWO : *block ? AXIS_ONE : AXIS_NONE;
 }
 
+/* Whether the block is the usual one although an even division fits as well: 192 by 2 is 128, or 96. */
+static bool
+is_usual(uint64_t n, uint64_t k, uint64_t block)
+{
+    return k > 1 && k < n && n % k == 0 && n / k != block;
+}
+
 static bool
 covers(const struct fp8_cover *m, const uint64_t block[2], const uint64_t grid[2])
 {
@@ -138,9 +145,11 @@ find_blocks(const struct claims *c, struct weight *w, const struct fp8_cover *m,
         memcpy(block, advised, sizeof advised);
         return true;
     }
+    bool possible = !known && grid[0] > 0 && grid[0] <= m->rows && grid[1] > 0 && grid[1] <= m->cols;
     if (rows == AXIS_NONE || cols == AXIS_NONE)
-        return misfit(w, err);
-    w->fact[ADVICE] = known ? ADVICE_REFUSED : ADVICE_NONE;
+        return misfit(w, possible ? "; its blocks may stand in a config.json, beside it or with --config" : "", err);
+    bool usual = is_usual(m->rows, grid[0], block[0]) || is_usual(m->cols, grid[1], block[1]);
+    w->fact[ADVICE] = known ? ADVICE_REFUSED : usual ? ADVICE_MISSED : ADVICE_NONE;
     return told || unclear(c, w, "blocks of a power of two, or an even division", "give config.json, beside it or with"
         " --config", err);
 }
@@ -172,6 +181,17 @@ set_tiles(struct weight *w, const struct fp8_cover *m)
     swizzle_grid(grid, m->rows, m->cols / 32);
     set_blocks(w, 1, 32, 0, m->stacked ? grid[0] * grid[1] : 0);
     w->fact[TILES] = grid[1] / TILE_BLOCKS;
+}
+
+/* P.scale [1, C] without a config: SDNQ may store a weight as [in, out], and has such a scale then. */
+static bool
+check_turned(const struct claims *c, struct weight *w, const uint64_t grid[2], struct err *err)
+{
+    struct part_name p;
+    return grid[0] != 1 || grid[1] == 1 || w->fact[ROWS] == 1 || config_method(claims_config(c))
+        || !name_strip(w->part[SCALE], ".scale", &p)
+        || unclear(c, w, "one for each column, or for each row of a weight that SDNQ turned around",
+            "give config.json, beside it or with --config", err);
 }
 
 /* E8M0 scales for 32 columns each: plain, not in the tiles of the tensor cores? */
@@ -211,8 +231,9 @@ fp8_map_scale(struct claims *c, struct weight *w, const struct fp8_cover *m, str
     else if (rank == 1 && grid[0] == m->rows && !codes)
         set_blocks(w, 1, m->cols, 1, own ? m->rows : 0);
     else if (rank != 2 || (m->stacked && !own))
-        return misfit(w, err);
-    else if (!fbgemm_columns(c, w, m, grid, &columns, err) || !check_tiles(c, w, err))
+        return misfit(w, "", err);
+    else if (!fbgemm_columns(c, w, m, grid, &columns, err) || !check_tiles(c, w, err)
+            || !check_turned(c, w, grid, err))
         return false;
     else if (w->fact[ADVICE] == ADVICE_WANTED)
         fp8_set_single(w, 0);

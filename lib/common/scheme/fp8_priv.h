@@ -19,6 +19,7 @@ enum {
     ADVICE_NONE,
     ADVICE_REFUSED,             /* the shapes said otherwise */
     ADVICE_TAKEN,               /* the shapes alone would have said otherwise */
+    ADVICE_MISSED,              /* there was none; the usual blocks, where an even division would fit as well */
     ADVICE_WANTED               /* nothing tells; only in a report */
 };
 

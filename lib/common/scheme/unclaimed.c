@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "scheme/fp8.h"
 
 /* What a scale belongs to, by its name: P of P.scale and P.x_scale, and P.x of the latter. */
 struct owner {
     const char *p;              /* borrowed from the name of `scale` */
     size_t n;
     const struct tensor *scale;
-    bool module;                /* P; else P.x */
+    bool other;                 /* P.x */
+    bool vague;                 /* a table or zeros, which an FP8 weight may lie beside */
 };
 
 struct owners {
@@ -58,34 +60,39 @@ module_len(const struct tensor *t, size_t *last)
     return n != 0 ? n - 1 : 0;
 }
 
-/* The owners that a floating tensor's name speaks of. */
+static const char *const scale_words[] = { "scale", "scaling", "absmax", "amax", NULL };
+
+/* The owners that the name of a floating tensor, or of E8M0 scales in U8, speaks of. */
 static size_t
 owners_of(const struct tensor *t, struct owner out[2])
 {
-    static const char *const words[] = { "scale", "zero", "absmax", "amax", "codebook", "table", "lut", "centroid",
-        "scb", NULL };
-    enum dtype_class kind = dtype_facts(t->dtype)->kind;
+    static const char *const float_words[] = { "scale", "scaling", "zero", "absmax", "amax", "codebook", "table",
+        "lut", "centroid", "scb", "quant_map", NULL };
+    bool is_float = dtype_facts(t->dtype)->kind == DTYPE_IS_FLOAT;
+    const char *const *words = is_float ? float_words : scale_words;
     size_t last, module = module_len(t, &last), n = t->name_len - last, at, used = 0;
-    if (kind != DTYPE_IS_FLOAT || (at = find_words(t->name + last, n, words)) == n)
+    if ((!is_float && t->dtype != DTYPE_U8) || (at = find_words(t->name + last, n, words)) == n)
         return 0;
+    bool vague = find_words(t->name + last, n, scale_words) == n;
     if (last != 0)
-        out[used++] = (struct owner){ t->name, module, t, true };
+        out[used++] = (struct owner){ t->name, module, t, false, vague };
     at += last;
     while (at > last && t->name[at - 1] != '_')         /* the word that it is part of: qscale */
         at--;
     while (at > last && t->name[at - 1] == '_')
         at--;
     if (at > last)
-        out[used++] = (struct owner){ t->name, at, t, false };
+        out[used++] = (struct owner){ t->name, at, t, true, vague };
     return used;
 }
 
+/* By name; of one name P before P.x, and scales first. */
 static int
 compare(const void *pa, const void *pb)
 {
     const struct owner *a = pa, *b = pb;
     int by = str_compare(a->p, a->n, b->p, b->n);
-    return by ? by : (int)b->module - (int)a->module;
+    return by ? by : (2 * a->other + a->vague) - (2 * b->other + b->vague);
 }
 
 static bool
@@ -102,11 +109,11 @@ list_owners(struct owners *o, const struct roles *roles, const struct catalog *c
     return true;
 }
 
-/* The first owner of that name, or NULL; with `module`, only one of the first kind. */
+/* The first owner of that name, or NULL; with `module`, only P. */
 static const struct owner *
 find_owner(const struct owners *o, const char *p, size_t n, bool module)
 {
-    const struct owner key = { p, n, NULL, true };
+    const struct owner key = { .p = p, .n = n };
     size_t lo = 0, hi = o->count;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
@@ -116,13 +123,15 @@ find_owner(const struct owners *o, const char *p, size_t n, bool module)
             hi = mid;
     }
     const struct owner *found = lo < o->count ? &o->list[lo] : NULL;
-    return found && str_compare(found->p, found->n, p, n) == 0 && (!module || found->module) ? found : NULL;
+    return found && str_compare(found->p, found->n, p, n) == 0 && (!module || !found->other) ? found : NULL;
 }
 
+/* Bytes may be packed codes on end. */
 static bool
 is_code(const struct tensor *t)
 {
-    return dtype_facts(t->dtype)->kind == DTYPE_IS_INT && t->shape.rank >= 2 && t->extent.nbytes != 0;
+    uint32_t rank = t->dtype == DTYPE_U8 || t->dtype == DTYPE_I8 ? 1 : 2;
+    return dtype_facts(t->dtype)->kind == DTYPE_IS_INT && t->shape.rank >= rank && t->extent.nbytes != 0;
 }
 
 /* What speaks for codes: the tensor beside them, or only config.json. */
@@ -149,6 +158,21 @@ static const struct scheme scheme_unknown = {
     .describe = describe,
 };
 
+/* What speaks for codes by its name: P.x_scale for P.weight, X_scale for X, and ModelOpt's X_weight_scale and
+ * P.weight_quantizer._scale. NULL: nothing. */
+static const struct tensor *
+find_scale(const struct claims *c, const struct owners *o, const struct tensor *t, bool named)
+{
+    size_t last, module = module_len(t, &last);
+    const struct owner *owner = find_owner(o, t->name, t->name_len, false);
+    if (!owner && named && last != 0)
+        owner = find_owner(o, t->name, module, true);
+    if (owner)
+        return owner->scale;
+    const struct tensor *scale = claims_find(c, t->name, t->name_len, "_weight_scale");
+    return scale ? scale : claims_find(c, t->name, t->name_len, "_quantizer._scale");
+}
+
 /* One tensor that nobody claimed. */
 static bool
 look(struct claims *c, const struct owners *o, const struct tensor *t, struct err *err)
@@ -156,15 +180,31 @@ look(struct claims *c, const struct owners *o, const struct tensor *t, struct er
     static const char *const words[] = { "weight", "kernel", "codes", "packed", NULL };
     size_t last, module = module_len(t, &last), n = t->name_len - last;
     bool named = find_words(t->name + last, n, words) < n, ignored = true;
-    const struct owner *owner = find_owner(o, t->name, t->name_len, false);
-    if (!owner && named && last != 0)
-        owner = find_owner(o, t->name, module, true);
-    if (!owner && n == 6 && memcmp(t->name + last, "weight", 6) == 0 && config_method(claims_config(c))
+    const struct tensor *scale = named || t->shape.rank >= 2 ? find_scale(c, o, t, named) : NULL;
+    if (!scale && n == 6 && memcmp(t->name + last, "weight", 6) == 0 && config_method(claims_config(c))
         && !config_ignores(claims_config(c), t->name, module, &ignored, err))
         return false;
-    const struct weight w = { .scheme = &scheme_unknown, .part = { t, owner ? owner->scale : NULL }, .name = t->name,
+    const struct weight w = { .scheme = &scheme_unknown, .part = { t, scale }, .name = t->name,
         .name_len = t->name_len, .shape = t->shape, .vague = true };
-    return (!owner && ignored) || claims_add(c, &w, err);
+    return (!scale && ignored) || claims_add(c, &w, err);
+}
+
+/* An FP8 weight without a scale that its scheme knows, beside one that it does not: no plain cast. */
+static bool
+look_at_fp8(const struct claims *c, const struct owners *o, const struct weight *w, struct err *err)
+{
+    const struct tensor *t = w->part[CODES], *scale;
+    char name[STR_SHOWN], shown[STR_SHOWN];
+    struct part_name p;
+    size_t last;
+    if (w->scheme != &scheme_fp8 || fp8_is_scaled(w) || !claims_contents(c)     /* a report describes it */
+        || !(scale = find_scale(c, o, t, name_strip(t, ".weight", &p))) || dtype_is_float8(scale->dtype))
+        return true;
+    module_len(scale, &last);
+    size_t n = scale->name_len - last;
+    return find_words(scale->name + last, n, scale_words) == n || err_set(err, ERR_UNSUPPORTED, t->extent.at,
+        "tensor %s: %s beside %s, a scale that is not known", str_shown(name, t->name, t->name_len),
+        dtype_name(t->dtype), str_shown(shown, scale->name, scale->name_len));
 }
 
 bool
@@ -173,6 +213,8 @@ unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err)
     const struct catalog *catalog = claims_catalog(c);
     struct owners o = { 0 };
     bool any = false, ok = true;
+    for (size_t i = 0; i < roles_weight_count(roles) && !any; i++)
+        any = roles_weight(roles, i)->scheme == &scheme_fp8 && !fp8_is_scaled(roles_weight(roles, i));
     for (size_t i = 0; i < catalog_count(catalog) && !any; i++)
         any = is_code(catalog_at(catalog, i)) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i);
     if (!any || strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)     /* other authors, other names */
@@ -183,6 +225,8 @@ unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err)
         if (is_code(t) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i))
             ok = look(c, &o, t, err);
     }
+    for (size_t i = 0; i < roles_weight_count(roles) && ok; i++)
+        ok = look_at_fp8(c, &o, roles_weight(roles, i), err);
     free(o.list);
     return ok;
 }
