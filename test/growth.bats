@@ -5,6 +5,7 @@ load helper
 
 # Each family whose name is a pattern of the arguments.
 grow() {
+    without_sanitizer
     families=$("$helpers/growth" --list)
     n=0
     for name in $families; do

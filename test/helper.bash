@@ -112,6 +112,11 @@ assert stat.S_ISCHR(st.st_mode) and (os.major(st.st_rdev), os.minor(st.st_rdev))
     return 1
 }
 
+# For what is measured.
+without_sanitizer() {
+    if is_sanitized; then skip "a sanitizer's own time and memory are in the way"; fi
+}
+
 is_sanitized() {
     grep -q __asan_init "$AMN_BIN/amn-remember"
 }

@@ -10,10 +10,6 @@ peak() {
     [ "$kib" -le $most ] || { echo "$kib KiB, expected at most $most: $*"; return 1; }
 }
 
-without_sanitizer() {
-    if is_sanitized; then skip "a sanitizer's own memory is in the way"; fi
-}
-
 @test "200 MiB of one FP8 tensor: at most 16 MiB, from a file" {
     without_sanitizer
     peak amn-remember "$fx/good-fp8-200mb.safetensors"

@@ -17,36 +17,55 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 AMN_FIXTURES=$work/fixtures
 AMN_OBJ=$obj
-export AMN_BIN AMN_OBJ AMN_FIXTURES PYTHONDONTWRITEBYTECODE=1
+tests=$(pwd)/test
+export AMN_BIN AMN_OBJ AMN_FIXTURES tests PYTHONDONTWRITEBYTECODE=1
 unset AMN_CPU
 # A tool that hangs fails its test; bats before 1.8 does not know this.
 export BATS_TEST_TIMEOUT=300
 
+# part NAME COMMAND...: a part of the suite. The parts before `run_parts` run side by side, one for each processor.
+nparts=0
+part() {
+    nparts=$((nparts + 1))
+    n=$(printf %03d $nparts)
+    echo "$1" >"$work/$n.name"
+    shift
+    { echo 'cd "$tests"/..'; printf '%s\n' "$*"; } >"$work/$n.sh"
+}
+
+# Run what has been listed, show it in that order, and add up what the lines "N passed, N failed" or "N passed, N failed,
+# N skipped" of each say.
 passed=0
 failed=0
 skipped=0
 bad_parts=
-
-# part NAME COMMAND...: run it, and add up what its lines "N passed, N failed" or "N passed, N failed, N skipped" say.
-part() {
-    name=$1
-    shift
-    echo "== $name"
-    { "$@" 2>&1; echo $? >"$work/status"; } | tee "$work/log"
-    set -- $(awk '{ sub(/^.*: /, "") }
-        /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { p += $1; f += $3; s += $5 }
-        END { print p + 0, f + 0, s + 0 }' "$work/log") "$(cat "$work/status")"
-    p=$1 f=$2 s=$3 status=$4
-    if [ "$f" -eq 0 ] && { [ "$status" -ne 0 ] || [ $((p + s)) -eq 0 ]; }; then
-        echo "$name: status $status after $p passed, 0 failed, $s skipped"
-        f=1
-    fi
-    passed=$((passed + p))
-    failed=$((failed + f))
-    skipped=$((skipped + s))
-    [ "$f" -eq 0 ] || bad_parts="$bad_parts $name"
+run_parts() {
+    find "$work" -name '*.sh' | sort |
+        xargs -P "${1:-$(getconf _NPROCESSORS_ONLN)}" -I {} sh -c '. "$0"/parts; (. "$1") >"$1.log" 2>&1; echo $? >"$1.status"' \
+            "$work" {}
+    for script in "$work"/*.sh; do
+        show_part "$(cat "${script%.sh}.name")" "$script.log" "$(cat "$script.status")"
+        rm "$script"
+    done
 }
 
+show_part() {
+    echo "== $1"
+    cat "$2"
+    set -- "$1" "$3" $(awk '{ sub(/^.*: /, "") }
+        /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { p += $1; f += $3; s += $5 }
+        END { print p + 0, f + 0, s + 0 }' "$2")
+    if [ "$4" -eq 0 ] && { [ "$2" -ne 0 ] || [ $(($3 + $5)) -eq 0 ]; }; then
+        echo "$1: status $2 after $3 passed, 0 failed, $5 skipped"
+        set -- "$1" "$2" "$3" 1 "$5"
+    fi
+    passed=$((passed + $3))
+    failed=$((failed + $4))
+    skipped=$((skipped + $5))
+    [ "$4" -eq 0 ] || bad_parts="$bad_parts $1"
+}
+
+cat >"$work/parts" <<'EOP'
 layers() {
     awk -f test/layers.awk lib/common/LAYERS $(find lib/common amn-* -name '*.[ch]')
 }
@@ -76,6 +95,7 @@ manual() {
     echo "$good passed, $bad failed"
     [ $bad -eq 0 ]
 }
+EOP
 
 part layers layers
 part manual manual
@@ -86,10 +106,15 @@ done
 part cases python3 test/cases/check "$AMN_BIN"
 part corpus test/check-corpus "$AMN_BIN"
 test/make-fixtures "$AMN_FIXTURES" || { echo "the fixtures cannot be made"; failed=$((failed + 1)); }
-part faults python3 test/faults/run "$AMN_BIN" "$obj/test/faults/faults.so"
 for file in test/*.bats; do
-    part "$file" behaviour "$file"
+    case $file in test/growth.bats | test/memory.bats) ;; *) part "$file" behaviour "$file" ;; esac
 done
+run_parts
+# These take all processors themselves, or look at the time.
+part faults python3 test/faults/run "$AMN_BIN" "$obj/test/faults/faults.so"
+part test/growth.bats behaviour test/growth.bats
+part test/memory.bats behaviour test/memory.bats
+run_parts 1
 
 [ -z "$bad_parts" ] || echo "failed:$bad_parts"
 echo "$passed passed, $failed failed, $skipped skipped"
