@@ -80,13 +80,14 @@ unclear(const struct claims *c, struct weight *w, const char *readings, const ch
 
 /* --- blocks */
 
+enum { USUAL = 128 };           /* elements along an axis that share a scale */
+
 enum axis { AXIS_NONE, AXIS_ONE, AXIS_TWO };
 
 /* Elements that share a scale along an axis of n elements and k scales; AXIS_TWO: two numbers fit as well. */
 static enum axis
 axis_block(uint64_t n, uint64_t k, uint64_t *block)
 {
-    enum { USUAL = 128 };
     if (k > n || (k == 0 && n != 0))
         return AXIS_NONE;
     bool power_of_two = (n & (n - 1)) == 0;
@@ -148,6 +149,10 @@ find_blocks(const struct claims *c, struct weight *w, const struct fp8_cover *m,
     bool possible = !known && grid[0] > 0 && grid[0] <= m->rows && grid[1] > 0 && grid[1] <= m->cols;
     if (rows == AXIS_NONE || cols == AXIS_NONE)
         return misfit(w, possible ? "; its blocks may stand in a config.json, beside it or with --config" : "", err);
+    bool turned = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != USUAL;
+    if (told && turned && !known)
+        return unclear(c, w, "one for each row, turned around, or blocks", "give config.json, beside it or with "
+            "--config", err);
     bool usual = is_usual(m->rows, grid[0], block[0]) || is_usual(m->cols, grid[1], block[1]);
     w->fact[ADVICE] = known ? ADVICE_REFUSED : usual ? ADVICE_MISSED : ADVICE_NONE;
     return told || unclear(c, w, "blocks of a power of two, or an even division", "give config.json, beside it or with"

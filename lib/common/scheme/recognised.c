@@ -304,6 +304,14 @@ is_int3(const struct parts *p)
         && cols(p->codes) / 3 <= UINT64_MAX / 8 && cols(p->codes) / 3 * 8 % cols(scale) == 0;
 }
 
+/* One scale a row, beside codes of any width. */
+static bool
+is_by_rows(const struct parts *p)
+{
+    return p->codes->shape.rank == 2 && same_rows(p->with[0], p->codes) && cols(p->with[0]) == 1
+        && rows(p->codes) > 1;
+}
+
 static bool
 is_bitnet(const struct parts *p)
 {
@@ -560,6 +568,15 @@ const struct scheme recognised[] = {
     ROW("MXFP4 or MXFP6", ".weight", FP4, ".weight", NULL, never, "16 or 24 bytes of codes for each weight_scale",
         { { ".weight_scale", E8M0, EVIDENCE } }),
     ROW("BitNet", ".weight", IS(U8), ".weight", is_bitnet, NULL, NULL, { { ".weight_scale", FLOAT, EVIDENCE } }),
+    ROW("transformers NVFP4", ".weight", FP4, ".weight", NULL, NULL, NULL, {
+        { ".weight_sf", ANY, EVIDENCE }, { ".weight_sf_rowmajor", ANY, OPTIONAL },
+        { ".weight_global_scale", ANY, OPTIONAL } }),
+    ROW("Gemma INT8, INT4 or INT2", ".weight", IS(U8) | IS(I8), ".weight", NULL, NULL, NULL, {
+        { ".weight_scale", FLOAT, EVIDENCE }, { ".input_activation_scale", FLOAT, EVIDENCE },
+        { ".output_activation_scale", FLOAT, OPTIONAL } }),
+    ROW("Gemma INT8, INT4 or INT2", ".embedding_quantized", IS(U8) | IS(I8), ".weight", NULL, NULL, NULL, {
+        { ".embedding_scale", FLOAT, EVIDENCE } }),
+    ROW("Gemma INT4 or INT2, or Quark INT3", ".weight", IS(U8), ".weight", is_by_rows, NULL, NULL, { INT4_PARTS }),
     ROW("ModelOpt INT4", ".weight", IS(U8), ".weight", is_int4, int4_fits, "[out/2, in], weight_scale [out, in/group]",
         { INT4_PARTS }),
     ROW("Quark INT3", ".weight", IS(U8), ".weight", is_int3, NULL, NULL, { INT4_PARTS }),

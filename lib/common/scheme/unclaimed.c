@@ -177,7 +177,7 @@ find_scale(const struct claims *c, const struct owners *o, const struct tensor *
 static bool
 look(struct claims *c, const struct owners *o, const struct tensor *t, struct err *err)
 {
-    static const char *const words[] = { "weight", "kernel", "codes", "packed", NULL };
+    static const char *const words[] = { "weight", "kernel", "codes", "packed", "quantized", NULL };
     size_t last, module = module_len(t, &last), n = t->name_len - last;
     bool named = find_words(t->name + last, n, words) < n, ignored = true;
     const struct tensor *scale = named || t->shape.rank >= 2 ? find_scale(c, o, t, named) : NULL;
