@@ -3,7 +3,7 @@
  * (`is`). What a row is sure of and finds broken is malformed: a companion missing or of another type, or shapes that
  * do not agree (`fits`). Names that the sheet does not have are those of the projects' own loaders: QServe (omniserve,
  * SGLang qoq.py), nunchaku and deepcompressor, BitBLAS (GPTQModel), HIGGS (FLUTE), QQQ, FP-Quant, Four Over Six,
- * LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6.
+ * LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6, NVFP4 and Gemma as transformers saves them.
  */
 #include "scheme/recognised.h"
 
