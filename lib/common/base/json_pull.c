@@ -383,6 +383,12 @@ pull_value_text(struct pull *json, const char **p, size_t *n)
 }
 
 bool
+pull_text_is(const struct pull_text *text, const char *plain)
+{
+    return !text->escaped && text->n == strlen(plain) && memcmp(text->p, plain, text->n) == 0;
+}
+
+bool
 pull_as_double(const struct pull *json, double *out)
 {
     char text[64];

@@ -60,6 +60,9 @@ enum pull_token pull_next(struct pull *json);
 /* Pass over the next value, whatever it holds, checking it as strictly. False at a fault. */
 bool pull_skip(struct pull *json);
 
+/* Whether a string is spelled so; one with escapes is not. */
+bool pull_text_is(const struct pull_text *text, const char *plain);
+
 /* The last token, a number: a plain integer in 0 .. 2^64-1 without sign, fraction or exponent? */
 bool pull_as_u64(const struct pull *json, uint64_t *out);
 

@@ -88,6 +88,13 @@ str_compare(const char *a, size_t na, const char *b, size_t nb)
     return by ? by : (na > nb) - (na < nb);
 }
 
+bool
+str_ends(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), len = strlen(suffix);
+    return n >= len && strcmp(text + n - len, suffix) == 0;
+}
+
 size_t
 str_utf8_char(const char *text, size_t n, uint32_t *code)
 {

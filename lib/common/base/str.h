@@ -39,6 +39,8 @@ const char *str_shown(char buf[STR_SHOWN], const char *p, size_t n);
 /* Order of two byte strings, the shorter first where one begins the other: less than, equal to or over 0. */
 int str_compare(const char *a, size_t na, const char *b, size_t nb);
 
+bool str_ends(const char *text, const char *suffix);
+
 /* Bytes of the UTF-8 character at p[0..n), or 0 when it is not valid (overlong, surrogate, cut, > U+10FFFF). */
 size_t str_utf8_char(const char *p, size_t n, uint32_t *code);
 bool str_is_utf8(const char *p, size_t n);

@@ -60,13 +60,6 @@ beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const st
 
 /* --- shards ---------------------------------------------------------------------------------------------- */
 
-static bool
-ends(const char *text, const char *suffix)
-{
-    size_t n = strlen(text), len = strlen(suffix);
-    return n >= len && strcmp(text + n - len, suffix) == 0;
-}
-
 /* Keep the name of the index that lists the shard; `shards` files. */
 static bool
 note_index(struct catalog *catalog, const char *name, uint64_t shards, struct err *err)
@@ -109,7 +102,7 @@ beside_note_shard(struct catalog *catalog, const char *path, const struct limits
 {
     size_t folder = folder_len(path);
     const char *file = folder_name(path), *name;
-    const char *end = file + strlen(file) - (ends(file, ".safetensors") ? strlen(".safetensors") : 0);
+    const char *end = file + strlen(file) - (str_ends(file, ".safetensors") ? strlen(".safetensors") : 0);
     uint64_t count = 0, shards;
     if (beside_part_number(file, &end, &count) && end - file >= 3 && memcmp(end - 3, "-of", 3) == 0 && count > 1)
         catalog_facts(catalog)->shards = count;
@@ -119,7 +112,7 @@ beside_note_shard(struct catalog *catalog, const char *path, const struct limits
     DIR *d = opendir(dir);
     bool ok = d || errno == EACCES || err_sys(err, ERR_OPEN, errno, "its directory cannot be read");
     while (ok && d && (name = folder_next(d, err)) != NULL) {
-        if (!ends(name, ".safetensors.index.json") || catalog_facts(catalog)->index)
+        if (!str_ends(name, ".safetensors.index.json") || catalog_facts(catalog)->index)
             continue;
         char *index = folder_path(dir, strlen(dir), name, err);
         ok = index && (!lists(index, file, limits, catalog_budget(catalog), inputs, &shards)

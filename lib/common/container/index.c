@@ -147,8 +147,7 @@ index_read(struct index *index, const char *text, size_t n, struct budget *budge
         return unexpected(&r, "it is no JSON object");
     enum pull_token token;
     while ((token = pull_next(&r.json)) == PULL_KEY) {
-        const struct pull_text *key = &r.json.token;
-        bool is_map = key->n == 10 && memcmp(key->p, "weight_map", 10) == 0;
+        bool is_map = pull_text_is(&r.json.token, "weight_map");
         if (is_map && mapped)
             return unexpected(&r, "it has weight_map twice");
         mapped = mapped || is_map;

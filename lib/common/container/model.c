@@ -18,13 +18,6 @@
 
 enum { SETTLE = 1 << 20 };      /* bytes of a pipe's data that are looked at before anything is made of it */
 
-static bool
-ends(const char *text, const char *suffix)
-{
-    size_t n = strlen(text), len = strlen(suffix);
-    return n >= len && strcmp(text + n - len, suffix) == 0;
-}
-
 /* Open one more file of the model and read its header. */
 static bool
 add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *limits, struct err *err)
@@ -104,7 +97,7 @@ static bool
 open_parts(struct model *m, const char *path, const struct limits *limits, struct err *err)
 {
     const struct catalog_facts first = *catalog_facts_of(m->catalog);
-    const char *end = path + strlen(path) - (ends(path, ".gguf") ? 5 : 0);
+    const char *end = path + strlen(path) - (str_ends(path, ".gguf") ? 5 : 0);
     uint64_t count = 0, number = 0;
     bool named = beside_part_number(path, &end, &count) && end - path >= 3 && memcmp(end - 3, "-of", 3) == 0;
     if (named)
@@ -141,11 +134,11 @@ static bool
 fits(const struct step *step, const char *name)
 {
     const char *part = strstr(name, "-of-");
-    if (part && part - name >= 6 && ends(name, ".gguf") && strncmp(part - 6, "-00001", 6) != 0)
+    if (part && part - name >= 6 && str_ends(name, ".gguf") && strncmp(part - 6, "-00001", 6) != 0)
         return false;
     for (size_t i = 0; i < sizeof step->pattern / sizeof *step->pattern && step->pattern[i]; i++) {
         const char *pattern = step->pattern[i];
-        if (*pattern == '*' ? *name != '.' && ends(name, pattern + 1) : strcmp(name, pattern) == 0)
+        if (*pattern == '*' ? *name != '.' && str_ends(name, pattern + 1) : strcmp(name, pattern) == 0)
             return true;
     }
     return false;
@@ -207,7 +200,7 @@ choose_file(const char *dir, struct err *err)
 static bool
 open_file(struct model *m, const char *path, bool pipe_ok, const struct limits *limits, struct err *err)
 {
-    if (path && ends(path, ".index.json"))
+    if (path && str_ends(path, ".index.json"))
         return open_index(m, path, limits, err);
     return add_file(m, path, pipe_ok, limits, err)
         && (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, limits, err))
@@ -225,7 +218,7 @@ add_beside(struct model *m, const char *path, const struct model_options *option
     if (!path || !m->container->beside || !source_seekable(m->src[0]))
         return true;
     return (options->config || beside_read_configs(m->catalog, path, folder_len(path), limits, &m->inputs, err))
-        && (ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
+        && (str_ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
 }
 
 bool

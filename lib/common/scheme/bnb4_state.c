@@ -164,7 +164,7 @@ parse(struct reading *r, const char *text, size_t n)
         return not_an_object(r, &json);
     while ((token = pull_next(&json)) == PULL_KEY) {
         int key = 0;
-        while (key < KEYS && (strlen(keys[key]) != json.token.n || memcmp(keys[key], json.token.p, json.token.n) != 0))
+        while (key < KEYS && !pull_text_is(&json.token, keys[key]))
             key++;
         if (key < KEYS && r->value[key].p)
             return wrong(r, key, "it once");

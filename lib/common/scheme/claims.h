@@ -18,6 +18,9 @@ struct part_name {
 /* "P.weight" -> P with its length; false when the name does not end so. */
 bool name_strip(const struct tensor *t, const char *suffix, struct part_name *p);
 
+/* The module of a weight: P of "P.weight", else all of its name. */
+struct part_name name_module(const struct tensor *t);
+
 const struct catalog *claims_catalog(const struct claims *c);
 const struct config *claims_config(const struct claims *c);
 /* NULL: only headers may be read. */

@@ -105,12 +105,6 @@ read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct
     return ok;
 }
 
-static bool
-key_is(const struct pull_text *key, const char *text)
-{
-    return !key->escaped && key->n == strlen(text) && memcmp(key->p, text, key->n) == 0;
-}
-
 static int
 compare_layers(const void *pa, const void *pb)
 {
@@ -128,7 +122,7 @@ read_metadata(struct comfy_markers *m, struct claims *c, const char *text, size_
     if (token != PULL_OBJECT)
         return token == PULL_BAD ? bad_json(&json, err) : bad_metadata("is no object", err);
     while (ok && (token = pull_next(&json)) == PULL_KEY) {
-        bool layers = key_is(&json.token, "layers");
+        bool layers = pull_text_is(&json.token, "layers");
         if (layers && found)
             return bad_metadata("layers stands there twice", err);
         found = found || layers;

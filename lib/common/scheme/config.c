@@ -40,12 +40,6 @@ struct found {
     bool itself;                        /* the text has keys of a block at top level */
 };
 
-static bool
-is_key(const struct pull *json, const char *key)
-{
-    return json->token.n == strlen(key) && memcmp(json->token.p, key, json->token.n) == 0;
-}
-
 /* Go through the object that was just opened: place 0 is the top level, the others are objects in it. */
 static bool
 look_for_blocks(struct found *f, struct pull *json, size_t place)
@@ -56,12 +50,12 @@ look_for_blocks(struct found *f, struct pull *json, size_t place)
     enum pull_token token;
     while ((token = pull_next(json)) == PULL_KEY) {
         size_t key = 0, inner = 1;
-        for (; key < KEYS && !is_key(json, keys[key]); key++)
+        for (; key < KEYS && !pull_text_is(&json->token, keys[key]); key++)
             ;
-        for (; inner < PLACES && !is_key(json, places[inner]); inner++)
+        for (; inner < PLACES && !pull_text_is(&json->token, places[inner]); inner++)
             ;
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-            f->itself = f->itself || (place == 0 && is_key(json, own[i]));
+            f->itself = f->itself || (place == 0 && pull_text_is(&json->token, own[i]));
         const char *p;
         size_t n;
         if (!pull_value_text(json, &p, &n))
@@ -217,6 +211,16 @@ config_method(const struct config *config)
 {
     const char *method = json_string_value(json_object_get(config->block, "quant_method"));
     return method || !json_is_string(json_object_get(config->block, "quant_algo")) ? method : "modelopt";
+}
+
+bool
+config_method_is(const struct config *config, const char *const methods[])
+{
+    const char *method = config_method(config);
+    for (; method && *methods; methods++)
+        if (strcmp(method, *methods) == 0)
+            return true;
+    return false;
 }
 
 bool

@@ -25,6 +25,9 @@ const json_t *config_block(const struct config *config);
 /* quant_method, or NULL; "modelopt" for a block that has only its quant_algo. */
 const char *config_method(const struct config *config);
 
+/* Whether it is one of these, a list that ends with NULL. */
+bool config_method_is(const struct config *config, const char *const methods[]);
+
 /* Rows and columns that share a scale in a module (a weight's name without ".weight"): weight_block_size, or the
  * block_structure of the compressed-tensors group that targets it, by name before by class. *known is false when
  * nothing is said, or nonsense. ERR_UNSUPPORTED as in scheme/modules.h. */

@@ -118,21 +118,12 @@ covers(const struct fp8_cover *m, const uint64_t block[2], const uint64_t grid[2
     return num_ceil_div(m->rows, block[0]) == grid[0] && num_ceil_div(m->cols, block[1]) == grid[1];
 }
 
-/* "P.weight" -> P. */
-static struct part_name
-module_of(const struct tensor *codes)
-{
-    struct part_name p = { .base = codes->name, .base_len = codes->name_len };
-    name_strip(codes, ".weight", &p);
-    return p;
-}
-
 /* Find the block size behind a grid of scales. */
 static bool
 find_blocks(const struct claims *c, struct weight *w, const struct fp8_cover *m, const uint64_t grid[2],
     uint64_t block[2], struct err *err)
 {
-    struct part_name module = module_of(w->part[CODES]);
+    struct part_name module = name_module(w->part[CODES]);
     uint64_t advised[2];
     bool known;
     if (!config_block_size(claims_config(c), module.base, module.base_len, advised, &known, err))

@@ -40,19 +40,15 @@ enum wanted { WANTED_UNKNOWN, WANTED, WANTED_NOT };
 static bool
 config_wants_scale(const struct config *config, const struct weight *w, enum wanted *wanted, struct err *err)
 {
-    static const char *const methods[] = { "fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "quark" };
-    const char *method = config_method(config);
-    struct part_name p = { .base = w->name, .base_len = w->name_len };
-    name_strip(w->part[0], ".weight", &p);
+    static const char *const methods[] = { "fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "quark", NULL };
+    struct part_name p = name_module(w->part[0]);
+    bool ignored;
     *wanted = WANTED_UNKNOWN;
-    for (size_t i = 0; method && i < sizeof methods / sizeof *methods; i++) {
-        bool ignored;
-        if (strcmp(method, methods[i]) != 0)
-            continue;
-        if (!config_ignores(config, p.base, p.base_len, &ignored, err))
-            return false;
-        *wanted = ignored ? WANTED_NOT : WANTED;
-    }
+    if (!config_method_is(config, methods))
+        return true;
+    if (!config_ignores(config, p.base, p.base_len, &ignored, err))
+        return false;
+    *wanted = ignored ? WANTED_NOT : WANTED;
     return true;
 }
 

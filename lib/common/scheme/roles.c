@@ -111,6 +111,14 @@ name_strip(const struct tensor *t, const char *suffix, struct part_name *p)
     return true;
 }
 
+struct part_name
+name_module(const struct tensor *t)
+{
+    struct part_name p = { .base = t->name, .base_len = t->name_len };
+    name_strip(t, ".weight", &p);
+    return p;
+}
+
 const struct tensor *
 claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix)
 {

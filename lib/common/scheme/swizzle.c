@@ -42,12 +42,8 @@ kind_of(const struct tensor *codes, const struct tensor *scale)
 static bool
 config_is_plain(const struct config *config)
 {
-    static const char *const methods[] = { "modelopt", "compressed-tensors", "quark", "fp8" };
-    const char *method = config_method(config);
-    for (size_t i = 0; method && i < sizeof methods / sizeof *methods; i++)
-        if (strcmp(method, methods[i]) == 0)
-            return true;
-    return false;
+    static const char *const methods[] = { "modelopt", "compressed-tensors", "quark", "fp8", NULL };
+    return config_method_is(config, methods);
 }
 
 struct grids
