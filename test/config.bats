@@ -113,6 +113,34 @@ PY
     grep -q 'steps' err
 }
 
+@test "the patterns of SDNQ share the bound of the other lists" {
+    mkdir m
+    sdnq() { # [patterns]
+        python3 - "$1" <<'PY'
+import json, struct, sys
+n, header = 4000, {}
+for i in range(n):
+    header["b.%d.q.weight" % i] = {"dtype": "I8", "shape": [1, 1], "data_offsets": [5 * i, 5 * i + 1]}
+    header["b.%d.q.scale" % i] = {"dtype": "F32", "shape": [1, 1], "data_offsets": [5 * i + 1, 5 * i + 5]}
+text = json.dumps(header).encode()
+open("m/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(5 * n))
+patterns = ["x.%d.*" % i for i in range(int(sys.argv[1]))]
+for key, value in (("dict", {"modules_dtype_dict": {"uint4": patterns}}),
+                   ("own", {"modules_quant_config": {p: {"weights_dtype": "uint4"} for p in patterns}})):
+    block = {"quant_method": "sdnq", "weights_dtype": "int8", **value}
+    json.dump({"quantization_config": block}, open(key + ".json", "w"))
+PY
+    }
+    sdnq 200
+    try 0 amn-inspect --config dict.json m
+    try 0 amn-inspect --config own.json m
+    sdnq 20000
+    try 75 amn-inspect --config dict.json m
+    grep -q 'steps' err
+    try 75 amn-inspect --config own.json m
+    grep -q 'steps' err
+}
+
 @test "a shard alone: what is missing is elsewhere, 69, and says what to give" {
     cp -r "$fx/good-sharded" m
     for f in model-00001-of-00002.safetensors model-00002-of-00002.safetensors; do

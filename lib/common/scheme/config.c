@@ -255,3 +255,9 @@ config_ignores(const struct config *config, const char *module, size_t n, bool *
 {
     return modules_have(&config->ignored, module, n, ignores, err);
 }
+
+struct modules_cost *
+config_cost(const struct config *config)
+{
+    return config->ignored.cost;
+}

@@ -37,4 +37,7 @@ bool config_block_size(const struct config *config, const char *module, size_t n
 /* Whether the module is listed as not quantized. ERR_UNSUPPORTED as in scheme/modules.h. */
 bool config_ignores(const struct config *config, const char *module, size_t n, bool *ignores, struct err *err);
 
+/* What matching modules may still cost, for a scheme that has lists of its own in the block. */
+struct modules_cost *config_cost(const struct config *config);
+
 #endif

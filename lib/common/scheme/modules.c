@@ -156,6 +156,13 @@ has_plain(const struct modules *m, const char *module, size_t n)
 }
 
 bool
+modules_cost_left(const struct modules_cost *cost, struct err *err)
+{
+    return cost->steps != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: matching the expressions in its "
+        "lists of modules takes more than %" PRIu64 " steps", modules_cost_most.steps);
+}
+
+bool
 modules_have(const struct modules *m, const char *module, size_t n, bool *have, struct err *err)
 {
     size_t at = rank(m->prefix, m->nprefix, module, n, true);
@@ -163,9 +170,8 @@ modules_have(const struct modules *m, const char *module, size_t n, bool *have, 
     *have = (at != 0 && begins(&name, m->prefix[at - 1].p, m->prefix[at - 1].n)) || has_plain(m, module, n);
     for (size_t i = 0; i < m->nmatchers && !*have && m->cost->steps != 0; i++)
         *have = matcher_match(&m->matchers[i].matcher, module, n, m->matchers[i].whole, &m->cost->steps);
-    if (m->cost->steps == 0)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: matching the expressions in its lists of modules "
-            "takes more than %" PRIu64 " steps", modules_cost_most.steps);
+    if (!modules_cost_left(m->cost, err))
+        return false;
     if (*have || !m->unknown)
         return true;
     char shown[STR_SHOWN], text[STR_SHOWN];

@@ -34,6 +34,9 @@ struct modules_cost {
 };
 extern const struct modules_cost modules_cost_most;
 
+/* False, with ERR_LIMIT, once the steps are used up. */
+bool modules_cost_left(const struct modules_cost *cost, struct err *err);
+
 /* Zero-initialise and set `cost`; modules_clear gives back what it owns. Names are borrowed from the trees they were
  * added from. */
 struct modules {

@@ -18,6 +18,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/claims.h"
+#include "scheme/modules.h"
 #include "scheme/recognised.h"
 
 #define IS(type) (UINT64_C(1) << DTYPE_##type)
@@ -34,6 +35,7 @@ struct type {
 struct module {
     const struct claims *claims;
     const json_t *block, *own;          /* the configuration, and what modules_quant_config has for this module */
+    struct modules_cost *cost;          /* of matching patterns */
     const struct tensor *codes, *scale, *zero;
     struct part_name p;
     const char *name;                   /* of the type */
@@ -87,11 +89,19 @@ find_type(struct type *type, const char *name)
 
 /* --- the configuration */
 
+/* Pay for n steps of matching; false when nothing is left. */
 static bool
-glob(const char *pattern, const char *text, size_t n)
+pay(struct modules_cost *cost, size_t n)
+{
+    cost->steps -= n < cost->steps ? n : cost->steps;
+    return cost->steps != 0;
+}
+
+static bool
+glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
 {
     const char *star = NULL, *end = text + n, *again = text;
-    while (*pattern) {
+    while (*pattern && pay(cost, 1)) {
         if (*pattern == '*') {
             star = pattern++;
             again = text;
@@ -105,14 +115,16 @@ glob(const char *pattern, const char *text, size_t n)
             return false;
         }
     }
-    return true;                /* what follows does not matter */
+    return *pattern == '\0';     /* what follows in the text does not matter */
 }
 
-/* Whether a pattern names P.weight. */
+/* Whether a pattern names P.weight; false, too, when matching has cost all that it may. */
 static bool
-names_weight(const char *pattern, const struct tensor *t)
+names_weight(const char *pattern, const struct tensor *t, struct modules_cost *cost)
 {
     size_t n = t->name_len, len = strlen(pattern);
+    if (!pay(cost, n + len))
+        return false;
     if (*pattern == '.')
         return len - 1 <= n && memcmp(t->name, pattern + 1, len - 1) == 0;
     if (len == n && memcmp(t->name, pattern, n) == 0)
@@ -123,15 +135,15 @@ names_weight(const char *pattern, const struct tensor *t)
         if (end - at == len && memcmp(t->name + at, pattern, len) == 0)
             return true;
     }
-    return strchr(pattern, '*') && glob(pattern, t->name, n);
+    return strchr(pattern, '*') && glob(pattern, t->name, n, cost);
 }
 
 static bool
-any_names_weight(const json_t *list, const struct tensor *t)
+any_names_weight(const json_t *list, const struct tensor *t, struct modules_cost *cost)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
+    for (size_t i = 0; i < json_array_size(list) && pay(cost, 1); i++) {
         const char *pattern = json_string_value(json_array_get(list, i));
-        if (pattern && names_weight(pattern, t))
+        if (pattern && names_weight(pattern, t, cost))
             return true;
     }
     return false;
@@ -157,21 +169,25 @@ setting(const struct module *m, const char *key)
 }
 
 /* Find what the configuration says of this module; the name stays NULL when it says nothing. */
-static void
-configure(struct module *m)
+static bool
+configure(struct module *m, struct err *err)
 {
     const char *key;
     json_t *value;
     json_object_foreach(json_object_get(m->block, "modules_quant_config"), key, value)
-        if (!m->own && json_is_object(value) && names_weight(key, m->codes))
+        if (!pay(m->cost, 1) || (json_is_object(value) && names_weight(key, m->codes, m->cost))) {
             m->own = value;
+            break;
+        }
     m->name = json_string_value(setting(m, "weights_dtype"));
     if (json_object_get(m->own, "weights_dtype"))
-        return;
+        return modules_cost_left(m->cost, err);
     json_object_foreach(json_object_get(m->block, "modules_dtype_dict"), key, value) {
         struct type type;
         unsigned least = minimum_bits(key);
-        if (!any_names_weight(value, m->codes))
+        if (!pay(m->cost, 1))
+            break;
+        if (!any_names_weight(value, m->codes, m->cost))
             continue;
         if (least == 0) {
             m->name = key;
@@ -179,8 +195,9 @@ configure(struct module *m)
             snprintf(m->made, sizeof m->made, "%sint%u", least <= 4 ? "u" : "", least);
             m->name = m->made;
         }
-        return;
+        break;
     }
+    return modules_cost_left(m->cost, err);
 }
 
 /* --- a weight */
@@ -320,7 +337,9 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
         return CLAIM_NO;
     m.block = config_block(claims_config(c));
     m.zero = beside(&m, ".zero_point");
-    configure(&m);
+    m.cost = config_cost(claims_config(c));
+    if (!configure(&m, err))
+        return CLAIM_FAIL;
     const char *part = unsupported_part(&m);
     if (part || !m.name || !find_type(&type, m.name))
         return refuse(c, &m, part, w, err);
