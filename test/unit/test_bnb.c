@@ -68,18 +68,22 @@ add(struct catalog *c, const char *name, enum dtype dtype, uint64_t rows, uint64
 static void
 decode(const struct weight *w, const struct kernels *k, uint64_t first, uint64_t count, enum dtype to, void *y)
 {
-    uint8_t *in[SCHEME_PARTS];
+    struct part_bytes in[SCHEME_PARTS];
+    uint8_t *copy[SCHEME_PARTS];
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
-        struct span s;
-        w->scheme->span(&s, w, p, first, count);
-        in[p] = malloc((size_t)(s.len * s.count) + (s.count == 0));
-        CHECK(s.count <= 1 && (s.count == 0 || s.at + s.len <= w->part[p]->extent.nbytes));
-        if (s.count != 0)
-            memcpy(in[p], arena + w->part[p]->extent.at + s.at, (size_t)s.len);
+        enum need need = weight_need(w, p);
+        struct span s = { .len = need == NEED_WHOLE ? w->part[p]->extent.nbytes : 0 };
+        if (need == NEED_RUN)
+            w->scheme->run(&s, w, p, first, count);
+        copy[p] = malloc((size_t)s.len + (s.len == 0));
+        CHECK(s.len == 0 || s.at + s.len <= w->part[p]->extent.nbytes);
+        if (s.len != 0)
+            memcpy(copy[p], arena + w->part[p]->extent.at + s.at, (size_t)s.len);
+        in[p] = (struct part_bytes){ .p = copy[p] };
     }
     w->scheme->decode(w, k, in, first, count, to, y);
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
-        free(in[p]);
+        free(copy[p]);
 }
 
 static const struct weight *

@@ -37,25 +37,28 @@ find_spans(const struct weight *w, struct span spans[SCHEME_PARTS], uint64_t fir
 {
     uint64_t total = 0;
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
-        w->scheme->span(&spans[p], w, p, first, count);
-        total += (spans[p].len * spans[p].count + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
+        enum need need = weight_need(w, p);
+        spans[p] = (struct span){ .len = need == NEED_WHOLE ? w->part[p]->extent.nbytes : 0 };
+        if (need == NEED_RUN)
+            w->scheme->run(&spans[p], w, p, first, count);
+        total += (spans[p].len + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
     }
     return total;
 }
 
 static bool
 read_spans(const struct pipeline *p, const struct weight *w, const struct span spans[SCHEME_PARTS], uint8_t *window,
-    uint8_t *in[SCHEME_PARTS], struct err *err)
+    struct part_bytes in[SCHEME_PARTS], struct err *err)
 {
     for (unsigned part = 0; part < SCHEME_PARTS; part++) {
         const struct span *s = &spans[part];
-        in[part] = window;
-        for (uint64_t i = 0; i < s->count; i++) {
+        in[part] = (struct part_bytes){ .p = window };
+        if (s->len != 0) {
             const struct extent *e = &w->part[part]->extent;
-            if (!source_read(p->model->src[e->file], e->at + s->at + i * s->stride, window + i * s->len, s->len, err))
+            if (!source_read(p->model->src[e->file], e->at + s->at, window, s->len, err))
                 return false;
         }
-        window += (s->len * s->count + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
+        window += (s->len + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
     }
     return true;
 }
@@ -78,7 +81,7 @@ decode_run(const struct pipeline *p, struct bench *b, const struct weight *w, en
     bool crooked = (uintptr_t)y % size != 0;        /* kernels store whole elements */
     while (count != 0) {
         struct span spans[SCHEME_PARTS];
-        uint8_t *in[SCHEME_PARTS];
+        struct part_bytes in[SCHEME_PARTS];
         uint64_t n = crooked ? num_min(count, BLOCK_SPARE / size) : count;
         while (find_spans(w, spans, first, n) > BLOCK_WINDOW)
             if ((n /= 2) == 0)

@@ -6,17 +6,17 @@
 #include "report/summary.h"
 
 /* What a tensor is for. */
-struct role {
+struct part {
     const char *name;               /* "plain", "quantized", "companion" */
     const char *scheme;             /* NULL unless quantized */
     char detail[SCHEME_DETAIL];
 };
 
 static void
-role_of(struct role *role, const struct roles *roles, size_t i)
+role_of(struct part *role, const struct roles *roles, size_t i)
 {
     const struct weight *w = roles_weight_of(roles, i);
-    *role = (struct role){ .name = w ? "quantized" : roles_is_companion(roles, i) ? "companion" : "plain" };
+    *role = (struct part){ .name = w ? "quantized" : roles_is_companion(roles, i) ? "companion" : "plain" };
     if (!w)
         return;
     role->scheme = w->scheme->name;
@@ -46,7 +46,7 @@ add_ne(struct ndjson *j, const struct shape *shape)
 }
 
 static void
-add_role(struct ndjson *j, const struct role *role)
+add_role(struct ndjson *j, const struct part *role)
 {
     ndjson_set_text(j, "role", role->name);
     if (!role->scheme)
@@ -59,7 +59,7 @@ static void
 add_tensor(struct ndjson *j, const struct parse *in, size_t i, bool gguf)
 {
     char dtype[SUMMARY_DTYPE];
-    struct role role;
+    struct part role;
     uint64_t parameters;
     const struct tensor *t = catalog_at(in->catalog, i);
     role_of(&role, in->roles, i);
@@ -146,7 +146,7 @@ add_row(struct str *out, struct str cell[COLUMNS], const int width[COLUMNS])
 static void
 add_purpose(struct str *out, const struct parse *in, size_t i)
 {
-    struct role role;
+    struct part role;
     role_of(&role, in->roles, i);
     if (!role.scheme)
         str_text(out, strcmp(role.name, "plain") == 0 ? "" : role.name);

@@ -188,27 +188,19 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
 /* --- decoding */
 
 static void
-span(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
-    *s = (struct span){ .count = 0 };
-    if (!w->part[part])
-        return;
     uint64_t from = first / w->fact[BLOCKSIZE], to = (first + count - 1) / w->fact[BLOCKSIZE];
     uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
-    switch (part) {
-    case CODES:
-        *s = (struct span){ .at = first / 2, .len = (first + count + 1) / 2 - first / 2, .count = 1 };
-        break;
-    case NESTED_ABSMAX:
+    if (part == CODES) {
+        *s = (struct span){ .at = first / 2, .len = (first + count + 1) / 2 - first / 2 };
+        return;
+    }
+    if (part == NESTED_ABSMAX) {
         from /= w->fact[NESTED_BLOCKSIZE];
         to /= w->fact[NESTED_BLOCKSIZE];
-        /* fallthrough */
-    case ABSMAX:
-        *s = (struct span){ .at = from * size, .len = (to - from + 1) * size, .count = 1 };
-        break;
-    default:
-        *s = (struct span){ .len = w->part[part]->extent.nbytes, .count = 1 };
     }
+    *s = (struct span){ .at = from * size, .len = (to - from + 1) * size };
 }
 
 static float
@@ -229,35 +221,36 @@ read_map(float map[MAP], const struct weight *w, const uint8_t *stored)
 
 /* The absmax of n blocks from block b on; in[] begins with block `from`. */
 static void
-read_absmax(float *absmax, size_t n, const struct weight *w, uint8_t *const in[SCHEME_PARTS], uint64_t b, uint64_t from)
+read_absmax(float *absmax, size_t n, const struct weight *w, const struct part_bytes in[SCHEME_PARTS], uint64_t b,
+    uint64_t from)
 {
     uint64_t per = w->fact[NESTED_BLOCKSIZE];
     float offset = float_of_bits((uint32_t)w->fact[OFFSET]);
     for (size_t i = 0; i < n; i++, b++) {
         if (!is_nested(w)) {
-            absmax[i] = float_at(in[ABSMAX], b - from);
+            absmax[i] = float_at(in[ABSMAX].p, b - from);
             continue;
         }
-        float value = float_at(in[NESTED_MAP], in[ABSMAX][b - from]);
-        float scaled = value * float_at(in[NESTED_ABSMAX], b / per - from / per);
+        float value = float_at(in[NESTED_MAP].p, in[ABSMAX].p[b - from]);
+        float scaled = value * float_at(in[NESTED_ABSMAX].p, b / per - from / per);
         absmax[i] = scaled + offset;
     }
 }
 
 static void
-decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first, uint64_t count,
-    enum dtype to, void *out)
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
 {
     enum { STEP = 2048, BLOCKS = STEP / 32 };           /* 32: the smallest blocksize */
     uint64_t blocksize = w->fact[BLOCKSIZE], from = first / blocksize, end = first + count;
     uint8_t *y = out;
     float map[MAP];
-    read_map(map, w, in[QUANT_MAP]);
+    read_map(map, w, in[QUANT_MAP].p);
     /* Steps end at multiples of STEP, so that they touch whole blocks or one. */
     for (uint64_t at = first, n; at < end; at += n) {
         float absmax[BLOCKS], v[STEP];
         uint64_t block = at / blocksize;
-        const uint8_t *codes = in[CODES] + (at / 2 - first / 2);
+        const uint8_t *codes = in[CODES].p + (at / 2 - first / 2);
         n = num_min(end - at, STEP - at % STEP);
         read_absmax(absmax, (size_t)((at + n - 1) / blocksize - block + 1), w, in, block, from);
         if (to == DTYPE_BF16) {
@@ -281,9 +274,12 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 const struct scheme scheme_bnb4 = {
+    .code = "bnb-4bit",
     .name = "bitsandbytes 4-bit",
     .claim = claim,
-    .span = span,
+    .need = { [CODES] = NEED_RUN, [ABSMAX] = NEED_RUN, [QUANT_MAP] = NEED_WHOLE, [NESTED_ABSMAX] = NEED_RUN,
+        [NESTED_MAP] = NEED_WHOLE },
+    .run = run,
     .decode = decode,
     .describe = describe,
 };

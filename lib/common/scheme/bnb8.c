@@ -95,26 +95,25 @@ claim(const struct scheme *self, struct claims *c, const struct tensor *codes, s
 }
 
 static void
-span(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     uint64_t cols = shape_dim(&w->shape, 1), from = first / cols, to = (first + count - 1) / cols;
-    *s = (struct span){ .count = 0 };
     if (part == CODES)
-        *s = (struct span){ .at = first, .len = count, .count = 1 };
-    else if (part == SCB)
-        *s = (struct span){ .at = 4 * from, .len = 4 * (to - from + 1), .count = 1 };
+        *s = (struct span){ .at = first, .len = count };
+    else
+        *s = (struct span){ .at = 4 * from, .len = 4 * (to - from + 1) };
 }
 
 static void
-decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first, uint64_t count,
-    enum dtype to, void *out)
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
 {
     enum { STEP = 2048 };
     uint64_t cols = shape_dim(&w->shape, 1), end = first + count;
-    const uint8_t *codes = in[CODES];
+    const uint8_t *codes = in[CODES].p;
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n, codes += n) {
-        float v[STEP], absmax = float_of_bits(load_le32(in[SCB] + 4 * (at / cols - first / cols)));
+        float v[STEP], absmax = float_of_bits(load_le32(in[SCB].p + 4 * (at / cols - first / cols)));
         n = num_min(end - at, cols - at % cols);
         if (to == DTYPE_BF16) {
             k->nf4_int8_bf16((void *)y, codes, (size_t)n, absmax);
@@ -135,9 +134,11 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 const struct scheme scheme_bnb8 = {
+    .code = "bnb-int8",
     .name = "bitsandbytes INT8",
     .claim = claim,
-    .span = span,
+    .need = { NEED_RUN, NEED_RUN },
+    .run = run,
     .decode = decode,
     .describe = describe,
 };

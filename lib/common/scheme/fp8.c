@@ -302,9 +302,11 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 const struct scheme scheme_fp8 = {
+    .code = "fp8",
     .name = "FP8",
     .claim = claim,
-    .span = fp8_span,
+    .need = { NEED_RUN, NEED_RUN, NEED_RUN },
+    .run = fp8_run,
     .decode = fp8_decode,
     .describe = describe,
 };

@@ -66,19 +66,18 @@ column_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *fro
 }
 
 void
-fp8_span(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
-    *s = (struct span){ .count = 0 };
     if (part == CODES) {
-        *s = (struct span){ .at = first, .len = count, .count = 1 };
-    } else if (part == SCALE && w->part[SCALE]) {
+        *s = (struct span){ .at = first, .len = count };
+    } else if (part == SCALE) {
         uint64_t from, to, size = dtype_facts(w->part[SCALE]->dtype)->bytes;
         scale_run(w, first, count, &from, &to);
-        *s = (struct span){ .at = from * size, .len = (to - from) * size, .count = 1 };
-    } else if (part == SMOOTH && w->part[SMOOTH]) {
+        *s = (struct span){ .at = from * size, .len = (to - from) * size };
+    } else {
         uint64_t from, to, size = dtype_facts(w->part[SMOOTH]->dtype)->bytes;
         column_run(w, first, count, &from, &to);
-        *s = (struct span){ .at = from * size, .len = (to - from) * size, .count = 1 };
+        *s = (struct span){ .at = from * size, .len = (to - from) * size };
     }
 }
 
@@ -179,10 +178,10 @@ band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
 }
 
 void
-fp8_decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first,
+fp8_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *y)
 {
-    struct job j = { .w = w, .k = k, .codes = in[CODES], .scales = in[SCALE], .smooth = in[SMOOTH], .first = first,
+    struct job j = { .w = w, .k = k, .codes = in[CODES].p, .scales = in[SCALE].p, .smooth = in[SMOOTH].p, .first = first,
         .to = to, .y = y };
     uint64_t cols = w->fact[COLS], ignored;
     if (w->part[SCALE])

@@ -38,9 +38,9 @@ bool fp8_map_scale(struct claims *c, struct weight *w, const struct fp8_cover *c
 /* One scale, or none, for each matrix: which may as well be one row, unless its columns count. */
 void fp8_set_single(struct weight *w, uint64_t per_expert);
 
-/* struct scheme: span and decode. */
-void fp8_span(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
-void fp8_decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first,
+/* struct scheme: run and decode. */
+void fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
+void fp8_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *y);
 
 #endif

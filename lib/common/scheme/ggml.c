@@ -70,17 +70,15 @@ matrix_of(const struct weight *w, uint64_t i)
 }
 
 static void
-span(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct dtype_facts *f = dtype_facts(w->part[CODES]->dtype);
-    *s = (struct span){ .count = 0 };
     if (part == CODES) {
         uint64_t block = first / f->elems;
-        *s = (struct span){ .at = block * f->bytes, .len = (num_ceil_div(first + count, f->elems) - block) * f->bytes,
-            .count = 1 };
-    } else if (part == SCALE && w->part[SCALE]) {
+        *s = (struct span){ .at = block * f->bytes, .len = (num_ceil_div(first + count, f->elems) - block) * f->bytes };
+    } else {
         uint64_t from = matrix_of(w, first), to = matrix_of(w, first + count - 1);
-        *s = (struct span){ .at = 4 * from, .len = 4 * (to - from + 1), .count = 1 };
+        *s = (struct span){ .at = 4 * from, .len = 4 * (to - from + 1) };
     }
 }
 
@@ -95,22 +93,30 @@ apply_scale(const struct weight *w, const uint8_t *scales, uint64_t from, uint64
     }
 }
 
-/* Elements [first, first + count) that need care: cut blocks, or a scale. Whole blocks through floats. */
+/* Elements [first, first + count) that need care: cut blocks, a scale, another byte order. Whole blocks through floats. */
 static void
-decode_carefully(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t start,
-    uint64_t first, uint64_t count, enum dtype to, uint8_t *y)
+decode_carefully(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
+    uint64_t start, uint64_t first, uint64_t count, enum dtype to, uint8_t *y)
 {
     enum { STEP = 1024 };
-    const struct dtype_facts *f = dtype_facts(w->part[CODES]->dtype);
+    const struct tensor *codes = w->part[CODES];
+    const struct dtype_facts *f = dtype_facts(codes->dtype);
     size_t size = dtype_facts(to)->bytes, per_step = STEP / f->elems;
     for (uint64_t end = first + count; first < end;) {
         float v[STEP];
+        uint8_t turned[2 * STEP];       /* no type has more bytes than that for so many elements */
         uint64_t block = first / f->elems, blocks = num_min(num_ceil_div(end, f->elems) - block, per_step);
         uint64_t base = block * f->elems, n = num_min(end, base + blocks * f->elems) - first;
-        k->block_f32[w->part[CODES]->dtype](v, in[CODES] + (block - start / f->elems) * f->bytes, (size_t)blocks);
+        const uint8_t *x = in[CODES].p + (block - start / f->elems) * f->bytes;
+        if (codes->big_endian) {
+            memcpy(turned, x, (size_t)blocks * f->bytes);
+            ggml_block_swap(codes->dtype, turned, (size_t)blocks);
+            x = turned;
+        }
+        k->block_f32[codes->dtype](v, x, (size_t)blocks);
         float *from = v + (first - base);
         if (w->part[SCALE])
-            apply_scale(w, in[SCALE], matrix_of(w, start), first, from, (size_t)n);
+            apply_scale(w, in[SCALE].p, matrix_of(w, start), first, from, (size_t)n);
         kernels_round(k, to, y, from, (size_t)n);
         y += n * size;
         first += n;
@@ -118,17 +124,15 @@ decode_carefully(const struct weight *w, const struct kernels *k, uint8_t *const
 }
 
 static void
-decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS], uint64_t first, uint64_t count,
-    enum dtype to, void *out)
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
 {
     enum dtype type = w->part[CODES]->dtype;
     const struct dtype_facts *f = dtype_facts(type);
     size_t size = dtype_facts(to)->bytes;
     uint64_t block = first / f->elems, end = first + count;
     uint8_t *y = out;
-    if (w->part[CODES]->big_endian)
-        ggml_block_swap(type, in[CODES], (size_t)(num_ceil_div(end, f->elems) - block));
-    if (w->part[SCALE]) {
+    if (w->part[SCALE] || w->part[CODES]->big_endian) {
         decode_carefully(w, k, in, first, first, count, to, y);
         return;
     }
@@ -136,7 +140,7 @@ decode(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME
     uint64_t till = num_max(end / f->elems * f->elems, from);                       /* end of the last one */
     decode_carefully(w, k, in, first, first, from - first, to, y);
     if (till > from)
-        kernels_block(k, type, to, y + (from - first) * size, in[CODES] + (from / f->elems - block) * f->bytes,
+        kernels_block(k, type, to, y + (from - first) * size, in[CODES].p + (from / f->elems - block) * f->bytes,
             (size_t)((till - from) / f->elems));
     decode_carefully(w, k, in, first, till, end - till, to, y + (till - first) * size);
 }
@@ -148,9 +152,11 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 const struct scheme scheme_ggml = {
+    .code = "gguf",
     .name = "GGUF",
     .claim = claim,
-    .span = span,
+    .need = { NEED_RUN, NEED_RUN },
+    .run = run,
     .decode = decode,
     .describe = describe,
 };

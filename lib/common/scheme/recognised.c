@@ -26,7 +26,7 @@ enum {
 #define FP4 (IS(U8) | IS(F4))
 #define FP8 (IS(F8_E4M3) | IS(F8_E5M2))
 
-enum need {
+enum presence {
     EVIDENCE,                   /* not there, or of another type: another scheme */
     REQUIRED,
     OPTIONAL
@@ -36,7 +36,7 @@ enum need {
 struct beside {
     const char *suffix;
     uint64_t dtypes;            /* a set of types, or ANY */
-    enum need need;
+    enum presence need;
 };
 
 /* The tensors of a weight; `with` in the order of the row. */

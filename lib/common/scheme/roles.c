@@ -401,6 +401,18 @@ roles_is_companion(const struct roles *r, size_t i)
     return r->owner[i] != 0 && r->weights[r->owner[i] - 1].part[0] != catalog_at(r->catalog, i);
 }
 
+const struct weight *
+roles_owner(const struct roles *r, size_t i)
+{
+    return r->owner[i] ? &r->weights[r->owner[i] - 1] : NULL;
+}
+
+enum role
+roles_role(const struct roles *r, size_t i)
+{
+    return !r->owner[i] ? ROLE_PLAIN : roles_is_companion(r, i) ? ROLE_SCALE : ROLE_WEIGHT;
+}
+
 bool
 roles_decodable(const struct roles *r, struct err *err)
 {

@@ -19,6 +19,9 @@ const struct weight *roles_weight(const struct roles *roles, size_t i);
 
 /* The weight whose codes tensor i of the catalog is, or NULL. */
 const struct weight *roles_weight_of(const struct roles *roles, size_t i);
+/* What tensor i is for, and the weight whose codes or companion it is: NULL of a plain one. */
+enum role roles_role(const struct roles *roles, size_t i);
+const struct weight *roles_owner(const struct roles *roles, size_t i);
 /* Whether tensor i is a companion, and so has no place of its own in the output. */
 bool roles_is_companion(const struct roles *roles, size_t i);
 

@@ -27,10 +27,51 @@ struct weight {
     bool vague;                                 /* shape and facts hide in contents that were not read */
 };
 
-/* Bytes of one part that a run of elements needs: `count` pieces of `len` bytes, `stride` bytes apart, from
- * byte `at` of the tensor's data. They arrive back to back. count 0: nothing. */
+/* What a tensor is for. */
+enum role {
+    ROLE_PLAIN,                 /* itself: nobody's companion, and not quantized */
+    ROLE_WEIGHT,                /* the codes of a quantized weight */
+    ROLE_SCALE,                 /* multiplies: scales, absmax, pre_quant_scale */
+    ROLE_ZERO_POINT,            /* is subtracted or added: zeros, biases, shifts */
+    ROLE_G_IDX,                 /* where an element's scale is: group indices, permutations */
+    ROLE_CODEBOOK,              /* what codes stand for: maps, tables, centroids */
+    ROLE_STATE,                 /* says how the weight is packed: a quant_state, a marker */
+    ROLE_SHAPE,                 /* says the shape of the weight */
+    ROLE_ACTIVATION             /* about activations or the KV cache; does not alter the weight */
+};
+
+/* The word of reports for a role: "zero_point". */
+const char *role_name(enum role role);
+
+/* What a run of output elements needs of a part. */
+enum need {
+    NEED_NONE,
+    NEED_RUN,                   /* one contiguous run of its bytes: scheme->run says which */
+    NEED_WHOLE,                 /* all of it: small; read once for a weight and shared */
+    NEED_STRIP                  /* columns of a stored matrix for a band of output rows: scheme->strip */
+};
+
+/* Bytes [at, at + len) of a tensor's data; len 0: nothing. */
 struct span {
-    uint64_t at, len, stride, count;
+    uint64_t at, len;
+};
+
+/* A part whose stored columns are output rows: `matrices` times a matrix of rows x units, a unit unit_bytes long and
+ * good for unit_rows rows of the output (words of eight 4-bit codes packed across rows: 8). All output rows of a matrix
+ * together have units * unit_rows rows; unit_rows of the parts of a weight divide the largest of them. */
+struct strip {
+    uint64_t matrices, rows, units;
+    uint32_t unit_rows, unit_bytes;
+};
+
+/* The bytes of one part that decode() gets.
+ *   RUN     p: the span                  stride 0
+ *   WHOLE   p: all of the tensor         stride 0
+ *   STRIP   p: the `rows` units, one behind the other, of the first output row of the run; those of the next unit_rows
+ *           output rows are stride bytes on */
+struct part_bytes {
+    const uint8_t *p;
+    size_t stride;
 };
 
 /* Where a scheme may read the bytes of a small tensor that says what the weight is (a quant_state blob, a
@@ -49,7 +90,11 @@ enum claim {
     CLAIM_FAIL              /* it is one, and something is wrong: err is set */
 };
 
+/* What weight w needs of its part p. */
+enum need weight_need(const struct weight *w, unsigned p);
+
 struct scheme {
+    const char *code;                   /* "fp8", "gptq": for programs, never changes */
     const char *name;                   /* "FP8", "GGUF" ...: for reports and messages */
     const struct pattern *pattern;      /* of a scheme that is only recognised; else NULL */
 
@@ -57,12 +102,19 @@ struct scheme {
     enum claim (*claim)(const struct scheme *self, struct claims *c, const struct tensor *codes,
         struct weight *w, struct err *err);
 
-    /* Bytes of part p needed for elements [first, first + count) of the output. */
-    void (*span)(struct span *span, const struct weight *w, unsigned p, uint64_t first, uint64_t count);
+    /* By part; RUN parts have a run(), STRIP parts a strip(). A part that a weight lacks is needed by none. The codes
+     * are RUN or STRIP. */
+    enum need need[SCHEME_PARTS];
 
-    /* Decode those elements into y as `to` (BF16, F16, F32). in[p] holds the span of part p; it is scratch.
-     * NULL: the scheme is recognised, not decoded yet. */
-    void (*decode)(const struct weight *w, const struct kernels *k, uint8_t *const in[SCHEME_PARTS],
+    /* Bytes of part p, a RUN that is there, needed for elements [first, first + count) of the output. */
+    void (*run)(struct span *span, const struct weight *w, unsigned p, uint64_t first, uint64_t count);
+
+    /* How part p, a STRIP that is there, lies. */
+    void (*strip)(struct strip *strip, const struct weight *w, unsigned p);
+
+    /* Decode elements [first, first + count) into y as `to` (BF16, F16, F32). Of a weight with STRIP parts they lie in
+     * one band: rows that begin at a multiple of the largest unit_rows. NULL: the scheme is recognised, not decoded yet. */
+    void (*decode)(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
         uint64_t first, uint64_t count, enum dtype to, void *y);
 
     /* What reports say behind the name: "E4M3, 128x128 blocks", "Q4_K". */

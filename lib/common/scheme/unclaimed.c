@@ -154,6 +154,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static const struct scheme scheme_unknown = {
+    .code = "unknown",
     .name = "unknown",
     .describe = describe,
 };
