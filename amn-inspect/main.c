@@ -4,24 +4,27 @@
 #include "cli/cli.h"
 #include "container/model.h"
 #include "options.h"
-#include "plan/plan.h"
 #include "report/inspect.h"
 #include "scheme/roles.h"
+#include "writer/writer.h"
 
-/* The size of the model in BF16; a model that cannot be decoded has none, which is no failure here. */
+/* The size of the model in BF16; a model that amn-remember refuses has none, which is no failure here. */
 static bool
 size_in_bf16(struct inspect *in, struct err *err)
 {
-    const struct plan_options options = { .to = DTYPE_BF16 };
-    struct plan *plan = NULL;
+    const struct writer_options options = { .order = WRITER_ORDER_INPUT };
+    struct choice choice = { 0 };
+    struct pieces *pieces = pieces_new(err);
     struct err why;
     err_init(&why);
-    in->bf16_known = plan_make(&plan, in->catalog, in->roles, &options, &why);
+    in->bf16_known = pieces && choice_make(&choice, in->catalog, in->roles, DTYPE_BF16, &why)
+        && writer_safetensors.lay_out(pieces, &choice, &options, &why);
     if (in->bf16_known)
-        in->bytes_bf16 = plan_data_bytes(plan);
-    else if (why.kind != ERR_UNSUPPORTED)
+        in->bytes_bf16 = pieces_nbytes(pieces) - pieces_at(pieces, 0)->nbytes;      /* without the header */
+    else if (why.kind != ERR_NONE && why.kind != ERR_UNSUPPORTED)
         *err = why;
-    plan_free(plan);
+    pieces_free(pieces);
+    choice_clear(&choice);
     return err->kind == ERR_NONE;
 }
 

@@ -1,4 +1,4 @@
-#include "plan/meta_text.h"
+#include "writer/meta_text.h"
 
 #include <inttypes.h>
 #include <math.h>

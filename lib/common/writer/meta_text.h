@@ -4,8 +4,8 @@
  * true or false; an array is JSON. The types of all keys, in order, are the value of one more key,
  * META_TEXT_TYPES, so that the way back loses nothing: "str u32 [str] [[i32]] ...".
  */
-#ifndef PLAN_META_TEXT_H
-#define PLAN_META_TEXT_H
+#ifndef WRITER_META_TEXT_H
+#define WRITER_META_TEXT_H
 
 #include "base/str.h"
 #include "catalog/metadata.h"

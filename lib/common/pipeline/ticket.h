@@ -1,0 +1,23 @@
+/* ticket: the turn that goes from block to block, so that what several threads make is written in order. */
+#ifndef PIPELINE_TICKET_H
+#define PIPELINE_TICKET_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct ticket {
+    atomic_uint_fast64_t turn;          /* the block whose turn it is */
+    atomic_uint sleepers;               /* threads that sleep until theirs */
+    pthread_mutex_t lock;
+    pthread_cond_t turned;
+};
+
+void ticket_init(struct ticket *t);
+void ticket_clear(struct ticket *t);
+
+/* Wait until it is this block's turn, and give the turn to the next one. */
+void ticket_wait(struct ticket *t, uint64_t block);
+void ticket_pass(struct ticket *t, uint64_t block);
+
+#endif
