@@ -144,8 +144,11 @@ find_bands(struct bands *b, const struct piece *piece, struct err *err)
         return err_set(err, ERR_LIMIT, codes->extent.at, "tensor %s: a row of the output is made of %" PRIu64
             " bytes that lie apart, more than the limit of %d", str_shown(name, codes->name, codes->name_len), bytes,
             ROW_MAX);
-    b->band = num_max(PANEL_BYTES / num_max(bytes, 1), 1) * granule;
-    b->rows = piece->kind == PIECE_VIEW ? b->rows : shape_dim(&piece->of.weight->shape, piece->of.weight->shape.rank - 2);
+    if (piece->kind == PIECE_DECODE)        /* the last units may be good for more rows than there are */
+        b->rows = shape_dim(&piece->of.weight->shape, piece->of.weight->shape.rank - 2);
+    /* As few bands as the memory allows, of one size. */
+    uint64_t granules = num_ceil_div(b->rows, granule), most = num_max(PANEL_BYTES / num_max(bytes, 1), 1);
+    b->band = num_ceil_div(granules, num_ceil_div(granules, most)) * granule;
     return true;
 }
 
@@ -250,14 +253,14 @@ find_slot(struct panels *panels, const struct piece *piece, uint64_t element)
     return NULL;
 }
 
-/* The slot that nobody uses and that was used least lately, or NULL. With `memory`: one that has some. */
+/* The slot that nobody uses, has at least `size` bytes, and was used least lately; or NULL. */
 static struct slot *
-idle_slot(struct panels *panels, bool memory)
+idle_slot(struct panels *panels, size_t size)
 {
     struct slot *idle = NULL;
     for (size_t i = 0; i < SLOTS; i++) {
         struct slot *s = &panels->slot[i];
-        if (s->users == 0 && (!memory || s->size != 0) && (!idle || s->stamp < idle->stamp))
+        if (s->users == 0 && s->size >= size && (!idle || s->stamp < idle->stamp))
             idle = s;
     }
     return idle;
@@ -274,53 +277,60 @@ resize(struct panels *panels, struct slot *s, size_t size)
     s->state = EMPTY;
 }
 
-/* Memory for a panel in a slot, at the cost of idle ones. False: not while the others are in use. */
 static bool
-make_room(struct panels *panels, struct slot *slot, size_t size)
+is_used(const struct panels *panels)
 {
-    bool used = false;
-    if (slot->size >= size)
-        return true;
     for (size_t i = 0; i < SLOTS; i++)
-        used = used || panels->slot[i].users != 0;
-    resize(panels, slot, 0);
-    for (struct slot *s; panels->size + size > PANELS_BYTES && (s = idle_slot(panels, true)) != NULL;)
+        if (panels->slot[i].users != 0)
+            return true;
+    return false;
+}
+
+/* A slot with `size` bytes: one that has them, or memory anew, at the cost of what is idle. NULL with *wait: not while
+ * the others are in use. */
+static struct slot *
+make_room(struct panels *panels, size_t size, bool *wait, struct err *err)
+{
+    struct slot *s = idle_slot(panels, num_max(size, 1));
+    *wait = false;
+    if (s)
+        return s;
+    while (panels->size + size > PANELS_BYTES && (s = idle_slot(panels, 1)) != NULL)
         resize(panels, s, 0);
-    if (used && panels->size + size > PANELS_BYTES)
-        return false;
-    resize(panels, slot, size);
-    return true;
+    s = idle_slot(panels, 0);
+    *wait = !s || (panels->size + size > PANELS_BYTES && is_used(panels));
+    if (*wait)
+        return NULL;
+    resize(panels, s, size);
+    if (!s->mem)
+        err_memory(err, size);
+    return s->mem ? s : NULL;
 }
 
 /* Begin to load the panel with this element. *slot is NULL when it has to wait; false is a failure. */
 static bool
 begin(struct panels *panels, const struct piece *piece, uint64_t element, struct slot **slot, struct err *err)
 {
+    struct slot plan = { .piece = piece, .state = LOADING, .failed = UINT64_MAX };
     struct bands b;
-    struct slot *s = *slot = idle_slot(panels, false);
+    size_t size = 0;
+    bool wait;
     if (!find_bands(&b, piece, err))
         return false;
-    if (!s)
-        return true;
-    s->state = EMPTY;
-    s->piece = piece;
-    find_band(&s->panel, &b, element);
-    size_t size = 0;
-    s->chunks = s->next = s->done = 0;
+    find_band(&plan.panel, &b, element);
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
-        size = plan_load(s, &b, p, size);
-        s->chunks += s->load[p].chunks;
+        size = plan_load(&plan, &b, p, size);
+        plan.chunks += plan.load[p].chunks;
     }
-    if (!make_room(panels, s, size)) {
-        *slot = NULL;
-        return true;
-    }
-    if (size != 0 && !s->mem)
-        return err_memory(err, size);
+    *slot = make_room(panels, num_max(size, LINE), &wait, err);
+    if (!*slot)
+        return wait;
+    plan.mem = (*slot)->mem;
+    plan.size = (*slot)->size;
+    plan.state = plan.chunks != 0 ? LOADING : READY;
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
-        s->panel.part[p].p = s->load[p].chunks ? s->mem + s->load[p].offset : NULL;
-    s->failed = UINT64_MAX;
-    s->state = s->chunks == 0 ? READY : LOADING;
+        plan.panel.part[p].p = plan.load[p].chunks ? plan.mem + plan.load[p].offset : NULL;
+    **slot = plan;
     return true;
 }
 
