@@ -124,7 +124,7 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
     struct choice choice = { 0 };
     struct pieces *pieces = NULL;
 
-    bool ok = cut_check(&opt->cut, err)
+    bool ok = cut_check(&opt->cut, opt->instead == INSTEAD_PARTS, err)
         && (opt->instead != INSTEAD_NOTHING || sink_check(&opt->output, err))
         && model_open(&model, opt->cli.operand, &how, err)
         && model_complete(&model, err)

@@ -43,6 +43,7 @@ struct slot {
 struct panels {
     const struct model *model;
     const struct kernels *kernels;
+    uint64_t from, to;          /* bytes of the output that are wanted */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct slot slot[SLOTS];
@@ -51,7 +52,7 @@ struct panels {
 };
 
 struct panels *
-panels_new(const struct model *model, const struct kernels *kernels, struct err *err)
+panels_new(const struct model *model, const struct kernels *kernels, uint64_t from, uint64_t to, struct err *err)
 {
     struct panels *p = calloc(1, sizeof *p);
     if (!p) {
@@ -60,6 +61,8 @@ panels_new(const struct model *model, const struct kernels *kernels, struct err 
     }
     p->model = model;
     p->kernels = kernels;
+    p->from = from;
+    p->to = to;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
     return p;
@@ -109,11 +112,23 @@ strip_of(struct strip *strip, const struct piece *piece, unsigned p)
 /* The output as bands of rows. */
 struct bands {
     uint64_t rows, cols;        /* of an output matrix; rows 0: no STRIP part, all is one band */
+    uint64_t granule;           /* rows that share units; a band has a multiple of them */
     uint64_t band;              /* rows of a band */
+    uint64_t from, to;          /* rows that are wanted, counted over all matrices */
 };
 
+/* The rows that bytes [from, to) of the output touch. */
+static void
+find_wanted(struct bands *b, const struct piece *piece, uint64_t from, uint64_t to)
+{
+    enum dtype type = piece->kind == PIECE_DECODE ? piece->to : piece->of.view->tensor->dtype;
+    uint64_t row = b->cols * dtype_facts(type)->bytes;
+    b->from = (num_max(from, piece->at) - piece->at) / row;
+    b->to = num_ceil_div(num_min(to, piece->at + piece->nbytes) - piece->at, row);
+}
+
 static bool
-find_bands(struct bands *b, const struct piece *piece, struct err *err)
+find_bands(struct bands *b, const struct panels *panels, const struct piece *piece, struct err *err)
 {
     uint64_t granule = 1, bytes = 0;            /* of a granule of rows */
     *b = (struct bands){ 0 };
@@ -148,22 +163,27 @@ find_bands(struct bands *b, const struct piece *piece, struct err *err)
         b->rows = shape_dim(&piece->of.weight->shape, piece->of.weight->shape.rank - 2);
     /* As few bands as the memory allows, of one size. */
     uint64_t granules = num_ceil_div(b->rows, granule), most = num_max(PANEL_BYTES / num_max(bytes, 1), 1);
+    b->granule = granule;
     b->band = num_ceil_div(granules, num_ceil_div(granules, most)) * granule;
+    find_wanted(b, piece, panels->from, panels->to);
     return true;
 }
 
-/* Elements [first, end) and the first row of the band with this element. */
+/* Elements [first, end) and the first row of the band with this element: no more of it than is wanted. */
 static void
 find_band(struct panel *panel, const struct bands *b, uint64_t element)
 {
     *panel = (struct panel){ .end = UINT64_MAX };
     if (b->rows == 0)
         return;
-    uint64_t row = element / b->cols, matrix = row / b->rows, top = row % b->rows / b->band * b->band;
+    uint64_t row = element / b->cols, base = row / b->rows * b->rows;           /* of the matrix */
+    uint64_t top = base + (row - base) / b->band * b->band, end = num_min(base + b->rows, top + b->band);
+    if (b->from > top)
+        top += (b->from - top) / b->granule * b->granule;
     panel->cols = b->cols;
-    panel->row = matrix * b->rows + top;
-    panel->first = panel->row * b->cols;
-    panel->end = (matrix * b->rows + num_min(b->rows, top + b->band)) * b->cols;
+    panel->row = top;
+    panel->first = top * b->cols;
+    panel->end = num_min(end, b->to) * b->cols;
 }
 
 /* --- reading */
@@ -315,7 +335,7 @@ begin(struct panels *panels, const struct piece *piece, uint64_t element, struct
     struct bands b;
     size_t size = 0;
     bool wait;
-    if (!find_bands(&b, piece, err))
+    if (!find_bands(&b, panels, piece, err))
         return false;
     find_band(&plan.panel, &b, element);
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {

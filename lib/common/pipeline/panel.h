@@ -24,8 +24,10 @@ struct panel {
 
 struct panels;
 
-/* The panels of a job. Model and kernels are borrowed. NULL on failure. */
-struct panels *panels_new(const struct model *model, const struct kernels *kernels, struct err *err);
+/* The panels of a job that makes bytes [from, to) of its output: no more is read than these need. Model and kernels are
+ * borrowed. NULL on failure. */
+struct panels *panels_new(const struct model *model, const struct kernels *kernels, uint64_t from, uint64_t to,
+    struct err *err);
 void panels_free(struct panels *panels);                /* takes NULL */
 
 /* Whether a piece is made of panels at all. */

@@ -206,7 +206,7 @@ run_blocks(struct pipeline *p, struct err *err)
     size_t n = pieces_hooks(p->pieces, &hooks);
     list_hooks(&s, hooks, n);
     list_hooks(&s, p->hooks, p->nhooks);
-    s.panels = panels_new(p->model, p->kernels, err);
+    s.panels = panels_new(p->model, p->kernels, p->from, p->to, err);
     bool ok = s.panels && run_workers(&s, err);
     panels_free(s.panels);
     return ok;

@@ -41,8 +41,10 @@ cut_read_part(struct cut *c, const char *text)
 }
 
 bool
-cut_check(const struct cut *c, struct err *err)
+cut_check(const struct cut *c, bool counted, struct err *err)
 {
+    if (counted && c->part_size == 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--parts: of which size? --part-size SIZE");
     if (c->range && (c->part != 0 || c->part_size != 0))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--range and --part exclude each other");
     return c->part == 0 || c->parts != 0 || c->part_size != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,

@@ -22,8 +22,8 @@ bool cut_read_range(struct cut *cut, const char *text);
 /* "I/N" or, with a part size, "I". */
 bool cut_read_part(struct cut *cut, const char *text);
 
-/* Whether the options go together; else ERR_USAGE. */
-bool cut_check(const struct cut *cut, struct err *err);
+/* Whether the options go together, `counted`: with the question how many parts there are; else ERR_USAGE. */
+bool cut_check(const struct cut *cut, bool counted, struct err *err);
 
 /* How many parts of part_size an output has: one at least. */
 uint64_t cut_parts(const struct cut *cut, uint64_t size);
