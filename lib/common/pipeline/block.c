@@ -31,6 +31,18 @@ bench_clear(struct bench *b)
     b->out = NULL;
 }
 
+/* Bytes of a tensor that no other block needs; where the output leaves the page cache alone, so do they. */
+static bool
+read_once(const struct pipeline *p, const struct extent *e, uint64_t from, uint8_t *y, uint64_t n, struct err *err)
+{
+    struct source *src = p->model->src[e->file];
+    if (!source_read(src, e->at + from, y, (size_t)n, err))
+        return false;
+    if (sink_is_direct(p->sink))
+        source_drop(src, e->at + from, e->at + from + n);
+    return true;
+}
+
 /* The spans of all parts for a run of elements; the bytes they take in the window. */
 static uint64_t
 find_spans(const struct weight *w, struct span spans[SCHEME_PARTS], uint64_t first, uint64_t count)
@@ -52,7 +64,10 @@ read_spans(const struct pipeline *p, const struct weight *w, const struct span s
         in[part] = window;
         for (uint64_t i = 0; i < s->count; i++) {
             const struct extent *e = &w->part[part]->extent;
-            if (!source_read(p->model->src[e->file], e->at + s->at + i * s->stride, window + i * s->len, s->len, err))
+            uint64_t at = s->at + i * s->stride;
+            uint8_t *to = window + i * s->len;
+            if (!(part == 0 ? read_once(p, e, at, to, s->len, err)
+                    : source_read(p->model->src[e->file], e->at + at, to, s->len, err)))
                 return false;
         }
         window += (s->len * s->count + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
@@ -103,7 +118,7 @@ swap_run(const struct pipeline *p, const struct tensor *t, uint64_t first, uint6
 {
     const struct dtype_facts *f = dtype_facts(t->dtype);
     size_t n = (size_t)count * f->bytes;
-    if (!source_read(p->model->src[t->extent.file], t->extent.at + first * f->bytes, y, n, err))
+    if (!read_once(p, &t->extent, first * f->bytes, y, n, err))
         return false;
     bytes_swap(y, f->word, n / f->word);
     return true;
@@ -125,7 +140,7 @@ tensor_bytes(const struct pipeline *p, struct bench *b, size_t i, uint64_t from,
     const struct step *step = plan_step(p->plan, i);
     const struct tensor *copy = step->copy;
     if (copy && !(copy->big_endian && dtype_facts(copy->dtype)->word > 1))
-        return source_read(p->model->src[copy->extent.file], copy->extent.at + from, y, (size_t)(to - from), err);
+        return read_once(p, &copy->extent, from, y, to - from, err);
     enum dtype type = catalog_at(plan_output(p->plan), i)->dtype;
     uint64_t size = dtype_facts(type)->bytes;
     _Alignas(ELEM_MAX) uint8_t one[ELEM_MAX];

@@ -28,7 +28,8 @@ struct shared {
     atomic_bool stop;                   /* a block failed: no further ones are made */
     pthread_mutex_t lock;
     pthread_cond_t turned;
-    struct err *err;                    /* of the lowest failing block; written in turn */
+    struct err *err;                    /* of the lowest failing block, */
+    uint64_t failed;                    /* which is this one */
 };
 
 uint64_t
@@ -73,13 +74,14 @@ sleep_until(struct shared *s, uint64_t turn)
 }
 
 /* A wake-up costs as much as writing a block. So whoever is not the next one sleeps, is woken one turn early,
- * and looks at the ticket while the block before its own is written. */
+ * and looks at the ticket while the block before its own is written. A direct sink waits for the disk in any case. */
 static void
 wait_turn(struct shared *s, uint64_t block)
 {
-    if (atomic_load(&s->turn) + 1 < block)
+    bool looks = !sink_is_direct(s->p->sink);
+    if (looks && atomic_load(&s->turn) + 1 < block)
         sleep_until(s, block - 1);
-    if (!spin(s, block))
+    if (!looks || !spin(s, block))
         sleep_until(s, block);
 }
 
@@ -94,7 +96,33 @@ pass_turn(struct shared *s, uint64_t block)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Make blocks and write them in turn until none is left or one fails. */
+/* A block failed. Those before it have been made and may be on their way to the disk: if one of them fails yet, it
+ * counts. */
+static void
+fail(struct shared *s, uint64_t block, const struct err *err)
+{
+    pthread_mutex_lock(&s->lock);
+    if (!atomic_load(&s->stop) || block < s->failed) {
+        *s->err = *err;
+        s->failed = block;
+    }
+    atomic_store(&s->stop, true);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The part in turn of a block that was made: what sees the bytes in order, and the write that appends. */
+static bool
+take_turn(struct shared *s, const struct bench *bench, uint64_t from, uint64_t to, struct err *err)
+{
+    struct pipeline *p = s->p;
+    if (!sink_is_direct(p->sink) && !sink_write(p->sink, bench->out, (size_t)(to - from), err))
+        return false;
+    if (p->progress)
+        p->progress(p->progress_of, to - p->from, p->to - p->from);
+    return true;
+}
+
+/* Make blocks until none is left or one fails. They are written in turn, or where the sink is direct behind it. */
 static void
 work(struct shared *s, struct bench *bench)
 {
@@ -106,16 +134,13 @@ work(struct shared *s, struct bench *bench)
         uint64_t from = p->from + block * PIPELINE_BLOCK, to = num_min(p->to, from + PIPELINE_BLOCK);
         bool made = block_make(p, bench, from, to, &err);
         wait_turn(s, block);
-        if (!atomic_load(&s->stop)) {
-            made = made && sink_write(p->sink, bench->out, (size_t)(to - from), &err);
-            if (!made) {
-                *s->err = err;
-                atomic_store(&s->stop, true);
-            } else if (p->progress) {
-                p->progress(p->progress_of, to - p->from, p->to - p->from);
-            }
-        }
+        bool wanted = !atomic_load(&s->stop), ok = !wanted || (made && take_turn(s, bench, from, to, &err));
+        if (!ok)
+            fail(s, block, &err);
         pass_turn(s, block);
+        if (ok && wanted && sink_is_direct(p->sink)
+            && !sink_write_at(p->sink, from - p->from, bench->out, (size_t)(to - from), &err))
+            fail(s, block, &err);
     }
     pthread_mutex_lock(&s->lock);
     p->infinite += bench->infinite;
@@ -151,11 +176,12 @@ cpu_count(void)
 static unsigned
 worker_count(const struct pipeline *p, uint64_t nblocks)
 {
-    uint64_t n = p->jobs ? p->jobs : sink_is_pipe(p->sink) ? 1 : PIPELINE_JOBS;
+    bool direct = sink_is_direct(p->sink);
+    uint64_t n = p->jobs ? p->jobs : sink_is_pipe(p->sink) ? 1 : direct ? PIPELINE_DIRECT_JOBS : PIPELINE_JOBS;
     for (uint32_t i = 0; i < p->model->nsrc; i++)
         if (!source_seekable(p->model->src[i]))
             return 1;
-    return (unsigned)num_max(1, num_min(num_min(n, cpu_count()), nblocks));
+    return (unsigned)num_max(1, num_min(direct ? n : num_min(n, cpu_count()), nblocks));
 }
 
 static bool

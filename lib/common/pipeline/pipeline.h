@@ -21,6 +21,9 @@ enum { PIPELINE_BLOCK = 512 << 10 };
 /* Workers that a job gets by default: the sink is serial, and two keep it busy. Into a pipe one is enough. */
 enum { PIPELINE_JOBS = 2 };
 
+/* The same for a direct sink, where a worker waits for the disk and not for its turn. */
+enum { PIPELINE_DIRECT_JOBS = 4 };
+
 struct pipeline {
     struct model *model;                /* its sources are read; a pipe may be spooled */
     const struct plan *plan;
