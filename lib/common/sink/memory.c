@@ -154,5 +154,5 @@ memory_free(const char *root)
 bool
 memory_holds(uint64_t free, uint64_t nbytes)
 {
-    return nbytes <= free - free / 4;
+    return nbytes <= free / 2;
 }

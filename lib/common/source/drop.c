@@ -12,7 +12,8 @@ static void
 drop(int fd, uint64_t from, uint64_t to)
 {
 #ifdef POSIX_FADV_DONTNEED
-    /* Pages that are only partly in the range stay, but for the first: its other half belongs to what went before. */
+    /* A page that is only partly in the range stays; the first one goes, for its other half belongs to what went
+     * before. */
     off_t page = (off_t)(from / PAGE * PAGE);
     if (from < to)
         posix_fadvise(fd, page, (off_t)to - page, POSIX_FADV_DONTNEED);    /* advice: its failure harms nobody */
@@ -38,7 +39,7 @@ source_drop(struct source *src, uint64_t from, uint64_t to)
     b->to = num_max(b->to, to);
     if (b->to - b->from >= DROP_STEP) {
         drop(src->fd, b->from, b->to - DROP_LAG);
-        b->from = b->to - DROP_LAG;
+        b->from = b->to - 2 * DROP_LAG;         /* once more: a folio across the end of the range has stayed */
     }
     pthread_mutex_unlock(&b->lock);
 }
