@@ -97,6 +97,7 @@ same() {
 
 @test "a file system that refuses direct writes gets the others: where it is opened, at any write" {
     need_strace
+    need_direct
     strace -o trace -e inject=openat:error=EINVAL:when=9999 true 2>/dev/null || skip "this strace makes no call fail"
     amn-remember "$fx/good-fp8-wide.safetensors" >expected
     try 0 calls --direct=always -j 1 -o new "$fx/good-fp8-wide.safetensors"

@@ -18,6 +18,8 @@ enum {
     KEEP_MAX = 16 << 20                 /* companions of a pipe held in memory; more of them are spooled */
 };
 
+_Static_assert(PIPELINE_BLOCK % SINK_ALIGN == 0, "blocks go past the page cache whole");
+
 /* What the workers of one job share. */
 struct shared {
     struct pipeline *p;
