@@ -4,7 +4,7 @@
 
 enum {
     OPT_TO = CLI_LONG, OPT_ORDER, OPT_SIZE, OPT_RANGE, OPT_PART, OPT_PART_SIZE, OPT_PARTS, OPT_PLAN, OPT_SYNC,
-    OPT_NO_SPOOL
+    OPT_DIRECT, OPT_NO_SPOOL
 };
 
 enum { JOBS_MAX = 256 };
@@ -23,6 +23,7 @@ static const struct cli_option table[] = {
     { OPT_PLAN, "plan", NULL, "print where each tensor lies and what of the input it needs, as JSON" },
     { 'j', "jobs", "N", "use N worker threads" },
     { OPT_SYNC, "sync", NULL, "flush the file to the disk before it gets its name, and its name" },
+    { OPT_DIRECT, "direct", "WHEN", "write past the page cache: auto (default), always or never" },
     { OPT_NO_SPOOL, "no-spool", NULL, "fail instead of putting a pipe into a temporary file" },
     { 0 },
 };
@@ -43,6 +44,8 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     static const char *const dtypes[] = { "bf16", "f16", "f32", NULL };
     static const enum dtype targets[] = { DTYPE_BF16, DTYPE_F16, DTYPE_F32 };
     static const char *const orders[] = { "input", "name", NULL };
+    static const char *const directs[] = { "auto", "always", "never", NULL };
+    static const enum sink_direct regimes[] = { SINK_DIRECT_AUTO, SINK_DIRECT_ALWAYS, SINK_DIRECT_NEVER };
     struct options *o = own;
     unsigned choice;
     uint64_t n;
@@ -86,6 +89,11 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
             "--range: '%s' is none of A-B, A- and -LAST_N", arg);
     case OPT_SYNC:
         return o->output.sync = true;
+    case OPT_DIRECT:
+        if (!cli_choice(&choice, option, arg, directs, err))
+            return false;
+        o->output.direct = regimes[choice];
+        return true;
     default:
         return o->no_spool = true;
     }

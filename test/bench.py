@@ -140,7 +140,7 @@ def gguf_string(text):
     return struct.pack("<Q", len(text)) + text.encode()
 
 
-def make_gguf(path, dtype, layers, tokens=0):
+def make_gguf(path, dtype, layers, tokens=0, copied=True):
     """One block type, norms in F32, and a vocabulary if wanted. Returns the bytes of the header."""
     type_id, elems, nbytes, _ = BLOCKS[dtype]
     unit = sane_blocks(dtype)
@@ -167,7 +167,8 @@ def make_gguf(path, dtype, layers, tokens=0):
         f.write(head)
         for unit, n in parts:
             write_repeated(f, unit, n)
-    recopy(path)
+    if copied:
+        recopy(path)
     return len(head)
 
 
@@ -243,20 +244,26 @@ class Command:
         return taken
 
     def peak(self):
-        """One run off the clock: the highest resident memory in MiB. What it makes stays.
+        """One run off the clock: the highest resident memory in MiB. What it makes stays."""
+        return self.once()[1].ru_maxrss / 1024
+
+    def once(self):
+        """One run: its seconds, and its usage. What it makes stays.
 
         A process starts with the peak of the one that it was forked from, here Python's. So a shell, which is
         small, starts it and leaves; as its subreaper we get its usage.
         """
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)         # PR_SET_CHILD_SUBREAPER
         before = self.pinned()
+        start = time.perf_counter()
         pids = self.start(["sh", "-c", '"$@" &', "sh", *self.argv])
         for pid in pids:
             os.waitpid(pid, 0)
         _, status, usage = os.wait4(-1, 0)
+        taken = time.perf_counter() - start
         os.sched_setaffinity(0, before)
         self.check(status)
-        return usage.ru_maxrss / 1024
+        return taken, usage
 
 
 class Table:

@@ -38,6 +38,18 @@ struct maker {
     struct bench *b;
 };
 
+/* Bytes of a tensor that no other block needs; where the output leaves the page cache alone, so do they. */
+static bool
+read_once(const struct maker *m, const struct extent *e, uint64_t from, uint8_t *y, uint64_t n, struct err *err)
+{
+    struct source *src = m->p->model->src[e->file];
+    if (!source_read(src, e->at + from, y, (size_t)n, err))
+        return false;
+    if (sink_is_direct(m->p->sink))
+        source_drop(src, e->at + from, e->at + from + n);
+    return true;
+}
+
 /* --- weights */
 
 /* The spans of all RUN parts for a run of elements; the bytes they take in the window. */
@@ -64,7 +76,8 @@ read_spans(const struct maker *m, const struct weight *w, const struct span span
         if (s->len == 0)
             continue;
         const struct extent *e = &w->part[p]->extent;
-        if (!source_read(m->p->model->src[e->file], e->at + s->at, window, s->len, err))
+        if (!(p == 0 ? read_once(m, e, s->at, window, s->len, err)
+                : source_read(m->p->model->src[e->file], e->at + s->at, window, s->len, err)))
             return false;
         in[p] = (struct part_bytes){ .p = window };
         window += num_ceil_div(s->len, PART_ALIGN) * PART_ALIGN;
@@ -130,7 +143,7 @@ swap_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64_t
 {
     const struct dtype_facts *f = dtype_facts(t->dtype);
     size_t n = (size_t)count * f->bytes;
-    if (!source_read(m->p->model->src[t->extent.file], t->extent.at + first * f->bytes, y, n, err))
+    if (!read_once(m, &t->extent, first * f->bytes, y, n, err))
         return false;
     bytes_swap(y, f->word, n / f->word);
     return true;
@@ -204,7 +217,7 @@ piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uin
         return true;
     case PIECE_COPY:
         if (!t->big_endian || dtype_facts(t->dtype)->word == 1)
-            return source_read(m->p->model->src[t->extent.file], t->extent.at + from, y, (size_t)(to - from), err);
+            return read_once(m, &t->extent, from, y, to - from, err);
         break;
     default:
         break;

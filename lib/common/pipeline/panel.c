@@ -20,7 +20,7 @@ struct load {
     const struct tensor *tensor;
     struct strip strip;         /* rows 0: WHOLE */
     uint64_t at;                /* file offset of the first stored unit */
-    uint64_t units;             /* of the band */
+    uint64_t first, units;      /* of the band */
     uint64_t slab;              /* stored rows that are read and turned at a time */
     uint64_t chunks;
     size_t offset;              /* in the panel's memory */
@@ -41,9 +41,7 @@ struct slot {
 };
 
 struct panels {
-    const struct model *model;
-    const struct kernels *kernels;
-    uint64_t from, to;          /* bytes of the output that are wanted */
+    const struct pipeline *job;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct slot slot[SLOTS];
@@ -52,17 +50,14 @@ struct panels {
 };
 
 struct panels *
-panels_new(const struct model *model, const struct kernels *kernels, uint64_t from, uint64_t to, struct err *err)
+panels_new(const struct pipeline *job, struct err *err)
 {
     struct panels *p = calloc(1, sizeof *p);
     if (!p) {
         err_memory(err, sizeof *p);
         return NULL;
     }
-    p->model = model;
-    p->kernels = kernels;
-    p->from = from;
-    p->to = to;
+    p->job = job;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
     return p;
@@ -165,7 +160,7 @@ find_bands(struct bands *b, const struct panels *panels, const struct piece *pie
     uint64_t granules = num_ceil_div(b->rows, granule), most = num_max(PANEL_BYTES / num_max(bytes, 1), 1);
     b->granule = granule;
     b->band = num_ceil_div(granules, num_ceil_div(granules, most)) * granule;
-    find_wanted(b, piece, panels->from, panels->to);
+    find_wanted(b, piece, panels->job->from, panels->job->to);
     return true;
 }
 
@@ -208,8 +203,9 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     const struct strip *s = &l->strip;
     uint64_t rows = (slot->panel.end - slot->panel.first) / b->cols, top = slot->panel.row % b->rows;
     uint64_t matrix = slot->panel.row / b->rows;
+    l->first = top / s->unit_rows;
     l->units = num_ceil_div(rows, s->unit_rows);
-    l->at = l->tensor->extent.at + ((matrix * s->rows) * s->units + top / s->unit_rows) * s->unit_bytes;
+    l->at = l->tensor->extent.at + ((matrix * s->rows) * s->units + l->first) * s->unit_bytes;
     /* Whole cache lines of a turned row at a time. */
     uint64_t per_line = num_max(LINE / s->unit_bytes, 1), width = num_min(l->units * s->unit_bytes, PANEL_STAGING);
     l->slab = num_max(PANEL_STAGING / num_max(width, 1), 1);
@@ -229,7 +225,7 @@ load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uin
 {
     const struct load *l = &slot->load[p];
     const struct strip *s = &l->strip;
-    struct source *src = panels->model->src[l->tensor->extent.file];
+    struct source *src = panels->job->model->src[l->tensor->extent.file];
     uint64_t pitch = s->units * s->unit_bytes, most = PANEL_STAGING / s->unit_bytes;
     bool all = l->units == s->units && pitch * (r1 - r0) <= PANEL_STAGING;
     for (uint64_t u = 0, n; u < l->units; u += n) {
@@ -242,7 +238,7 @@ load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uin
             return false;
         size_t stride = slot->panel.part[p].stride;
         uint8_t *y = slot->mem + l->offset + u * stride + r0 * s->unit_bytes;
-        panels->kernels->turn(y, stride, staging, width, (size_t)(r1 - r0), (size_t)n, s->unit_bytes);
+        panels->job->kernels->turn(y, stride, staging, width, (size_t)(r1 - r0), (size_t)n, s->unit_bytes);
     }
     return true;
 }
@@ -256,7 +252,7 @@ load_chunk(const struct panels *panels, const struct slot *slot, uint64_t chunk,
     const struct load *l = &slot->load[p];
     if (l->strip.rows != 0)
         return load_strip(panels, slot, p, chunk * l->slab, num_min(l->strip.rows, (chunk + 1) * l->slab), staging, err);
-    return source_read(panels->model->src[l->tensor->extent.file], l->at, slot->mem + l->offset,
+    return source_read(panels->job->model->src[l->tensor->extent.file], l->at, slot->mem + l->offset,
         (size_t)l->tensor->extent.nbytes, err);
 }
 
@@ -380,6 +376,18 @@ load(struct panels *panels, struct slot *s, uint8_t *staging)
     }
 }
 
+/* Where the output leaves the page cache alone, so does the input: a stored matrix when its last band was used. */
+static void
+drop_matrix(const struct panels *panels, const struct slot *s, unsigned p)
+{
+    const struct load *l = &s->load[p];
+    uint64_t nbytes = l->strip.rows * l->strip.units * l->strip.unit_bytes;
+    if (nbytes == 0 || l->first + l->units != l->strip.units || !sink_is_direct(panels->job->sink))
+        return;
+    uint64_t from = l->at - l->first * l->strip.unit_bytes;
+    source_drop(panels->job->model->src[l->tensor->extent.file], from, from + nbytes);
+}
+
 static void
 release(struct panels *panels, struct slot *s)
 {
@@ -387,6 +395,8 @@ release(struct panels *panels, struct slot *s)
         return;
     if (s->state == FAILED)
         s->state = EMPTY;
+    for (unsigned p = 0; p < SCHEME_PARTS; p++)
+        drop_matrix(panels, s, p);
     pthread_cond_broadcast(&panels->changed);
 }
 

@@ -5,9 +5,7 @@
 #ifndef PIPELINE_PANEL_H
 #define PIPELINE_PANEL_H
 
-#include "container/model.h"
-#include "kernel/kernels.h"
-#include "plan/pieces.h"
+#include "pipeline/pipeline.h"
 
 enum {
     PANEL_BYTES = 4 << 20,              /* of a panel, where one band of rows takes no more */
@@ -24,10 +22,9 @@ struct panel {
 
 struct panels;
 
-/* The panels of a job that makes bytes [from, to) of its output: no more is read than these need. Model and kernels are
- * borrowed. NULL on failure. */
-struct panels *panels_new(const struct model *model, const struct kernels *kernels, uint64_t from, uint64_t to,
-    struct err *err);
+/* The panels of a job: no more is read than the bytes need that it makes. The pipeline is borrowed, and its sink chosen.
+ * NULL on failure. */
+struct panels *panels_new(const struct pipeline *p, struct err *err);
 void panels_free(struct panels *panels);                /* takes NULL */
 
 /* Whether a piece is made of panels at all. */

@@ -25,7 +25,9 @@ struct shared {
     atomic_uint_fast64_t next;          /* block that nobody has taken */
     atomic_bool stop;                   /* a block failed: no further ones are made */
     struct ticket ticket;
-    struct err *err;                    /* of the lowest failing block; written in turn */
+    bool direct;                        /* blocks are written out of turn */
+    struct err *err;                    /* of the lowest failing block, */
+    uint64_t failed;                    /* which is this one */
 };
 
 /* --- one block */
@@ -92,20 +94,34 @@ make(const struct shared *s, struct bench *bench, struct block *b, struct err *e
     return true;
 }
 
-/* In turn: what the hooks see, and the write. */
+/* In turn: what the hooks see, and the write that appends. */
 static bool
-finish(const struct shared *s, const struct block *b, struct err *err)
+take_turn(const struct shared *s, const struct block *b, struct err *err)
 {
     if (b->late)
         make_late(s, b);
     else
         show(s, b);
-    return sink_write(s->p->sink, b->p, (size_t)(b->to - b->from), err);
+    return s->direct || sink_write(s->p->sink, b->p, (size_t)(b->to - b->from), err);
 }
 
 /* --- workers */
 
-/* Make blocks and write them in turn until none is left or one fails. */
+/* A block failed. Those before it have been made and may be on their way to the disk: if one of them fails yet, it
+ * counts. */
+static void
+fail(struct shared *s, uint64_t block, const struct err *err)
+{
+    pthread_mutex_lock(&s->ticket.lock);
+    if (!atomic_load(&s->stop) || block < s->failed) {
+        *s->err = *err;
+        s->failed = block;
+    }
+    atomic_store(&s->stop, true);
+    pthread_mutex_unlock(&s->ticket.lock);
+}
+
+/* Make blocks until none is left or one fails. They are written in turn, or where the sink is direct behind it. */
 static void
 work(struct shared *s, struct bench *bench)
 {
@@ -118,11 +134,13 @@ work(struct shared *s, struct bench *bench)
         b.to = num_min(p->to, b.from + PIPELINE_BLOCK);
         bool made = make(s, bench, &b, &err);
         ticket_wait(&s->ticket, i);
-        if (!atomic_load(&s->stop) && !(made && finish(s, &b, &err))) {
-            *s->err = err;
-            atomic_store(&s->stop, true);
-        }
+        bool wanted = !atomic_load(&s->stop), ok = !wanted || (made && take_turn(s, &b, &err));
+        if (!ok)
+            fail(s, i, &err);
         ticket_pass(&s->ticket, i);
+        if (ok && wanted && s->direct
+            && !sink_write_at(p->sink, b.from - p->from, b.p, (size_t)(b.to - b.from), &err))
+            fail(s, i, &err);
     }
     pthread_mutex_lock(&s->ticket.lock);
     p->infinite += bench->infinite;
@@ -158,11 +176,12 @@ cpu_count(void)
 static unsigned
 worker_count(const struct pipeline *p, uint64_t nblocks)
 {
-    uint64_t n = p->jobs ? p->jobs : sink_is_pipe(p->sink) ? 1 : PIPELINE_JOBS;
+    bool direct = sink_is_direct(p->sink);
+    uint64_t n = p->jobs ? p->jobs : sink_is_pipe(p->sink) ? 1 : direct ? PIPELINE_DIRECT_JOBS : PIPELINE_JOBS;
     for (uint32_t i = 0; i < p->model->nsrc; i++)
         if (!source_seekable(p->model->src[i]))
             return 1;
-    return (unsigned)num_max(1, num_min(num_min(n, cpu_count()), nblocks));
+    return (unsigned)num_max(1, num_min(direct ? n : num_min(n, cpu_count()), nblocks));
 }
 
 static void
@@ -185,7 +204,7 @@ run_workers(struct shared *s, struct err *err)
         bench_clear(&bench);
         return err_memory(err, n * sizeof *threads);
     }
-    ticket_init(&s->ticket);
+    ticket_init(&s->ticket, !s->direct);
     /* A thread that cannot be started, or has no memory, leaves its work to the others; this one always works. */
     while (started + 1 < n && pthread_create(&threads[started], NULL, help, s) == 0)
         started++;
@@ -206,7 +225,8 @@ run_blocks(struct pipeline *p, struct err *err)
     size_t n = pieces_hooks(p->pieces, &hooks);
     list_hooks(&s, hooks, n);
     list_hooks(&s, p->hooks, p->nhooks);
-    s.panels = panels_new(p->model, p->kernels, p->from, p->to, err);
+    s.direct = sink_is_direct(p->sink);
+    s.panels = panels_new(p, err);
     bool ok = s.panels && run_workers(&s, err);
     panels_free(s.panels);
     return ok;

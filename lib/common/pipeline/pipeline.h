@@ -2,7 +2,7 @@
  *
  * The output is cut at multiples of PIPELINE_BLOCK, counted from the first byte written, so that every write
  * to a file is page aligned. A block is a pure function of its offset: workers take the next one each, read
- * and decode into their own buffers, and write in turn. Bytes depend neither on the number of workers nor
+ * and decode into their own buffers, and write in turn; to a direct sink behind their turn. Bytes depend neither on the number of workers nor
  * on the range that is asked for.
  */
 #ifndef PIPELINE_PIPELINE_H
@@ -20,6 +20,9 @@ enum { PIPELINE_BLOCK = 512 << 10 };
 
 /* Workers that a job gets by default: the sink is serial, and two keep it busy. Into a pipe one is enough. */
 enum { PIPELINE_JOBS = 2 };
+
+/* The same for a direct sink, where a worker waits for the disk and not for its turn. */
+enum { PIPELINE_DIRECT_JOBS = 4 };
 
 struct pipeline {
     struct model *model;                /* its sources are read; a pipe may be spooled */
