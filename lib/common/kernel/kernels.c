@@ -13,6 +13,7 @@
 #include "kernel/q_blocks.h"
 #include "kernel/round.h"
 #include "kernel/ternary.h"
+#include "kernel/turn.h"
 
 #if defined(__x86_64__)
 #include "kernel/x86/x86.h"
@@ -70,6 +71,7 @@ static const struct kernels scalar = {
     .nf4_bf16 = nf4_bf16,
     .nf4_int8_f32 = nf4_int8_f32,
     .nf4_int8_bf16 = nf4_int8_bf16,
+    .turn = turn,
 };
 
 #if defined(__x86_64__)

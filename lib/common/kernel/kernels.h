@@ -39,6 +39,10 @@ typedef void kernel_nf4_bf16(uint16_t *restrict y, const uint8_t *restrict x, si
 typedef void kernel_nf4_int8_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
 typedef void kernel_nf4_int8_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax);
 
+/* turn.h: y[c][r] = x[r][c], units of `unit` bytes; strides count bytes. */
+typedef void kernel_turn(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows,
+    size_t cols, size_t unit);
+
 struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
@@ -50,6 +54,7 @@ struct kernels {
     kernel_nf4_bf16 *nf4_bf16;
     kernel_nf4_int8_f32 *nf4_int8_f32;
     kernel_nf4_int8_bf16 *nf4_int8_bf16;
+    kernel_turn *turn;
 };
 
 /* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE
