@@ -4,9 +4,9 @@
  *   unit      bytes of a unit, not 0; nothing in it is turned around
  * Cannot fail. What lies between the rows of y stays.
  *
- * Rows [r0, r1) of a taller matrix fill a slab of y: y + r0 * unit, x + r0 * x_stride, r1 - r0 rows. Fastest for units
- * of 1, 2, 4 and 8 bytes, rows in multiples of 64 bytes of y, and strides that are no power of two: lines a power of two
- * apart share few places in a cache. */
+ * Rows [r0, r1) of a taller matrix fill a slab of y: y + r0 * unit, x + r0 * x_stride, r1 - r0 rows. Fastest for
+ * units of 1, 2, 4 and 8 bytes, rows in multiples of 64 bytes of y, and strides that are no power of two: lines a
+ * power of two apart share few places in a cache. */
 #ifndef KERNEL_TURN_H
 #define KERNEL_TURN_H
 
