@@ -2,8 +2,8 @@
  *
  * The output is cut at multiples of PIPELINE_BLOCK, counted from the first byte written, so that every write
  * to a file is page aligned. A block is a pure function of its offset: workers take the next one each, read
- * and decode into their own buffers, and write in turn; to a direct sink behind their turn. Bytes depend neither on the number of workers nor
- * on the range that is asked for.
+ * and decode into their own buffers, and write in turn; to a direct sink behind their turn. Bytes depend neither
+ * on the number of workers nor on the range that is asked for.
  */
 #ifndef PIPELINE_PIPELINE_H
 #define PIPELINE_PIPELINE_H

@@ -60,12 +60,20 @@ number_at(const char *p, uint64_t *n)
     return true;
 }
 
+/* NULL behind the last one. */
+static const char *
+next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : NULL;
+}
+
 /* The number behind a word that begins a line. */
 static bool
 number_behind(const char *text, const char *word, uint64_t *n)
 {
     size_t len = strlen(word);
-    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)
+    for (const char *line = text; line; line = next_line(line))
         if (strncmp(line, word, len) == 0)
             return number_at(line + len, n);
     return false;
@@ -119,7 +127,7 @@ left_in_hierarchy(const struct hierarchy *h, const char *root, const char *group
 {
     char folder[PATH_MAX];
     uint64_t left = MEMORY_UNKNOWN;
-    for (const char *line = groups; line; line = strchr(line, '\n'), line += line != NULL) {
+    for (const char *line = groups; line; line = next_line(line)) {
         const char *list = line + strcspn(line, ":\n");
         const char *path = *list == ':' ? list + 1 + strcspn(list + 1, ":\n") : list;
         if (*path != ':' || !lists(list + 1, (size_t)(path - list - 1), h->controller))
