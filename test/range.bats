@@ -5,7 +5,8 @@ load helper
 # ranges SET
 ranges() {
     needs_cpu "$1"
-    for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-gguf-k.gguf good-gguf.gguf; do
+    for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-gguf-k.gguf good-gguf.gguf \
+        good-gptq-wide.safetensors; do
         "$helpers/ranges" "$fx/$f" "$1"
     done
 }
@@ -20,6 +21,10 @@ ranges() {
 
 @test "random ranges with AVX-512" {
     ranges avx512
+}
+
+@test "a weight in several panels: its rows are those of its columns alone" {
+    "$helpers/gptq-columns" "$fx/good-gptq-wide.safetensors"
 }
 
 @test "the forms of a range" {

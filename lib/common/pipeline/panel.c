@@ -183,6 +183,13 @@ find_band(struct panel *panel, const struct bands *b, uint64_t element)
 
 /* --- reading */
 
+/* A stride of a power of two would have all rows meet in a few places of the cache. */
+static size_t
+spread(size_t stride)
+{
+    return stride % 512 == 0 ? stride + LINE : stride;
+}
+
 /* How part p is read, behind `size` bytes of the parts before it. */
 static size_t
 plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
@@ -207,13 +214,11 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     l->units = num_ceil_div(rows, s->unit_rows);
     l->at = l->tensor->extent.at + ((matrix * s->rows) * s->units + l->first) * s->unit_bytes;
     /* Whole cache lines of a turned row at a time. */
-    uint64_t per_line = num_max(LINE / s->unit_bytes, 1), width = num_min(l->units * s->unit_bytes, PANEL_STAGING);
-    l->slab = num_max(PANEL_STAGING / num_max(width, 1), 1);
+    uint64_t per_line = num_max(LINE / s->unit_bytes, 1), width = num_max(spread((size_t)l->units * s->unit_bytes), 1);
+    l->slab = num_max(PANEL_STAGING / width, 1);
     l->slab = l->slab > per_line ? l->slab / per_line * per_line : l->slab;
     l->chunks = num_ceil_div(s->rows, l->slab);
-    /* A stride of a power of two would have all rows meet in a few sets of the cache. */
-    size_t stride = (size_t)num_ceil_div(s->rows * s->unit_bytes, LINE) * LINE;
-    slot->panel.part[p].stride = stride + (stride % 512 == 0 ? LINE : 0);
+    slot->panel.part[p].stride = spread((size_t)num_ceil_div(s->rows * s->unit_bytes, LINE) * LINE);
     slot->panel.unit_rows[p] = s->unit_rows;
     return size + (size_t)l->units * slot->panel.part[p].stride;
 }
@@ -230,15 +235,15 @@ load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uin
     bool all = l->units == s->units && pitch * (r1 - r0) <= PANEL_STAGING;
     for (uint64_t u = 0, n; u < l->units; u += n) {
         n = num_min(l->units - u, most);
-        size_t width = (size_t)n * s->unit_bytes;
+        size_t width = (size_t)n * s->unit_bytes, step = all ? (size_t)pitch : r1 - r0 > 1 ? spread(width) : width;
         bool ok = !all || source_read(src, l->at + r0 * pitch, staging, (size_t)(pitch * (r1 - r0)), err);
         for (uint64_t r = r0; !all && ok && r < r1; r++)
-            ok = source_read(src, l->at + r * pitch + u * s->unit_bytes, staging + (r - r0) * width, width, err);
+            ok = source_read(src, l->at + r * pitch + u * s->unit_bytes, staging + (r - r0) * step, width, err);
         if (!ok)
             return false;
         size_t stride = slot->panel.part[p].stride;
         uint8_t *y = slot->mem + l->offset + u * stride + r0 * s->unit_bytes;
-        panels->job->kernels->turn(y, stride, staging, width, (size_t)(r1 - r0), (size_t)n, s->unit_bytes);
+        panels->job->kernels->turn(y, stride, staging, step, (size_t)(r1 - r0), (size_t)n, s->unit_bytes);
     }
     return true;
 }

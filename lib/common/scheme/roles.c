@@ -18,6 +18,7 @@
 #include "scheme/comfy_marker.h"
 #include "scheme/fp8.h"
 #include "scheme/ggml.h"
+#include "scheme/gptq.h"
 #include "scheme/leftover.h"
 #include "scheme/recognised.h"
 #include "scheme/sdnq.h"
@@ -241,7 +242,7 @@ find_idle(struct claims *c)
 static const struct scheme *
 scheme_row(size_t i)
 {
-    static const struct scheme *const before[] = { &scheme_comfy, &scheme_sdnq, &scheme_bnb4, &scheme_bnb8 };
+    static const struct scheme *const before[] = { &scheme_comfy, &scheme_sdnq, &scheme_bnb4, &scheme_bnb8, &scheme_gptq };
     static const struct scheme *const after[] = { &scheme_fp8, &scheme_ggml, &scheme_ggml_unknown };
     enum { BEFORE = sizeof before / sizeof *before, AFTER = sizeof after / sizeof *after };
     if (i < BEFORE)

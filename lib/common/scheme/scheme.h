@@ -23,6 +23,7 @@ struct weight {
     struct shape shape;                         /* of the output tensor; borrowed */
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL when absent */
     uint64_t fact[SCHEME_FACTS];                /* the scheme's own numbers, named in its file */
+    const void *own;                            /* the scheme's own numbers; lives as long as the catalog */
     bool shares;                                /* a companion with other weights of its scheme */
     bool vague;                                 /* shape and facts hide in contents that were not read */
 };
