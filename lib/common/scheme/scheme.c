@@ -1,0 +1,18 @@
+#include "scheme/scheme.h"
+
+const char *
+role_name(enum role role)
+{
+    static const char *const names[] = {
+        [ROLE_PLAIN] = "plain", [ROLE_WEIGHT] = "weight", [ROLE_SCALE] = "scale", [ROLE_ZERO_POINT] = "zero_point",
+        [ROLE_G_IDX] = "g_idx", [ROLE_CODEBOOK] = "codebook", [ROLE_STATE] = "state", [ROLE_SHAPE] = "shape",
+        [ROLE_ACTIVATION] = "activation",
+    };
+    return names[role];
+}
+
+enum need
+weight_need(const struct weight *w, unsigned p)
+{
+    return w->part[p] ? w->scheme->need[p] : NEED_NONE;
+}
