@@ -89,10 +89,11 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
     struct plan *plan = NULL;
     struct str header = { 0 };
 
-    bool ok = (opt->size || sink_check(&opt->output, err))
+    bool ok = scheme_known(opt->cli.scheme, err)
+        && (opt->size || sink_check(&opt->output, err))
         && model_open(&model, opt->cli.operand, &how, err)
         && model_complete(&model, err)
-        && roles_assign(&roles, model.catalog, &contents, err)
+        && roles_assign(&roles, model.catalog, opt->cli.scheme, &contents, err)
         && plan_make(&plan, model.catalog, roles, &opt->plan, err)
         && safetensors_header(&header, plan_output(plan), err);
     if (ok) {
