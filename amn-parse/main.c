@@ -29,14 +29,15 @@ parse(const struct options *opt, struct err *err)
     const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config };
     struct roles *roles = NULL;
 
-    bool ok = model_open(&model, opt->cli.operand, &how, err)
+    bool ok = scheme_known(opt->cli.scheme, err)
+        && model_open(&model, opt->cli.operand, &how, err)
         && model_spares_stdout(&model, err)
-        && roles_assign(&roles, model.catalog, NULL, err);
+        && roles_assign(&roles, model.catalog, opt->cli.scheme, NULL, err);
     if (ok)
         cli_remarks(&opt->cli, model.name, model.catalog);
     ok = ok && list(&opt->cli, &model, roles, err)
         && cli_finish_stdout(err);
-    if (!ok)
+    if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
     roles_free(roles);
     model_clear(&model);

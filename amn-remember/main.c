@@ -124,11 +124,12 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
     struct choice choice = { 0 };
     struct pieces *pieces = NULL;
 
-    bool ok = cut_check(&opt->cut, opt->instead == INSTEAD_PARTS, err)
+    bool ok = scheme_known(opt->cli.scheme, err)
+        && cut_check(&opt->cut, opt->instead == INSTEAD_PARTS, err)
         && (opt->instead != INSTEAD_NOTHING || sink_check(&opt->output, err))
         && model_open(&model, opt->cli.operand, &how, err)
         && model_complete(&model, err)
-        && roles_assign(&roles, model.catalog, &contents, err)
+        && roles_assign(&roles, model.catalog, opt->cli.scheme, &contents, err)
         && choice_make(&choice, model.catalog, roles, opt->to, err)
         && (pieces = pieces_new(err)) != NULL
         && writer_safetensors.lay_out(pieces, &choice, &opt->writer, err);

@@ -64,5 +64,5 @@ cases() {
     try 0 amn-parse "$fx/schemes/comfy-params-and-top.safetensors"
     grep -q '"scheme":"ComfyUI int8_tensorwise"' out
     try 0 amn-parse "$fx/schemes/comfy-layer-unknown.safetensors"
-    grep -q '"scheme":"ComfyUI float3_magic"' out
+    grep -q '"scheme":"ComfyUI","detail":"float3_magic"' out
 }

@@ -172,7 +172,7 @@ test_golden_4bit(const struct kernels *k, bool fp4)
     add(c, "x.weight.absmax", DTYPE_F32, 1, 0, absmax64);
     add(c, fp4 ? "x.weight.quant_state.bitsandbytes__fp4" : "x.weight.quant_state.bitsandbytes__nf4", DTYPE_U8,
         strlen(blob), 0, blob);
-    CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, &contents, &err));
+    CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, NULL, &contents, &err));
     const struct weight *w = only_weight(roles);
     CHECK(w->shape.rank == 2 && shape_dim(&w->shape, 0) == 2 && shape_dim(&w->shape, 1) == 32 && !w->vague);
     CHECK(roles_decodable(roles, &err));
@@ -214,7 +214,7 @@ test_golden_nested(const struct kernels *k)
     add(c, "x.nested_absmax", DTYPE_F32, 1, 0, nested_absmax);
     add(c, "x.nested_quant_map", DTYPE_F32, 256, 0, table);
     add(c, "x.quant_state.bitsandbytes__nf4", DTYPE_U8, sizeof blob - 1, 0, blob);
-    CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, &contents, &err));
+    CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, NULL, &contents, &err));
     float y[512];
     bool same = true;
     decode(only_weight(roles), k, 0, 512, DTYPE_F32, y);
@@ -238,7 +238,7 @@ test_golden_int8(const struct kernels *k)
     add(c, "p.weight", DTYPE_I8, 1, 16, codes);
     add(c, "p.SCB", DTYPE_F32, 1, 0, absmax64);
     add(c, "p.weight_format", DTYPE_U8, 1, 0, "");
-    CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, &contents, &err));
+    CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, NULL, &contents, &err));
     float y[16];
     double worst = 0;
     decode(only_weight(roles), k, 0, 16, DTYPE_F32, y);
@@ -267,7 +267,7 @@ test_minus_zero(const struct kernels *k)
     add(c, "x.weight_absmax", DTYPE_F32, 1, 0, absmax64);
     add(c, "x.weight_quant_map", DTYPE_F32, 16, 0, map);
     add(c, "x.weight_quant_state", DTYPE_U8, sizeof blob - 1, 0, blob);
-    CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, &contents, &err));
+    CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, NULL, &contents, &err));
     float y[1];
     decode(only_weight(roles), k, 0, 1, DTYPE_F32, y);
     CHECK(bits_of_float(y[0]) == 0x80000000);
@@ -334,7 +334,7 @@ test_runs(void)
             add(c, kind ? "x.weight.quant_state.bitsandbytes__fp4" : "x.weight.quant_state.bitsandbytes__nf4", DTYPE_U8,
                 strlen(blob), 0, blob);
         }
-        CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, &contents, &err));
+        CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, NULL, &contents, &err));
         check_runs(only_weight(roles), n);
         roles_free(roles);
         catalog_free(c);
@@ -355,7 +355,7 @@ kind_of(const char *blob, size_t n)
     add(c, "x.weight", DTYPE_U8, 32, 1, nf4_codes);
     add(c, "x.weight.absmax", DTYPE_F32, 1, 0, absmax64);
     add(c, "x.weight.quant_state.bitsandbytes__nf4", DTYPE_U8, n, 0, copy);
-    bool ok = catalog_seal(c, &err) && roles_assign(&roles, c, &contents, &err);
+    bool ok = catalog_seal(c, &err) && roles_assign(&roles, c, NULL, &contents, &err);
     CHECK(ok == (err.kind == ERR_NONE));
     roles_free(roles);
     catalog_free(c);
@@ -438,7 +438,7 @@ test_offset(void)
         add(c, "x.weight.nested_quant_map", DTYPE_F32, 256, 0, zeros);
         add(c, "x.weight.quant_state.bitsandbytes__nf4", DTYPE_U8, (uint64_t)n, 0, blob);
         CHECK(catalog_seal(c, &err));
-        roles_assign(&roles, c, &contents, &err);
+        roles_assign(&roles, c, NULL, &contents, &err);
         CHECK_ROW(err.kind == rows[i].kind, rows[i].offset);
         roles_free(roles);
         catalog_free(c);
@@ -481,7 +481,7 @@ test_misfits(void)
         if (rows[i].other_name)
             add(c, rows[i].other_name, rows[i].other, rows[i].others, 0, other);
         CHECK(catalog_seal(c, &err));
-        roles_assign(&roles, c, &contents, &err);
+        roles_assign(&roles, c, NULL, &contents, &err);
         CHECK_ROW(err.kind == rows[i].kind, rows[i].why);
         roles_free(roles);
         catalog_free(c);
@@ -523,7 +523,7 @@ test_headers_only(void)
             add(c, "x.weight.nested_quant_map", DTYPE_F32, rows[i].nested_map, 0, zeros);
         add(c, "x.weight.quant_state.bitsandbytes__nf4", DTYPE_U8, 5, 0, zeros);
         CHECK(catalog_seal(c, &err));
-        bool ok = roles_assign(&roles, c, NULL, &err);
+        bool ok = roles_assign(&roles, c, NULL, NULL, &err);
         CHECK_ROW(ok == (rows[i].kind == ERR_NONE) && err.kind == rows[i].kind, rows[i].why);
         if (ok) {
             const struct weight *w = only_weight(roles);

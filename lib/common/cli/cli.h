@@ -23,6 +23,7 @@ struct cli {
     enum cli_when progress;
     enum cli_form form;             /* --json, --human; only where cli_spec.forms */
     const char *config;             /* --config: a file, "none", or NULL; borrowed from argv */
+    const char *scheme;             /* --scheme: the code of one, unchecked, or NULL; borrowed from argv */
     struct limits limits;           /* the built-in ceilings, tightened by --max-* */
     char *const *operands;          /* borrowed from argv */
     size_t noperands;

@@ -15,7 +15,7 @@
 
 enum {
     OPT_JSON_ERRORS = CLI_LONG_COMMON, OPT_MAX_ALLOC, OPT_MAX_TOTAL, OPT_MAX_ITEMS, OPT_MAX_RATIO, OPT_PROGRESS,
-    OPT_JSON, OPT_HUMAN, OPT_CONFIG
+    OPT_JSON, OPT_HUMAN, OPT_CONFIG, OPT_SCHEME
 };
 
 static const struct cli_option form_options[] = {
@@ -28,6 +28,7 @@ static const struct cli_option common_options[] = {
     { 'q',             "quiet",       NULL,   "no progress bar, no notes" },
     { 'v',             "verbose",     NULL,   "say on standard error what is being done" },
     { OPT_CONFIG,      "config",      "FILE", "read this config.json, not the one beside the model; none: read none" },
+    { OPT_SCHEME,      "scheme",      "NAME", "weights that could be of several schemes are of this one" },
     { OPT_PROGRESS,    "progress",    "WHEN", "a bar on standard error: auto, always, never" },
     { OPT_JSON_ERRORS, "json-errors", NULL,   "errors as one JSON object a line" },
     { OPT_MAX_ALLOC,   "max-alloc",   "SIZE", "largest allocation that a header can ask for" },
@@ -199,6 +200,7 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, s
     case OPT_CONFIG:
         cli->config = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--config: the name of a file is empty");
+    case OPT_SCHEME:      cli->scheme = arg; return true;
     case OPT_JSON_ERRORS: cli->json_errors = true; return true;
     case OPT_JSON:        cli->form = CLI_JSON; return true;
     case OPT_HUMAN:       cli->form = CLI_HUMAN; return true;

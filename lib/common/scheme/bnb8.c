@@ -12,33 +12,15 @@
  * Sources: bitsandbytes nn/modules.py, Linear8bitLt._save_to_state_dict; backends/default/ops.py,
  * int8_vectorwise_dequant.
  */
-#include "scheme/bnb8.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/bytes.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "scheme/claims.h"
+#include "scheme/table.h"
 
 enum { CODES, SCB };            /* parts */
-
-/* The absmax tensor under either of its names, or NULL; both: ERR_MALFORMED. */
-static bool
-find_scb(const struct claims *c, const struct part_name *p, const struct tensor **scb, struct err *err)
-{
-    const struct tensor *alias = claims_find(c, p->base, p->base_len, ".weight_scb");
-    *scb = claims_find(c, p->base, p->base_len, ".SCB");
-    if (*scb && alias) {
-        char a[STR_SHOWN], b[STR_SHOWN];
-        return err_set(err, ERR_MALFORMED, alias->extent.at, "tensors %s and %s: two scales of one weight",
-            str_shown(a, (*scb)->name, (*scb)->name_len), str_shown(b, alias->name, alias->name_len));
-    }
-    if (!*scb)
-        *scb = alias;
-    return true;
-}
 
 static bool
 check_scb(const struct tensor *codes, const struct tensor *scb, struct err *err)
@@ -48,7 +30,7 @@ check_scb(const struct tensor *codes, const struct tensor *scb, struct err *err)
     if (s->rank != 2)
         return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: INT8 codes of shape %s, expected [out, in]",
             str_shown(a, codes->name, codes->name_len), shape_text(text, s));
-    return (scb->dtype == DTYPE_F32 && scb->shape.rank == 1 && shape_dim(&scb->shape, 0) == shape_dim(s, 0))
+    return (scb->shape.rank == 1 && shape_dim(&scb->shape, 0) == shape_dim(s, 0))
         || err_set(err, ERR_MALFORMED, scb->extent.at, "tensor %s: is %s %s, expected F32 [%" PRIu64 "] for %s",
             str_shown(a, scb->name, scb->name_len), dtype_name(scb->dtype), shape_text(text, &scb->shape),
             shape_dim(s, 0), str_shown(b, codes->name, codes->name_len));
@@ -63,7 +45,7 @@ check_format(const struct claims *c, const struct tensor *format, struct err *er
     char name[STR_SHOWN], text[SHAPE_TEXT];
     uint8_t layout;
     str_shown(name, format->name, format->name_len);
-    if (format->dtype != DTYPE_U8 || format->extent.nbytes != 1)
+    if (format->extent.nbytes != 1)
         return err_set(err, ERR_MALFORMED, format->extent.at, "tensor %s: is %s %s, expected one U8", name,
             dtype_name(format->dtype), shape_text(text, &format->shape));
     if (!contents)
@@ -76,22 +58,11 @@ check_format(const struct claims *c, const struct tensor *format, struct err *er
         "decoded", name, layout, tiled[layout]);
 }
 
-static enum claim
-claim(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
 {
-    struct part_name p;
-    (void)self;
-    if (codes->dtype != DTYPE_I8 || codes->big_endian || !name_strip(codes, ".weight", &p))
-        return CLAIM_NO;
-    if (!find_scb(c, &p, &w->part[SCB], err))
-        return CLAIM_FAIL;
-    if (!w->part[SCB])
-        return CLAIM_NO;
-    const struct tensor *format = claims_find(c, p.base, p.base_len, ".weight_format");
-    bool ok = check_scb(codes, w->part[SCB], err) && claims_take(c, w->part[SCB], codes, err)
-        && (!format || (check_format(c, format, err) && claims_take(c, format, codes, err)))
-        && claims_take_idle(c, codes, err);
-    return ok ? CLAIM_YES : CLAIM_FAIL;
+    const struct tensor *format = table_found(f, ROLE_STATE);
+    return check_scb(f->codes, w->part[SCB], err) && (!format || check_format(f->claims, format, err));
 }
 
 static void
@@ -133,12 +104,18 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "per-row scale");
 }
 
-const struct scheme scheme_bnb8 = {
-    .code = "bnb-int8",
-    .name = "bitsandbytes INT8",
-    .claim = claim,
-    .need = { NEED_RUN, NEED_RUN },
-    .run = run,
-    .decode = decode,
-    .describe = describe,
+const struct scheme bnb8_schemes[] = {
+    {
+        .code = "bnb-int8",
+        .name = "bitsandbytes INT8",
+        ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .beside = {
+            BESIDE(".SCB", IS(F32), NAMED, SCALE, .part = SCB, .left = LEFT_SCALES), OR(".weight_scb"),
+            BESIDE(".weight_format", IS(U8), OPTIONAL, STATE) } }),
+        .fit = fit,
+        .need = { [CODES] = NEED_RUN, [SCB] = NEED_RUN },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
 };

@@ -28,6 +28,12 @@ const struct contents *claims_contents(const struct claims *c);
 /* The ComfyUI markers of the model, and what it shows about the order of block scales. */
 const struct comfy_markers *claims_comfy(const struct claims *c);
 const struct grids *claims_grids(const struct claims *c);
+/* Whether the user said that this scheme (its code) is what cannot be told. */
+bool claims_told(const struct claims *c, const char *code);
+/* That scheme's code, or NULL. */
+const char *claims_scheme(const struct claims *c);
+/* The row of table_left_names for a tensor's name, and what is before its suffix; NULL when it has none. */
+const struct left_name *claims_left(const struct claims *c, const struct tensor *t, struct part_name *p);
 /* n bytes that live as long as the catalog: a shape that was read. NULL on failure. */
 void *claims_alloc(struct claims *c, size_t n, struct err *err);
 void claims_warn(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -37,13 +43,20 @@ const struct tensor *claims_find(const struct claims *c, const char *base, size_
 
 /* Take a companion for the weight being claimed; only once it is sure that the claim holds. Taken by another weight
  * already: ERR_MALFORMED. */
-bool claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err);
+bool claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, enum role role,
+    struct err *err);
 
 /* The same for a companion that several weights of one scheme share. */
-bool claims_share(struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err);
+bool claims_share(struct claims *c, const struct tensor *companion, const struct tensor *codes, enum role role,
+    struct err *err);
 
 /* Take what nobody has taken for a weight that was claimed before. */
-bool claims_take_for(struct claims *c, const struct tensor *companion, const struct weight *w, struct err *err);
+bool claims_take_for(struct claims *c, const struct tensor *companion, const struct weight *w, enum role role,
+    struct err *err);
+
+/* Take what belongs to every weight (table_idle): of P.weight, which the decoded weight is called, P.input_scale and so
+ * on, of any X X_input_scale. */
+bool claims_take_idle(struct claims *c, const struct weight *w, struct err *err);
 
 /* A part of a weight is not there: ERR_MALFORMED, or of a shard alone, whose other parts are elsewhere, ERR_UNSUPPORTED
  * that says what to give. The text is as for err_set. */
@@ -62,8 +75,5 @@ bool claims_is_taken(const struct claims *c, const struct tensor *companion);
 /* Call the decoded weight base + suffix; does nothing when the codes are called so already. */
 bool claims_rename(struct claims *c, struct weight *w, const struct part_name *base, const char *suffix,
     struct err *err);
-
-/* Take what belongs to the weight P.weight but does not alter it: input_scale, k_scale ... (schemes.md 1.4). */
-bool claims_take_idle(struct claims *c, const struct tensor *codes, struct err *err);
 
 #endif

@@ -14,8 +14,6 @@
  *
  * Sources: ComfyUI comfy/quant_ops.py and comfy/ops.py; comfy-kitchen's layouts; ComfyUI-INT8-Fast.
  */
-#include "scheme/comfy.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,17 +21,14 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/comfy_marker.h"
-#include "scheme/recognised.h"
 #include "scheme/swizzle.h"
-
-#define IS(type) (UINT64_C(1) << DTYPE_##type)
-#define FLOAT (IS(F16) | IS(BF16) | IS(F32))
+#include "scheme/table.h"
 
 /* The shapes that a companion may have; a set of them. */
 enum {
     ONE = 1 << 0,               /* [], [1]; of experts [E] too */
-    ROWS = 1 << 1,              /* [R] */
-    ROWS_1 = 1 << 2,            /* [R, 1] */
+    ROW = 1 << 1,               /* [R] */
+    ROW_1 = 1 << 2,             /* [R, 1] */
     COLS = 1 << 3,              /* [C] */
     GRID = 1 << 4,              /* tiles of R x C/block */
     GROUPS = 1 << 5,            /* [R, C/block] */
@@ -43,34 +38,23 @@ enum {
     SHAPES = 9
 };
 
-enum { COMPANIONS = 3 };
-
-struct companion {
-    const char *suffix, *alias; /* behind P; alias: NULL or another name of it, never both */
-    uint64_t dtypes;
-    unsigned shapes;
-    bool optional;
-};
-
 /* A weight while its format is checked. */
 struct checked {
-    const struct claims *claims;
     const struct comfy_marker *marker;
+    const struct found *f;
     const struct tensor *codes;
-    struct part_name p;
     bool stacked;
     uint64_t experts, rows, stored, cols;       /* stored: bytes a row; cols: C */
     uint64_t block;                             /* elements a scale */
 };
 
+/* What a format says besides its row of the table; in the order of comfy_schemes. */
 struct format {
     const char *name;
-    uint64_t dtypes;
     uint64_t per_byte;          /* codes; 0: `params` finds C */
     uint64_t block;             /* of which C is a multiple, and which share a scale; 0: no such thing */
     bool any_rank;              /* with a scale of one element */
     bool (*params)(struct checked *w, struct err *err);
-    struct companion with[COMPANIONS];
 };
 
 static bool
@@ -139,14 +123,14 @@ bad_codes(const struct checked *w, const char *format, const char *expected, str
 static bool
 w4a8_params(struct checked *w, struct err *err)
 {
-    const struct tensor *scale = claims_find(w->claims, w->p.base, w->p.base_len, ".weight_s_rel");
-    bool codebook = claims_find(w->claims, w->p.base, w->p.base_len, ".weight_codebook") != NULL;
+    const struct tensor *scale = table_found(w->f, ROLE_SCALE);
+    bool codebook = table_found(w->f, ROLE_CODEBOOK) != NULL;
     uint64_t gs;
     if (!number(w, "group_size", 16, &gs, err))
         return false;
     if (gs < 4 || (gs % 16 != 0 && 16 % gs != 0))
         return wrong(w, "group_size", "4, 8 or a multiple of 16", err);
-    if (!scale || scale->shape.rank == 0)       /* reported with the companions */
+    if (scale->shape.rank == 0)                 /* reported with the companions */
         return true;
     w->block = gs;
     bool ok = num_mul(&w->cols, gs, shape_dim(&scale->shape, scale->shape.rank - 1));
@@ -190,31 +174,19 @@ nf4_params(struct checked *w, struct err *err)
     return true;
 }
 
-#define ONE_F32(name) { name, NULL, IS(F32), ONE, false }
+enum { E4M3, E5M2, MXFP8, NVFP4, W4A4, W4A8, AWQ, INT8, NF4, FORMATS };
 
-static const struct format formats[] = {
-    { "float8_e4m3fn", IS(F8_E4M3), 1, 0, true, NULL, { ONE_F32(".weight_scale") } },
-    { "float8_e5m2", IS(F8_E5M2), 1, 0, true, NULL, { ONE_F32(".weight_scale") } },
-    { "mxfp8", IS(F8_E4M3), 1, 32, false, NULL, {
-        { ".weight_scale", NULL, IS(U8) | IS(F8_E8M0), GRID, false } } },
-    { "nvfp4", IS(U8), 2, 16, false, NULL, {
-        { ".weight_scale", NULL, IS(U8) | IS(F8_E4M3), GRID, false }, ONE_F32(".weight_scale_2"),
-        { ".pre_quant_scale", NULL, FLOAT, COLS, true } } },
-    { "convrot_w4a4", IS(I8), 2, 0, false, w4a4_params, { { ".weight_scale", NULL, IS(F32), ROWS, false } } },
-    { "asym_w4a8_int8", IS(I8), 0, 0, false, w4a8_params, {
-        { ".weight_s_rel", NULL, IS(F8_E4M3) | IS(U8) | IS(F32), GROUPS, false },
-        { ".weight_s_channel", NULL, IS(F32), ROWS, false },
-        { ".weight_codebook", NULL, IS(F32), SIXTEEN, true } } },
-    { "awq_w4a16", IS(I8), 2, 0, false, awq_params, {
-        { ".weight_scale", NULL, FLOAT, GROUPS_T, false },
-        { ".weight_zeros", ".weight_zero", FLOAT, GROUPS_T, false } } },
-    { "int8_tensorwise", IS(I8), 1, 0, true, int8_params, {
-        { ".weight_scale", NULL, IS(F32), ONE | ROWS_1, false } } },
-    { "nf4", IS(U8), 0, 64, false, nf4_params, {
-        { ".weight_scale", NULL, IS(F32), BLOCKS, false }, { ".weight_code", NULL, IS(F32), SIXTEEN, false } } },
+static const struct format formats[FORMATS] = {
+    [E4M3] = { "float8_e4m3fn", 1, 0, true, NULL },
+    [E5M2] = { "float8_e5m2", 1, 0, true, NULL },
+    [MXFP8] = { "mxfp8", 1, 32, false, NULL },
+    [NVFP4] = { "nvfp4", 2, 16, false, NULL },
+    [W4A4] = { "convrot_w4a4", 2, 0, false, w4a4_params },
+    [W4A8] = { "asym_w4a8_int8", 0, 0, false, w4a8_params },
+    [AWQ] = { "awq_w4a16", 2, 0, false, awq_params },
+    [INT8] = { "int8_tensorwise", 1, 0, true, int8_params },
+    [NF4] = { "nf4", 0, 64, false, nf4_params },
 };
-
-enum { FORMATS = sizeof formats / sizeof *formats };
 
 /* --- companions */
 
@@ -229,7 +201,7 @@ expected_dims(const struct checked *w, unsigned shape, uint64_t dim[2])
     dim[1] = shape == GROUPS ? w->cols / block : shape == GROUPS_T ? w->rows : 1;
     if (shape == GRID && !swizzle_grid(dim, w->rows, w->cols / block))
         dim[0] = dim[1] = UINT64_MAX;
-    return shape & (GRID | GROUPS | GROUPS_T | ROWS_1) ? 2 : 1;
+    return shape & (GRID | GROUPS | GROUPS_T | ROW_1) ? 2 : 1;
 }
 
 static bool
@@ -240,44 +212,23 @@ shape_is(const struct checked *w, unsigned shape, const struct shape *s)
         return s->rank == 0
             || (s->rank == 1 && (shape_dim(s, 0) == 1 || (w->stacked && shape_dim(s, 0) == w->experts)));
     uint32_t rank = expected_dims(w, shape, dim);
-    uint32_t lead = w->stacked && shape & (GRID | GROUPS | GROUPS_T | ROWS | ROWS_1) ? 1 : 0;
+    uint32_t lead = w->stacked && shape & (GRID | GROUPS | GROUPS_T | ROW | ROW_1) ? 1 : 0;
     return s->rank == lead + rank && (lead == 0 || shape_dim(s, 0) == w->experts)
         && shape_dim(s, lead) == dim[0] && (rank == 1 || shape_dim(s, lead + 1) == dim[1]);
 }
 
 static bool
-companion_fits(const struct checked *w, const struct companion *with, const struct tensor *t, const char *format,
-    struct err *err)
+companion_fits(const struct checked *w, size_t i, struct err *err)
 {
+    const struct tensor *t = w->f->with[i];
     char name[STR_SHOWN], codes[STR_SHOWN], a[SHAPE_TEXT], b[SHAPE_TEXT];
-    bool ok = (with->dtypes & UINT64_C(1) << t->dtype) != 0, shape = false;
-    for (unsigned i = 0; i < SHAPES; i++)
-        shape = shape || (with->shapes & 1U << i && shape_is(w, 1U << i, &t->shape));
-    return (ok && shape) || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: %s %s does not fit its weight %s %s "
-        "%s, which is ComfyUI %s", str_shown(name, t->name, t->name_len), dtype_name(t->dtype),
-        shape_text(a, &t->shape), str_shown(codes, w->codes->name, w->codes->name_len), dtype_name(w->codes->dtype),
-        shape_text(b, &w->codes->shape), format);
-}
-
-static bool
-check_companions(const struct checked *w, const struct format *f, struct err *err)
-{
-    char name[STR_SHOWN];
-    str_shown(name, w->codes->name, w->codes->name_len);
-    for (const struct companion *with = f->with; with < f->with + COMPANIONS && with->suffix; with++) {
-        const struct tensor *t = claims_find(w->claims, w->p.base, w->p.base_len, with->suffix);
-        const struct tensor *alias = with->alias
-            ? claims_find(w->claims, w->p.base, w->p.base_len, with->alias) : NULL;
-        if (t && alias)
-            return err_set(err, ERR_MALFORMED, alias->extent.at, "tensor %s: has both %s and %s", name,
-                with->suffix + 1, with->alias + 1);
-        if (!t && !alias && !with->optional)
-            return err_set(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: is ComfyUI %s by its marker, but has "
-                "no %s", name, f->name, with->suffix + 1);
-        if ((t || alias) && !companion_fits(w, with, t ? t : alias, f->name, err))
-            return false;
-    }
-    return true;
+    bool fits = false;
+    for (unsigned s = 0; s < SHAPES; s++)
+        fits = fits || (w->f->row->beside[i].shapes & 1U << s && shape_is(w, 1U << s, &t->shape));
+    return fits || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: %s %s does not fit its weight %s %s %s, which "
+        "is %s", str_shown(name, t->name, t->name_len), dtype_name(t->dtype), shape_text(a, &t->shape),
+        str_shown(codes, w->codes->name, w->codes->name_len), dtype_name(w->codes->dtype),
+        shape_text(b, &w->codes->shape), w->f->scheme->name);
 }
 
 /* --- a weight */
@@ -287,7 +238,7 @@ static bool
 measure(struct checked *w, const struct format *f, struct err *err)
 {
     const struct shape *s = &w->codes->shape;
-    if ((f->dtypes & UINT64_C(1) << w->codes->dtype) == 0)
+    if ((w->f->row->dtypes & UINT64_C(1) << w->codes->dtype) == 0)
         return bad_codes(w, f->name, "codes of another type", err);
     w->stacked = s->rank == 3;
     w->experts = w->stacked ? shape_dim(s, 0) : 1;
@@ -309,66 +260,53 @@ measure(struct checked *w, const struct format *f, struct err *err)
 }
 
 static bool
-format_fits(struct checked *w, const struct format *f, struct err *err)
+fit(struct found *f, struct weight *w, struct err *err)
 {
-    return measure(w, f, err) && check_companions(w, f, err);
+    struct checked checked = { .marker = f->hint, .f = f, .codes = f->codes };
+    (void)w;
+    if (f->scheme == comfy_schemes)     /* a format that nobody knows */
+        return true;
+    if (!measure(&checked, &formats[f->scheme - comfy_schemes - 1], err))
+        return false;
+    for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
+        if (f->with[i] && !companion_fits(&checked, i, err))
+            return false;
+    return true;
 }
 
-static const struct format *
-find_format(const char *name)
+/* The scheme of a format; the first for one that nobody knows. Only headers may be read: the first that the tensors fit
+ * with default parameters. */
+static const struct scheme *
+find_scheme(const struct found *f)
 {
-    for (size_t i = 0; i < FORMATS; i++)
-        if (strcmp(formats[i].name, name) == 0)
-            return &formats[i];
-    return NULL;
-}
-
-/* Only headers may be read: the first format that the tensors fit with default parameters, or NULL. */
-static const struct format *
-guess_format(struct checked *w)
-{
+    const struct comfy_marker *m = f->hint;
     for (size_t i = 0; i < FORMATS; i++) {
+        struct found guess = *f;
+        struct weight w = { 0 };
         struct err ignored;
         err_init(&ignored);
-        if (format_fits(w, &formats[i], &ignored))
-            return &formats[i];
+        guess.scheme = &comfy_schemes[1 + i];
+        guess.row = guess.scheme->rows;
+        if (m->unread ? table_look(&guess, &w, &ignored) == CLAIM_YES : strcmp(formats[i].name, m->format) == 0)
+            return guess.scheme;
     }
-    return NULL;
+    return comfy_schemes;
 }
 
-/* Everything beside P.weight that is part of some format: of one that is not decoded nothing is left over. */
+/* What is to say of a weight besides its format: a name that nobody knows, a part that nobody reads. */
 static bool
-take_all(struct claims *c, const struct checked *w, struct err *err)
+add_words(const struct found *f, struct weight *w, struct err *err)
 {
-    static const char *const names[] = {
-        ".weight_scale", ".weight_scale_2", ".weight_global_scale", ".weight_zero", ".weight_zeros",
-        ".weight_zero_point", ".weight_s_rel", ".weight_s_channel", ".weight_codebook", ".weight_correction",
-        ".weight_code", ".weight_g_idx", ".pre_quant_scale", ".smooth_factor", ".proj_down", ".proj_up",
-        ".svdquant_lora_a", ".svdquant_lora_b",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct tensor *t = claims_find(c, w->p.base, w->p.base_len, names[i]);
-        if (t && !claims_take(c, t, w->codes, err))
-            return false;
-    }
-    return claims_take_idle(c, w->codes, err);
-}
-
-static enum claim
-claim_format(struct claims *c, struct checked *w, struct weight *out, struct err *err)
-{
-    const struct comfy_marker *m = w->marker;
-    const struct format *f = m->unread ? guess_format(w) : find_format(m->format);
-    bool corrected = f && claims_find(c, w->p.base, w->p.base_len, ".weight_correction");
-    if (f && !m->unread && !format_fits(w, f, err))
-        return CLAIM_FAIL;
-    if (f && f->dtypes & (IS(F8_E4M3) | IS(F8_E5M2)))
-        return CLAIM_NO;                /* the FP8 scheme's; it takes the marker as well */
-    char shown[STR_SHOWN] = "", name[STR_SHOWN + 64];
-    if (f || !m->unread)
-        str_shown(shown, f ? f->name : m->format, strlen(f ? f->name : m->format));
-    snprintf(name, sizeof name, "ComfyUI%s%s%s", *shown ? " " : "", shown, corrected ? " with weight_correction" : "");
-    return take_all(c, w, err) && recognised_as(c, out, name, err) ? CLAIM_YES : CLAIM_FAIL;
+    const struct comfy_marker *m = f->hint;
+    bool corrected = claims_find(f->claims, f->base.base, f->base.base_len, ".weight_correction") != NULL;
+    char shown[STR_SHOWN] = "", text[STR_SHOWN + 64];
+    if (f->scheme == comfy_schemes && !m->unread)
+        str_shown(shown, m->format, strlen(m->format));
+    int n = snprintf(text, sizeof text, "%s%s%s", shown, *shown && corrected ? " " : "",
+        corrected ? "with weight_correction" : "");
+    char *own = n > 0 ? claims_alloc(f->claims, (size_t)n + 1, err) : NULL;
+    w->own = own ? memcpy(own, text, (size_t)n + 1) : NULL;
+    return n == 0 || own;
 }
 
 /* P.comfy_quant stands for nothing without P.weight. */
@@ -401,21 +339,77 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
         "one F32", name, dtype_name(t->dtype), shape_text(shape, s));
 }
 
+/* A marker says what a weight is, so nothing here is evidence. */
 static enum claim
-claim(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
+choose(struct found *f, struct weight *w, struct err *err)
 {
     struct comfy_marker marker;
-    struct checked checked = { .claims = c, .marker = &marker, .codes = codes };
-    (void)self;
-    if (!check_tensor(c, codes, err) || !check_old(c, codes, err))
-        return CLAIM_FAIL;
-    if (!comfy_markers_any(claims_comfy(c)) || !name_strip(codes, ".weight", &checked.p) || !comfy_is_marked(c, codes))
+    if (!comfy_markers_any(claims_comfy(f->claims)) || !comfy_is_marked(f->claims, f->codes))
         return CLAIM_NO;
-    enum claim result = CLAIM_FAIL;
-    if (comfy_marker_read(&marker, c, codes, err))
-        result = claim_format(c, &checked, w, err);
+    enum claim claim = CLAIM_FAIL;
+    if (comfy_marker_read(&marker, f->claims, f->codes, err)) {
+        f->hint = &marker;
+        f->scheme = find_scheme(f);
+        f->row = f->scheme->rows;
+        claim = table_look(f, w, err);
+        if (claim == CLAIM_YES && !f->scheme->code)
+            claim = CLAIM_NO;           /* the FP8 scheme's; it takes the marker as well */
+        else if (claim == CLAIM_YES && (!add_words(f, w, err) || !table_take(f, w, err)))
+            claim = CLAIM_FAIL;
+    }
     comfy_marker_clear(&marker);
-    return result;
+    return claim;
 }
 
-const struct scheme scheme_comfy = { .name = "ComfyUI", .claim = claim, .describe = recognised_describe };
+/* What a marker stands beside, old or new, is checked with the first look at any tensor. */
+static enum claim
+check_marks(struct found *f, struct weight *w, struct err *err)
+{
+    (void)w;
+    return check_tensor(f->claims, f->codes, err) && check_old(f->claims, f->codes, err) ? CLAIM_NO : CLAIM_FAIL;
+}
+
+/* What is part of some format: of one that is not decoded nothing is left over. */
+static const struct companion also[] = {
+    BELONGS(".weight_scale", SCALE), BELONGS(".weight_scale_2", SCALE), BELONGS(".weight_global_scale", SCALE),
+    BELONGS(".weight_zero", ZERO_POINT), BELONGS(".weight_zeros", ZERO_POINT),
+    BELONGS(".weight_zero_point", ZERO_POINT), BELONGS(".weight_s_rel", SCALE), BELONGS(".weight_s_channel", SCALE),
+    BELONGS(".weight_codebook", CODEBOOK),
+    BELONGS(".weight_correction", ZERO_POINT), BELONGS(".weight_code", CODEBOOK), BELONGS(".weight_g_idx", G_IDX),
+    BELONGS(".pre_quant_scale", SCALE), BELONGS(".smooth_factor", SCALE), BELONGS(".proj_down", STATE),
+    BELONGS(".proj_up", STATE), BELONGS(".svdquant_lora_a", STATE), BELONGS(".svdquant_lora_b", STATE), { 0 },
+};
+
+#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
+#define COMFY(code_, name_, dtypes_, ...) { .code = code_, .name = "ComfyUI " name_, .fit = fit, \
+    .describe = table_describe, \
+    ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, .beside = { __VA_ARGS__ } }) }
+#define ONE_SCALE(name) BESIDE(name, IS(F32), REQUIRED, SCALE, .shapes = ONE)
+
+const struct scheme comfy_schemes[] = {
+    { .code = "comfy", .name = "ComfyUI", .fit = fit, .describe = table_describe, ROWS(
+        { .becomes = ".weight", .also = also },
+        { .codes = "", .dtypes = ANY, .becomes = "", .choose = check_marks },
+        { .codes = ".weight", .dtypes = SCALARS, .becomes = ".weight", .choose = choose }) },
+    [1 + E4M3] = COMFY(NULL, "float8_e4m3fn", IS(F8_E4M3), ONE_SCALE(".weight_scale")),
+    [1 + E5M2] = COMFY(NULL, "float8_e5m2", IS(F8_E5M2), ONE_SCALE(".weight_scale")),
+    [1 + MXFP8] = COMFY(NULL, "mxfp8", IS(F8_E4M3), BESIDE(".weight_scale", E8M0, REQUIRED, SCALE, .shapes = GRID)),
+    [1 + NVFP4] = COMFY(SCHEME_NVFP4_COMFY, "nvfp4", IS(U8),
+        BESIDE(".weight_scale", IS(U8) | IS(F8_E4M3), REQUIRED, SCALE, .shapes = GRID), ONE_SCALE(".weight_scale_2"),
+        BESIDE(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .shapes = COLS)),
+    [1 + W4A4] = COMFY("w4a4-comfy", "convrot_w4a4", IS(I8),
+        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .shapes = ROW)),
+    [1 + W4A8] = COMFY("w4a8-comfy", "asym_w4a8_int8", IS(I8),
+        BESIDE(".weight_s_rel", IS(F8_E4M3) | IS(U8) | IS(F32), REQUIRED, SCALE, .shapes = GROUPS, .left = LEFT_SCALES),
+        BESIDE(".weight_s_channel", IS(F32), REQUIRED, SCALE, .shapes = ROW, .left = LEFT_SCALES),
+        BESIDE(".weight_codebook", IS(F32), OPTIONAL, CODEBOOK, .shapes = SIXTEEN, .left = LEFT_SCALES)),
+    [1 + AWQ] = COMFY("awq-comfy", "awq_w4a16", IS(I8),
+        BESIDE(".weight_scale", FLOAT_16, REQUIRED, SCALE, .shapes = GROUPS_T),
+        BESIDE(".weight_zeros", FLOAT_16, REQUIRED, ZERO_POINT, .shapes = GROUPS_T, .left = LEFT_SCALES),
+        OR(".weight_zero")),
+    [1 + INT8] = COMFY("int8-comfy", "int8_tensorwise", IS(I8),
+        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .shapes = ONE | ROW_1)),
+    [1 + NF4] = COMFY("nf4-comfy", "nf4", IS(U8), BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .shapes = BLOCKS),
+        BESIDE(".weight_code", IS(F32), REQUIRED, CODEBOOK, .shapes = SIXTEEN)),
+    [1 + FORMATS] = { 0 },
+};

@@ -19,46 +19,11 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/fp8_priv.h"
-#include "scheme/leftover.h"
-
-/* What a scale may be called. */
-static const struct { const char *strip, *suffix; } scale_names[] = {
-    { "", "_scale_inv" }, { "", "_scale" }, { "", "_scales_inv" }, { "", "_weight_scale" },
-    { ".weight", ".scale" }, { ".weight", ".qscale_weight" }, { ".weight", ".scale_weight" },
-};
-
-static bool
-is_scale_dtype(enum dtype dtype)
-{
-    return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F16 || dtype == DTYPE_F8_E8M0
-        || dtype == DTYPE_U8;
-}
-
-/* The one scale of a weight, or NULL; two of them: ERR_MALFORMED and false. */
-static bool
-find_scale(const struct claims *c, const struct tensor *codes, const struct tensor **scale, struct err *err)
-{
-    *scale = NULL;
-    for (size_t i = 0; i < sizeof scale_names / sizeof *scale_names; i++) {
-        struct part_name p;
-        if (!name_strip(codes, scale_names[i].strip, &p))
-            continue;
-        const struct tensor *found = claims_find(c, p.base, p.base_len, scale_names[i].suffix);
-        if (found && *scale) {
-            char a[STR_SHOWN], b[STR_SHOWN], w[STR_SHOWN];
-            return err_set(err, ERR_MALFORMED, found->extent.at, "tensor %s: has two scales, %s and %s",
-                str_shown(w, codes->name, codes->name_len), str_shown(a, (*scale)->name, (*scale)->name_len),
-                str_shown(b, found->name, found->name_len));
-        }
-        if (found)
-            *scale = found;
-    }
-    return true;
-}
+#include "scheme/swizzle.h"
 
 /* The weight as E matrices of R x C: rank 3 is stacked experts, any other rank is one matrix. */
 static struct fp8_cover
-matrices(struct weight *w)
+matrices(const struct weight *w, struct fp8 *f)
 {
     const struct shape *s = &w->part[CODES]->shape;
     struct fp8_cover m = { .experts = 1, .rows = 1, .cols = 1, .stacked = s->rank == 3 };
@@ -69,8 +34,8 @@ matrices(struct weight *w)
         m.rows = shape_dim(s, i++);
     for (; i < s->rank; i++)
         m.cols *= shape_dim(s, i);    /* within the tensor's own size, which was checked */
-    w->fact[ROWS] = m.rows;
-    w->fact[COLS] = m.cols;
+    f->rows = m.rows;
+    f->cols = m.cols;
     return m;
 }
 
@@ -132,22 +97,18 @@ find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover 
 
 /* --- what lies beside */
 
-/* Find pre_quant_scale, which is folded: its shape and dtype. */
+/* Whether pre_quant_scale, which is folded, is one for each column. */
 static bool
-find_smooth(const struct claims *c, const struct part_name *p, struct weight *w, struct err *err)
+check_smooth(const struct weight *w, struct err *err)
 {
-    const struct tensor *t = claims_find(c, p->base, p->base_len, ".pre_quant_scale"), *codes = w->part[CODES];
+    const struct tensor *t = w->part[SMOOTH], *codes = w->part[CODES];
     const struct shape *s = &codes->shape;
-    if (!t)
-        return true;
-    w->part[SMOOTH] = t;
-    bool flat = t->shape.rank == 1 || (t->shape.rank == 2 && shape_dim(&t->shape, 0) == 1);
-    if (s->rank == 2 && flat && shape_dim(&t->shape, t->shape.rank - 1) == shape_dim(s, 1)
-        && (t->dtype == DTYPE_F32 || t->dtype == DTYPE_BF16 || t->dtype == DTYPE_F16))
+    bool flat = !t || t->shape.rank == 1 || (t->shape.rank == 2 && shape_dim(&t->shape, 0) == 1);
+    if (!t || (s->rank == 2 && flat && shape_dim(&t->shape, t->shape.rank - 1) == shape_dim(s, 1)))
         return true;
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected F32, BF16 or F16 for each column "
-        "of %s %s", str_shown(a, t->name, t->name_len), dtype_name(t->dtype), shape_text(sa, &t->shape),
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected one for each column of %s %s",
+        str_shown(a, t->name, t->name_len), dtype_name(t->dtype), shape_text(sa, &t->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, s));
 }
 
@@ -183,46 +144,55 @@ is_marker(const struct tensor *t)
         && (dtype_is_float8(t->dtype) || t->dtype == DTYPE_F32);
 }
 
-/* --- the claim */
+/* --- the rows */
 
-static bool
-check_scale_dtype(const struct tensor *codes, const struct tensor *scale, struct err *err)
+/* A marker is no weight. */
+static enum claim
+choose(struct found *f, struct weight *w, struct err *err)
 {
-    char a[STR_SHOWN], b[STR_SHOWN];
-    return is_scale_dtype(scale->dtype) || err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: is %s, expected a "
-        "scale of F32, BF16, F16 or F8_E8M0 for %s", str_shown(a, scale->name, scale->name_len),
-        dtype_name(scale->dtype), str_shown(b, codes->name, codes->name_len));
+    return is_marker(f->codes) ? CLAIM_NO : table_match(f, w, err);
 }
 
-static enum claim
-claim(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
+static bool
+is_fused(const struct found *f)
 {
-    (void)self;
-    if (!dtype_is_float8(codes->dtype) || is_marker(codes))
-        return CLAIM_NO;
-    if (!find_scale(c, codes, &w->part[SCALE], err))
-        return CLAIM_FAIL;
-    struct fp8_cover m = matrices(w);
-    if (!w->part[SCALE])
-        w->part[SCALE] = find_fused(c, codes, &m);
-    const struct tensor *scale = w->part[SCALE];
-    if (!scale && leftover_is_named(codes))
-        return CLAIM_NO;
-    struct part_name p;
-    bool module = name_strip(codes, ".weight", &p);
-    if (module && !find_smooth(c, &p, w, err))
-        return CLAIM_FAIL;
-    const struct tensor *zero = module ? claims_find(c, p.base, p.base_len, ".weight_zero_point") : NULL;
-    if (!scale) {       /* as if it were 1; whether that can be is asked when all weights are known */
-        fp8_set_single(w, 0);
-        return !w->part[SMOOTH] || claims_take(c, w->part[SMOOTH], codes, err) ? CLAIM_YES : CLAIM_FAIL;
-    }
-    bool ok = check_scale_dtype(codes, scale, err) && fp8_map_scale(c, w, &m, err)
-        && (m.split ? claims_share(c, scale, codes, err) : claims_take(c, scale, codes, err))
-        && (!w->part[SMOOTH] || claims_take(c, w->part[SMOOTH], codes, err))
-        && (!zero || (check_zero_point(c, zero, err) && claims_take(c, zero, codes, err)))
-        && claims_take_idle(c, codes, err);
-    return ok ? CLAIM_YES : CLAIM_FAIL;
+    struct fp8_cover ignored = { 0 };
+    return find_fused(f->claims, f->codes, &ignored) != NULL;
+}
+
+/* Not the F8 scale of something else. */
+static bool
+is_cast(const struct found *f)
+{
+    struct part_name ignored;
+    return !claims_left(f->claims, f->codes, &ignored);
+}
+
+static bool
+fit(struct found *found, struct weight *w, struct err *err)
+{
+    struct claims *c = found->claims;
+    struct fp8 f = { 0 };
+    struct fp8_cover m = matrices(w, &f);
+    const struct tensor *zero = table_found(found, ROLE_ZERO_POINT);
+    if (found->row->is == is_fused)
+        w->part[SCALE] = find_fused(c, found->codes, &m);
+    if (!w->part[SCALE])        /* as if it were 1; whether that can be is asked when all weights are known */
+        fp8_set_single(w, &f, 0);
+    bool ok = check_smooth(w, err) && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
+        && (!m.split || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
+        && (!zero || check_zero_point(c, zero, err));
+    struct fp8 *own = ok ? claims_alloc(c, sizeof *own, err) : NULL;
+    if (own)
+        *own = f;
+    w->own = own;
+    return own != NULL;
+}
+
+bool
+fp8_is(const struct weight *w)
+{
+    return w->scheme->decode == fp8_decode;
 }
 
 bool
@@ -240,7 +210,7 @@ take_markers(struct claims *c, const struct weight *w, struct err *err)
     const struct catalog *catalog = claims_catalog(c);
     for (size_t i = 0; i < catalog_count(catalog); i++) {
         const struct tensor *t = catalog_at(catalog, i);
-        if (is_marker(t) && !claims_is_taken(c, t) && !claims_take_for(c, t, w, err))
+        if (is_marker(t) && !claims_is_taken(c, t) && !claims_take_for(c, t, w, ROLE_STATE, err))
             return false;
     }
     return true;
@@ -256,11 +226,11 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
     for (size_t i = 0; i < roles_weight_count(roles); i++) {
         const struct weight *w = roles_weight(roles, i);
         struct part_name ignored;
-        if (w->scheme != &scheme_fp8 || !fp8_is_scaled(w))
+        if (!fp8_is(w) || !fp8_is_scaled(w))
             continue;
-        refused += w->fact[ADVICE] == ADVICE_REFUSED;
-        taken += w->fact[ADVICE] == ADVICE_TAKEN;
-        missed += w->fact[ADVICE] == ADVICE_MISSED;
+        refused += fp8_own(w)->advice == ADVICE_REFUSED;
+        taken += fp8_own(w)->advice == ADVICE_TAKEN;
+        missed += fp8_own(w)->advice == ADVICE_MISSED;
         folded += w->part[SMOOTH] != NULL;
         if (!marked && name_strip(w->part[SCALE], ".scale_weight", &ignored)) {
             marked = true;
@@ -284,29 +254,51 @@ static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const char *type = dtype_name(w->part[CODES]->dtype) + 3;
-    uint64_t rows = w->fact[ROWS], cols = w->fact[COLS], b0 = w->fact[B0], b1 = w->fact[B1];
+    const struct fp8 *f = fp8_own(w);
+    bool all_rows = f->b0 >= f->rows, all_cols = f->b1 >= f->cols;
     if (!w->part[SCALE])
         snprintf(buf, SCHEME_DETAIL, "%s, no scale", type);
-    else if (w->fact[ADVICE] == ADVICE_WANTED)
+    else if (f->advice == ADVICE_WANTED)
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained scale, blocks not told", type);
-    else if (w->fact[TILES] != 0)
+    else if (f->tiles != 0)
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained 1x32 scale in tiles", type);
-    else if (b0 >= rows && b1 >= cols && w->fact[PER_ROW] == 0)
-        snprintf(buf, SCHEME_DETAIL, "%s, per-%s scale", type, w->fact[PER_EXPERT] ? "expert" : "tensor");
-    else if (b0 == 1 && b1 >= cols)
+    else if (all_rows && all_cols && f->per_row == 0)
+        snprintf(buf, SCHEME_DETAIL, "%s, per-%s scale", type, f->per_expert ? "expert" : "tensor");
+    else if (f->b0 == 1 && all_cols)
         snprintf(buf, SCHEME_DETAIL, "%s, per-channel scale", type);
-    else if (b1 == 1 && b0 >= rows)
+    else if (f->b1 == 1 && all_rows)
         snprintf(buf, SCHEME_DETAIL, "%s, per-column scale", type);
     else
-        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained %" PRIu64 "x%" PRIu64 " scale", type, b0, b1);
+        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained %" PRIu64 "x%" PRIu64 " scale", type, f->b0, f->b1);
 }
 
-const struct scheme scheme_fp8 = {
-    .code = "fp8",
-    .name = "FP8",
-    .claim = claim,
-    .need = { NEED_RUN, NEED_RUN, NEED_RUN },
-    .run = fp8_run,
-    .decode = fp8_decode,
-    .describe = describe,
+#define SCALE_TYPES (IS(F32) | IS(BF16) | IS(F16) | IS(F8_E8M0) | IS(U8))
+#define SMOOTH_PART BESIDE(".pre_quant_scale", IS(F32) | IS(BF16) | IS(F16), OPTIONAL, SCALE, .part = SMOOTH)
+#define ZERO_POINT_PART BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
+
+static const struct row rows[] = {
+    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .beside = {
+        BESIDE(".weight_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES),
+        OR(".weight_scale", .left = LEFT_BLOCK_SCALES), OR(".weight_scales_inv"), OR(".weight_weight_scale"),
+        OR(".scale"), OR(".qscale_weight", .left = LEFT_SCALES), OR(".scale_weight", .left = LEFT_SCALES),
+        SMOOTH_PART, ZERO_POINT_PART } },
+    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, .beside = {
+        BESIDE("_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES), OR("_scale"),
+        OR("_scales_inv"), OR("_weight_scale") } },
+    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .is = is_fused,
+        .beside = { SMOOTH_PART, ZERO_POINT_PART } },
+    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .bare = true, .beside = { SMOOTH_PART } },
+    { .codes = "", .dtypes = FLOAT8, .becomes = "", .bare = true, .choose = choose, .is = is_cast },
+};
+
+#define FP8(code_, name_, ...) { .code = code_, .name = name_, .fit = fit, .need = { NEED_RUN, NEED_RUN, NEED_RUN }, \
+    .run = fp8_run, .decode = fp8_decode, .describe = describe, __VA_ARGS__ }
+
+/* The first finds the weights of all, fp8_grid.c says whose they are. */
+const struct scheme fp8_schemes[] = {
+    [FP8_PLAIN] = FP8("fp8", "FP8", .rows = rows, .nrows = sizeof rows / sizeof *rows),
+    [FP8_FBGEMM] = FP8("fp8-fbgemm", "FP8"),
+    [FP8_MX] = FP8(SCHEME_MXFP8, "MXFP8"),
+    [FP8_MX_TILES] = FP8(SCHEME_MXFP8_COMFY, "MXFP8"),
+    { 0 },
 };

@@ -5,9 +5,8 @@
 #include "scheme/claims.h"
 #include "scheme/roles.h"
 
-extern const struct scheme scheme_fp8;
-
-/* Whether a weight of this scheme has a scale. */
+/* Whether a weight is decoded as FP8, whatever its scheme is called; and whether it has a scale. */
+bool fp8_is(const struct weight *w);
 bool fp8_is_scaled(const struct weight *w);
 
 /* What can only be said when all weights are known: fp8_check_unscaled, the markers of diffusion models, and warnings

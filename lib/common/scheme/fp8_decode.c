@@ -17,39 +17,38 @@ struct place {
 };
 
 static struct place
-place_of(const struct weight *w, uint64_t i)
+place_of(const struct fp8 *f, uint64_t i)
 {
-    uint64_t matrix = w->fact[ROWS] * w->fact[COLS];
-    return (struct place){ i / matrix, i % matrix / w->fact[COLS], i % w->fact[COLS] };
+    uint64_t matrix = f->rows * f->cols;
+    return (struct place){ i / matrix, i % matrix / f->cols, i % f->cols };
 }
 
 static uint64_t
-scale_index(const struct weight *w, const struct place *p)
+scale_index(const struct fp8 *f, const struct place *p)
 {
-    if (w->fact[TILES] != 0)
-        return p->expert * w->fact[PER_EXPERT] + swizzle_at(p->row, p->col / w->fact[B1], w->fact[TILES]);
-    return w->fact[BASE] + p->expert * w->fact[PER_EXPERT] + (w->fact[ROW0] + p->row) / w->fact[B0] * w->fact[PER_ROW]
-        + p->col / w->fact[B1];
+    if (f->tiles != 0)
+        return p->expert * f->per_expert + swizzle_at(p->row, p->col / f->b1, f->tiles);
+    return f->base + p->expert * f->per_expert + (f->row0 + p->row) / f->b0 * f->per_row + p->col / f->b1;
 }
 
 /* The scales that elements [first, first + count) use: a run of the scale tensor. */
 static void
-scale_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+scale_run(const struct fp8 *f, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
-    struct place a = place_of(w, first), b = place_of(w, first + count - 1);
-    uint64_t blocks = num_ceil_div(w->fact[COLS], w->fact[B1]);
+    struct place a = place_of(f, first), b = place_of(f, first + count - 1);
+    uint64_t blocks = num_ceil_div(f->cols, f->b1);
     bool one_row = a.expert == b.expert && a.row == b.row;
     if (!one_row) {             /* whole rows in between: from the first to the last column */
         a.col = 0;
-        b.col = (blocks - 1) * w->fact[B1];
+        b.col = (blocks - 1) * f->b1;
     }
     if (a.expert != b.expert) { /* and whole experts */
         a.row = 0;
-        b.row = w->fact[ROWS] - 1;
+        b.row = f->rows - 1;
     }
-    *from = scale_index(w, &a);
-    *to = scale_index(w, &b) + 1;
-    if (w->fact[TILES] != 0) {  /* whole tiles, of one row those that it needs */
+    *from = scale_index(f, &a);
+    *to = scale_index(f, &b) + 1;
+    if (f->tiles != 0) {        /* whole tiles, of one row those that it needs */
         *from = *from / TILE * TILE;
         *to = num_ceil_div(*to, TILE) * TILE;
     }
@@ -57,12 +56,12 @@ scale_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from
 
 /* The run of columns, [from, to), of elements [first, first + count): all of them unless they lie in one row. */
 static void
-column_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+column_run(const struct fp8 *f, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
-    struct place a = place_of(w, first), b = place_of(w, first + count - 1);
+    struct place a = place_of(f, first), b = place_of(f, first + count - 1);
     bool one_row = a.expert == b.expert && a.row == b.row;
     *from = one_row ? a.col : 0;
-    *to = one_row ? b.col + 1 : w->fact[COLS];
+    *to = one_row ? b.col + 1 : f->cols;
 }
 
 void
@@ -72,11 +71,11 @@ fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
         *s = (struct span){ .at = first, .len = count };
     } else if (part == SCALE) {
         uint64_t from, to, size = dtype_facts(w->part[SCALE]->dtype)->bytes;
-        scale_run(w, first, count, &from, &to);
+        scale_run(fp8_own(w), first, count, &from, &to);
         *s = (struct span){ .at = from * size, .len = (to - from) * size };
     } else {
         uint64_t from, to, size = dtype_facts(w->part[SMOOTH]->dtype)->bytes;
-        column_run(w, first, count, &from, &to);
+        column_run(fp8_own(w), first, count, &from, &to);
         *s = (struct span){ .at = from * size, .len = (to - from) * size };
     }
 }
@@ -95,6 +94,7 @@ scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
 /* What a decode works on: the run of codes, the runs of scales that belong to it, and the output. */
 struct job {
     const struct weight *w;
+    const struct fp8 *f;
     const struct kernels *k;
     const uint8_t *codes, *scales, *smooth;
     uint64_t first, scale_from, smooth_from;
@@ -107,8 +107,8 @@ static void
 tile_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
 {
     struct place at = *p;
-    for (uint64_t i = 0; i < n; i++, at.col += j->w->fact[B1]) {
-        uint8_t code = j->scales[scale_index(j->w, &at) - j->scale_from];
+    for (uint64_t i = 0; i < n; i++, at.col += j->f->b1) {
+        uint8_t code = j->scales[scale_index(j->f, &at) - j->scale_from];
         scales[i] = code != 0 ? float8_to_float(DTYPE_F8_E8M0, code) : 0;
     }
 }
@@ -118,8 +118,8 @@ static void
 job_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
 {
     const struct tensor *t = j->w->part[SCALE];
-    uint64_t from = scale_index(j->w, p) - j->scale_from;
-    if (j->w->fact[TILES] != 0) {
+    uint64_t from = scale_index(j->f, p) - j->scale_from;
+    if (j->f->tiles != 0) {
         tile_scales(j, p, scales, n);
         return;
     }
@@ -141,7 +141,7 @@ static void
 piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1)
 {
     enum dtype type = j->w->part[CODES]->dtype;
-    uint64_t stride = j->w->fact[COLS];
+    uint64_t stride = j->f->cols;
     const uint8_t *x = j->codes + (at - j->first);
     uint8_t *y = j->y + (at - j->first) * dtype_facts(j->to)->bytes;
     bool smooth = j->w->part[SMOOTH] != NULL;
@@ -163,8 +163,8 @@ piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const floa
 static void
 band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
 {
-    uint64_t b1 = num_min(j->w->fact[B1], j->w->fact[COLS]), cols;
-    uint64_t base = (p.expert * j->w->fact[ROWS] + p.row) * j->w->fact[COLS];
+    uint64_t b1 = num_min(j->f->b1, j->f->cols), cols;
+    uint64_t base = (p.expert * j->f->rows + p.row) * j->f->cols;
     bool direct = j->to != DTYPE_F16 && !j->w->part[SMOOTH];        /* not through floats */
     uint64_t most = direct ? PIECE * b1 : b1 < PIECE ? PIECE / b1 * b1 : PIECE;     /* columns */
     for (; p.col < end; p.col += cols) {
@@ -181,22 +181,22 @@ void
 fp8_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *y)
 {
-    struct job j = { .w = w, .k = k, .codes = in[CODES].p, .scales = in[SCALE].p, .smooth = in[SMOOTH].p, .first = first,
-        .to = to, .y = y };
-    uint64_t cols = w->fact[COLS], ignored;
+    struct job j = { .w = w, .f = fp8_own(w), .k = k, .codes = in[CODES].p, .scales = in[SCALE].p,
+        .smooth = in[SMOOTH].p, .first = first, .to = to, .y = y };
+    uint64_t cols = j.f->cols, ignored;
     if (w->part[SCALE])
-        scale_run(w, first, count, &j.scale_from, &ignored);
-    column_run(w, first, count, &j.smooth_from, &ignored);
+        scale_run(j.f, first, count, &j.scale_from, &ignored);
+    column_run(j.f, first, count, &j.smooth_from, &ignored);
     for (uint64_t at = first, end = first + count; at < end;) {
-        struct place p = place_of(w, at);
+        struct place p = place_of(j.f, at);
         if (p.col != 0 || end - at < cols) {            /* a row that the run cuts */
             uint64_t c1 = num_min(cols, p.col + (end - at));
             band(&j, p, 1, c1);
             at += c1 - p.col;
             continue;
         }
-        uint64_t rows = num_min((end - at) / cols, w->fact[ROWS] - p.row);
-        rows = num_min(rows, w->fact[B0] - (w->fact[ROW0] + p.row) % w->fact[B0]);
+        uint64_t rows = num_min((end - at) / cols, j.f->rows - p.row);
+        rows = num_min(rows, j.f->b0 - (j.f->row0 + p.row) % j.f->b0);
         band(&j, p, rows, cols);
         at += rows * cols;
     }

@@ -18,22 +18,22 @@
 #include "scheme/swizzle.h"
 
 static void
-set_blocks(struct weight *w, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_expert)
+set_blocks(struct fp8 *f, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_expert)
 {
-    w->fact[B0] = num_max(b0, 1);
-    w->fact[B1] = num_max(b1, 1);
-    w->fact[PER_ROW] = per_row;
-    w->fact[PER_EXPERT] = per_expert;
+    f->b0 = num_max(b0, 1);
+    f->b1 = num_max(b1, 1);
+    f->per_row = per_row;
+    f->per_expert = per_expert;
 }
 
 void
-fp8_set_single(struct weight *w, uint64_t per_expert)
+fp8_set_single(const struct weight *w, struct fp8 *f, uint64_t per_expert)
 {
     if (!w->part[SMOOTH]) {
-        w->fact[COLS] *= w->fact[ROWS];
-        w->fact[ROWS] = 1;
+        f->cols *= f->rows;
+        f->rows = 1;
     }
-    set_blocks(w, w->fact[ROWS], w->fact[COLS], 0, per_expert);
+    set_blocks(f, f->rows, f->cols, 0, per_expert);
 }
 
 /* The scale's shape with the expert dimension and singletons stripped to at most two dimensions. */
@@ -64,11 +64,14 @@ misfit(const struct weight *w, const char *hint, struct err *err)
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), hint);
 }
 
+#define ASK_CONFIG "give config.json, beside it or with --config"
+
 /* Two readings of a scale, and nothing tells which is right. A report goes on without blocks. */
 static bool
-unclear(const struct claims *c, struct weight *w, const char *readings, const char *ask, struct err *err)
+unclear(const struct claims *c, const struct weight *w, struct fp8 *f, const char *readings, const char *ask,
+    struct err *err)
 {
-    w->fact[ADVICE] = ADVICE_WANTED;
+    f->advice = ADVICE_WANTED;
     if (!claims_contents(c))
         return true;
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
@@ -120,8 +123,8 @@ covers(const struct fp8_cover *m, const uint64_t block[2], const uint64_t grid[2
 
 /* Find the block size behind a grid of scales. */
 static bool
-find_blocks(const struct claims *c, struct weight *w, const struct fp8_cover *m, const uint64_t grid[2],
-    uint64_t block[2], struct err *err)
+find_blocks(const struct claims *c, const struct weight *w, struct fp8 *f, const struct fp8_cover *m,
+    const uint64_t grid[2], uint64_t block[2], struct err *err)
 {
     struct part_name module = name_module(w->part[CODES]);
     uint64_t advised[2];
@@ -133,7 +136,7 @@ find_blocks(const struct claims *c, struct weight *w, const struct fp8_cover *m,
     if (known && covers(m, advised, grid)) {
         bool same = told && num_min(advised[0], m->rows) == num_min(block[0], m->rows)
             && num_min(advised[1], m->cols) == num_min(block[1], m->cols);
-        w->fact[ADVICE] = told && !same ? ADVICE_TAKEN : ADVICE_NONE;
+        f->advice = told && !same ? ADVICE_TAKEN : ADVICE_NONE;
         memcpy(block, advised, sizeof advised);
         return true;
     }
@@ -142,109 +145,140 @@ find_blocks(const struct claims *c, struct weight *w, const struct fp8_cover *m,
         return misfit(w, possible ? "; its blocks may stand in a config.json, beside it or with --config" : "", err);
     bool turned = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != USUAL;
     if (told && turned && !known)
-        return unclear(c, w, "one for each row, turned around, or blocks", "give config.json, beside it or with "
-            "--config", err);
+        return unclear(c, w, f, "one for each row, turned around, or blocks", ASK_CONFIG, err);
     bool usual = is_usual(m->rows, grid[0], block[0]) || is_usual(m->cols, grid[1], block[1]);
-    w->fact[ADVICE] = known ? ADVICE_REFUSED : usual ? ADVICE_MISSED : ADVICE_NONE;
-    return told || unclear(c, w, "blocks of a power of two, or an even division", "give config.json, beside it or with"
-        " --config", err);
+    f->advice = known ? ADVICE_REFUSED : usual ? ADVICE_MISSED : ADVICE_NONE;
+    return told || unclear(c, w, f, "blocks of a power of two, or an even division", ASK_CONFIG, err);
 }
 
 /* --- what only other tensors or config.json tell */
 
 /* Stacked experts.down_proj [E, I, H] of FBGEMM under a scale [E, H, 1]: its columns, also when I = H. */
 static bool
-fbgemm_columns(const struct claims *c, struct weight *w, const struct fp8_cover *m, const uint64_t grid[2],
-    bool *columns, struct err *err)
+fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8 *f, const struct fp8_cover *m,
+    const uint64_t grid[2], bool *columns, struct err *err)
 {
     const char *method = config_method(claims_config(c));
     struct part_name p;
     *columns = false;
-    if (!m->stacked || grid[0] != m->cols || grid[1] != 1 || !name_strip(w->part[SCALE], "down_proj_scale", &p))
+    if (!m->stacked || grid[0] != m->cols || grid[1] != 1 || !name_strip(w->part[SCALE], "down_proj_scale", &p)
+        || fp8_told(c, FP8_PLAIN))
         return true;
     const struct tensor *other = claims_find(c, p.base, p.base_len, "gate_up_proj_scale");
-    *columns = (method && strcmp(method, "fbgemm_fp8") == 0)
+    *columns = fp8_told(c, FP8_FBGEMM) || (method && strcmp(method, "fbgemm_fp8") == 0)
         || (other && other->shape.rank == 3 && shape_dim(&other->shape, 1) == 1 && shape_dim(&other->shape, 2) != 1);
-    return *columns || m->cols == m->rows || unclear(c, w, "FBGEMM's columns, or blocks of rows",
-        "give config.json, beside it or with --config", err);
-}
-
-/* Lay the tiles of a ComfyUI MXFP8 weight, whose marker said so and whose shapes were checked with it. */
-static void
-set_tiles(struct weight *w, const struct fp8_cover *m)
-{
-    uint64_t grid[2] = { 0, 0 };
-    swizzle_grid(grid, m->rows, m->cols / 32);
-    set_blocks(w, 1, 32, 0, m->stacked ? grid[0] * grid[1] : 0);
-    w->fact[TILES] = grid[1] / TILE_BLOCKS;
+    return *columns || m->cols == m->rows || unclear(c, w, f, "FBGEMM's columns, or blocks of rows",
+        ASK_CONFIG ", or --scheme fp8-fbgemm or fp8", err);
 }
 
 /* P.scale [1, C] without a config: SDNQ may store a weight as [in, out], and has such a scale then. */
 static bool
-check_turned(const struct claims *c, struct weight *w, const uint64_t grid[2], struct err *err)
+check_turned(const struct claims *c, const struct weight *w, struct fp8 *f, const uint64_t grid[2], struct err *err)
 {
     struct part_name p;
-    return grid[0] != 1 || grid[1] == 1 || w->fact[ROWS] == 1 || config_method(claims_config(c))
-        || !name_strip(w->part[SCALE], ".scale", &p)
-        || unclear(c, w, "one for each column, or for each row of a weight that SDNQ turned around",
-            "give config.json, beside it or with --config", err);
+    return grid[0] != 1 || grid[1] == 1 || f->rows == 1 || config_method(claims_config(c))
+        || !name_strip(w->part[SCALE], ".scale", &p) || fp8_told(c, FP8_PLAIN)
+        || unclear(c, w, f, "one for each column, or for each row of a weight that SDNQ turned around",
+            ASK_CONFIG ", or --scheme fp8", err);
 }
 
-/* E8M0 scales for 32 columns each: plain, not in the tiles of the tensor cores? */
+/* --- E8M0 scales for 32 columns each: plain, or in the tiles of the tensor cores? */
+
 static bool
-check_tiles(const struct claims *c, struct weight *w, struct err *err)
+is_e8m0(const struct tensor *scale)
+{
+    return scale->dtype == DTYPE_U8 || scale->dtype == DTYPE_F8_E8M0;
+}
+
+static void
+set_tiles(struct weight *w, struct fp8 *f, const struct fp8_cover *m)
+{
+    uint64_t grid[2] = { 0, 0 };
+    swizzle_grid(grid, m->rows, m->cols / 32);
+    set_blocks(f, 1, 32, 0, m->stacked ? grid[0] * grid[1] : 0);
+    f->tiles = grid[1] / TILE_BLOCKS;
+    w->scheme = &fp8_schemes[FP8_MX_TILES];
+}
+
+/* Of scales that no marker speaks of. */
+static bool
+check_tiles(const struct claims *c, struct weight *w, struct fp8 *f, const struct fp8_cover *m, struct err *err)
 {
     const struct tensor *scale = w->part[SCALE];
-    if (scale->dtype != DTYPE_U8 && scale->dtype != DTYPE_F8_E8M0)
-        return true;
-    switch (swizzle_of(c, w->part[CODES], scale)) {
+    switch (is_e8m0(scale) ? swizzle_of(c, w->part[CODES], scale) : GRID_NONE) {
     case GRID_SWIZZLED:
-        return unclear(c, w, "only scales in tiles, as ComfyUI stores MXFP8", "these cannot be decoded", err);
+        if (!fp8_told(c, FP8_MX_TILES))
+            return unclear(c, w, f, "only scales in tiles, as ComfyUI stores MXFP8", "give --scheme "
+                SCHEME_MXFP8_COMFY " where that is so", err);
+        set_tiles(w, f, m);
+        return true;
     case GRID_EITHER:
-        return unclear(c, w, "MXFP8 by rows, or in tiles as ComfyUI stores it", "give config.json, beside it or with "
-            "--config", err);
+        return unclear(c, w, f, "MXFP8 by rows, or in tiles as ComfyUI stores it", ASK_CONFIG ", or --scheme "
+            SCHEME_MXFP8 " or " SCHEME_MXFP8_COMFY, err);
+    case GRID_DENIED:
+        return misfit(w, claims_scheme(c) ? "; by --scheme they lie in the other order"
+            : "; by the method in config.json they lie by rows", err);
+    case GRID_PLAIN:
+        w->scheme = &fp8_schemes[FP8_MX];
+        return true;
     default:
         return true;
     }
 }
 
+/* A grid of scales. */
+static bool
+map_grid(struct claims *c, struct weight *w, struct fp8 *f, const struct fp8_cover *m, const uint64_t grid[2], bool own,
+    struct err *err)
+{
+    uint64_t block[2];
+    bool columns;
+    if (!fbgemm_columns(c, w, f, m, grid, &columns, err) || !check_tiles(c, w, f, m, err)
+        || !check_turned(c, w, f, grid, err))
+        return false;
+    if (columns)
+        w->scheme = &fp8_schemes[FP8_FBGEMM];
+    if (f->tiles != 0)
+        return true;
+    if (f->advice == ADVICE_WANTED)
+        fp8_set_single(w, f, 0);
+    else if (columns || (grid[0] == 1 && grid[1] == m->cols))
+        set_blocks(f, m->rows, 1, 0, own ? m->cols : 0);
+    else if (grid[0] == m->rows && grid[1] == 1)
+        set_blocks(f, 1, m->cols, 1, own ? m->rows : 0);
+    else if (find_blocks(c, w, f, m, grid, block, err))
+        set_blocks(f, block[0], block[1], grid[1], own ? grid[0] * grid[1] : 0);
+    else
+        return false;
+    return true;
+}
+
 bool
-fp8_map_scale(struct claims *c, struct weight *w, const struct fp8_cover *m, struct err *err)
+fp8_map_scale(struct claims *c, struct weight *w, struct fp8 *f, const struct fp8_cover *m, struct err *err)
 {
     const struct shape *s = &w->part[SCALE]->shape;
-    uint64_t numel, grid[2] = { 0, 0 }, block[2];
+    uint64_t numel, grid[2] = { 0, 0 };
     bool own = m->stacked && s->rank > 1 && shape_dim(s, 0) == m->experts;       /* one grid an expert */
-    bool codes = w->part[SCALE]->dtype == DTYPE_U8, columns;            /* E8M0 codes, which only grids are made of */
+    bool codes = w->part[SCALE]->dtype == DTYPE_U8;                     /* E8M0 codes, which only grids are made of */
     uint32_t rank = squeeze(s, own, grid);
     if (!shape_numel(s, &numel))
         numel = 0;
-    if ((codes || w->part[SCALE]->dtype == DTYPE_F8_E8M0) && comfy_is_marked(c, w->part[CODES]))
-        set_tiles(w, m);
+    if (is_e8m0(w->part[SCALE]) && comfy_is_marked(c, w->part[CODES]))
+        set_tiles(w, f, m);             /* the marker said so, and its shapes were checked with it */
     else if (numel == 1 && !codes)
-        fp8_set_single(w, 0);
+        fp8_set_single(w, f, 0);
     else if (m->stacked && numel == m->experts && !codes)
-        fp8_set_single(w, 1);
+        fp8_set_single(w, f, 1);
     else if (rank == 1 && grid[0] == m->rows && !codes)
-        set_blocks(w, 1, m->cols, 1, own ? m->rows : 0);
+        set_blocks(f, 1, m->cols, 1, own ? m->rows : 0);
     else if (rank != 2 || (m->stacked && !own))
         return misfit(w, "", err);
-    else if (!fbgemm_columns(c, w, m, grid, &columns, err) || !check_tiles(c, w, err)
-            || !check_turned(c, w, grid, err))
+    else if (!map_grid(c, w, f, m, grid, own, err))
         return false;
-    else if (w->fact[ADVICE] == ADVICE_WANTED)
-        fp8_set_single(w, 0);
-    else if (columns || (grid[0] == 1 && grid[1] == m->cols))
-        set_blocks(w, m->rows, 1, 0, own ? m->cols : 0);
-    else if (grid[0] == m->rows && grid[1] == 1)
-        set_blocks(w, 1, m->cols, 1, own ? m->rows : 0);
-    else if (find_blocks(c, w, m, grid, block, err))
-        set_blocks(w, block[0], block[1], grid[1], own ? grid[0] * grid[1] : 0);
-    else
-        return false;
-    w->fact[ROW0] = m->row0;
+    f->row0 = m->row0;
     if (m->split) {
-        w->fact[BASE] = m->expert * w->fact[PER_EXPERT];
-        w->fact[PER_EXPERT] = 0;
+        f->base = m->expert * f->per_expert;
+        f->per_expert = 0;
     }
     return true;
 }

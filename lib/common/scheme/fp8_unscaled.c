@@ -104,7 +104,7 @@ fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
     bool ok = list && at ? true : err_memory(err, n * sizeof *list);
     for (size_t i = 0; ok && i < n; i++) {
         const struct weight *w = roles_weight(roles, i);
-        if (w->scheme != &scheme_fp8)
+        if (!fp8_is(w))
             continue;
         bool scaled = fp8_is_scaled(w);
         ok = scaled || check_bare(c, w, err);

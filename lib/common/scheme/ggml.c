@@ -1,8 +1,6 @@
 /* ggml block types: a tensor is its blocks in order, and any run of blocks decodes alone (kernel/ has the
  * formulas). NVFP4 has a second level: X.scale, F32 [1] or one a matrix of stacked experts, multiplies the
  * decoded value; X.input_scale does not touch the weight. Source: llama.cpp, llama-model.cpp. */
-#include "scheme/ggml.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,62 +9,44 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "dtype/ggml_block.h"
-#include "scheme/claims.h"
+#include "scheme/table.h"
 
 enum { CODES, SCALE };          /* parts */
-enum { PER_MATRIX };            /* facts: elements that share one scale */
+
+/* Elements that share one scale; without a scale there is no such thing. */
+static uint64_t
+per_matrix(const struct weight *w)
+{
+    return *(const uint64_t *)w->own;
+}
 
 static bool
-fit_scale(struct weight *w, struct err *err)
+fit(struct found *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     const struct shape *s = &codes->shape;
     uint64_t experts = s->rank >= 3 ? shape_dim(s, s->rank - 3) : 1, numel, total;
-    if (scale->dtype != DTYPE_F32 || scale->shape.rank > 1 || !shape_numel(&scale->shape, &numel)
-        || !shape_numel(s, &total) || (numel != 1 && numel != experts) || numel == 0) {
+    if (!scale)
+        return true;
+    if (scale->shape.rank > 1 || !shape_numel(&scale->shape, &numel) || !shape_numel(s, &total)
+        || (numel != 1 && numel != experts) || numel == 0) {
         char a[STR_SHOWN], b[STR_SHOWN], text[SHAPE_TEXT];
         return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: is %s %s, expected F32 [1] or [%" PRIu64
             "] for %s", str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype),
             shape_text(text, &scale->shape), experts, str_shown(b, codes->name, codes->name_len));
     }
-    w->fact[PER_MATRIX] = numel == 1 ? total : shape_dim(s, s->rank - 1) * shape_dim(s, s->rank - 2);
+    uint64_t *own = claims_alloc(f->claims, sizeof *own, err);
+    if (!own)
+        return false;
+    *own = numel == 1 ? total : shape_dim(s, s->rank - 1) * shape_dim(s, s->rank - 2);
+    w->own = own;
     return true;
-}
-
-/* The scales of an NVFP4 weight, under either of two names, and what is dropped with it. */
-static bool
-find_scale(struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
-{
-    struct part_name p;
-    const struct tensor *whole = claims_find(c, codes->name, codes->name_len, ".scale"), *module = NULL, *input = NULL;
-    if (name_strip(codes, ".weight", &p)) {
-        module = claims_find(c, p.base, p.base_len, ".scale");
-        input = claims_find(c, p.base, p.base_len, ".input_scale");
-    }
-    if (whole && module) {
-        char a[STR_SHOWN], b[STR_SHOWN], name[STR_SHOWN];
-        return err_set(err, ERR_MALFORMED, whole->extent.at, "tensor %s: has two scales, %s and %s",
-            str_shown(name, codes->name, codes->name_len), str_shown(a, module->name, module->name_len),
-            str_shown(b, whole->name, whole->name_len));
-    }
-    w->part[SCALE] = whole ? whole : module;
-    return (!w->part[SCALE] || (fit_scale(w, err) && claims_take(c, w->part[SCALE], codes, err)))
-        && (!input || claims_take(c, input, codes, err));
-}
-
-static enum claim
-claim(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
-{
-    (void)self;
-    if (dtype_facts(codes->dtype)->kind != DTYPE_IS_BLOCK)
-        return CLAIM_NO;
-    return codes->dtype != DTYPE_NVFP4 || find_scale(c, codes, w, err) ? CLAIM_YES : CLAIM_FAIL;
 }
 
 static uint64_t
 matrix_of(const struct weight *w, uint64_t i)
 {
-    return i / w->fact[PER_MATRIX];
+    return i / per_matrix(w);
 }
 
 static void
@@ -151,21 +131,13 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "%s%s", dtype_name(w->part[CODES]->dtype), w->part[SCALE] ? " with scale" : "");
 }
 
-const struct scheme scheme_ggml = {
-    .code = "gguf",
-    .name = "GGUF",
-    .claim = claim,
-    .need = { NEED_RUN, NEED_RUN },
-    .run = run,
-    .decode = decode,
-    .describe = describe,
-};
-
-static enum claim
-claim_unknown(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
+/* Its shape is known, only its bytes are not. */
+static bool
+fit_unknown(struct found *f, struct weight *w, struct err *err)
 {
-    (void)self, (void)c, (void)w, (void)err;
-    return codes->dtype == DTYPE_UNKNOWN ? CLAIM_YES : CLAIM_NO;
+    (void)f, (void)err;
+    w->vague = false;
+    return true;
 }
 
 static void
@@ -174,8 +146,29 @@ describe_unknown(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "ggml type %" PRIu32, w->part[CODES]->ggml_id);
 }
 
-const struct scheme scheme_ggml_unknown = {
-    .name = "GGUF",
-    .claim = claim_unknown,
-    .describe = describe_unknown,
+#define BLOCKS (IS(UNKNOWN) - IS(Q4_0))
+
+const struct scheme ggml_schemes[] = {
+    {
+        .code = "gguf",
+        .name = "GGUF",
+        ROWS({ .codes = ".weight", .dtypes = IS(NVFP4), .becomes = ".weight", .bare = true, .beside = {
+            BESIDE(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE), OR(".weight.scale"),
+            BESIDE(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
+            { .codes = "", .dtypes = IS(NVFP4), .becomes = "", .bare = true, .beside = {
+            BESIDE(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE) } },
+            { .codes = "", .dtypes = BLOCKS, .becomes = "", .bare = true }),
+        .fit = fit,
+        .need = { NEED_RUN, NEED_RUN },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    }, {
+        .code = "gguf-unknown",
+        .name = "GGUF",
+        ROWS({ .codes = "", .dtypes = IS(UNKNOWN), .becomes = "", .bare = true }),
+        .fit = fit_unknown,
+        .describe = describe_unknown,
+    },
+    { 0 },
 };

@@ -13,8 +13,6 @@
  * field, and is read as it writes. Sources: AutoGPTQ qlinear_cuda_old.py (pack and forward); GPTQModel utils/model.py,
  * convert_gptq_v2_to_v1_format_module and its inverse.
  */
-#include "scheme/gptq.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +23,8 @@
 #include "base/str.h"
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
-#include "scheme/claims.h"
+#include "scheme/dim.h"
+#include "scheme/table.h"
 
 enum { CODES, SCALES, ZEROS, G_IDX };                   /* parts */
 
@@ -37,18 +36,43 @@ struct gptq {
     bool v2;
     bool carries;                                       /* v1 whose writer took 1 off whole words, not off each field */
     bool shuffled;                                      /* g_idx says something else than i / group */
+    const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
 /* --- what it is: bits, groups, zero points */
 
 static bool
-bits_fit(const struct weight *w, uint32_t bits)
+bits_fit(const struct tensor *codes, const struct tensor *zeros, const struct tensor *g_idx, uint32_t bits)
 {
-    const struct tensor *codes = w->part[CODES], *zeros = w->part[ZEROS], *g_idx = w->part[G_IDX];
-    uint64_t words = shape_dim(&codes->shape, 0), out = shape_dim(&codes->shape, 1), nbits;
+    uint64_t words = dim_rows(codes), out = dim_cols(codes), nbits;
     return num_mul(&nbits, words, 32) && nbits % bits == 0
-        && (!zeros || (num_mul(&nbits, out, bits) && nbits % 32 == 0 && shape_dim(&zeros->shape, 1) == nbits / 32))
+        && (!zeros || (num_mul(&nbits, out, bits) && nbits % 32 == 0 && dim_cols(zeros) == nbits / 32))
         && (!g_idx || shape_dim(&g_idx->shape, 0) == words * 32 / bits);
+}
+
+/* Companions, in the order of the row. */
+enum { WITH_SCALES, WITH_ZEROS, WITH_G_IDX };
+
+static bool
+is_gptq(const struct found *f)
+{
+    return f->with[WITH_G_IDX]
+        || (f->codes->shape.rank == 2 && dim_cols(f->codes) == dim_cols(f->with[WITH_SCALES]));
+}
+
+/* Some number of bits that all tensors share. */
+static bool
+fits(const struct found *f)
+{
+    const struct tensor *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS], *g_idx = f->with[WITH_G_IDX];
+    if (f->codes->shape.rank != 2 || scales->shape.rank != 2 || dim_cols(scales) != dim_cols(f->codes)
+        || (zeros && (zeros->shape.rank != 2 || dim_rows(zeros) != dim_rows(scales))) || (g_idx && g_idx->shape.rank != 1))
+        return false;
+    uint64_t words = dim_rows(f->codes), groups = dim_rows(scales);
+    for (uint32_t bits = 2; bits <= 8; bits++)
+        if (bits_fit(f->codes, zeros, g_idx, bits) && groups <= words * 32 / bits && (groups != 0 || words == 0))
+            return true;
+    return false;
 }
 
 static uint64_t
@@ -58,30 +82,21 @@ config_number(const struct claims *c, const char *key)
     return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
 }
 
-static bool
-refuse(const struct weight *w, const char *what, struct err *err)
-{
-    char name[STR_SHOWN];
-    return err_set(err, ERR_UNSUPPORTED, w->part[CODES]->extent.at, "tensor %s: GPTQ whose %s; give its config.json "
-        "(--config)", str_shown(name, w->part[CODES]->name, w->part[CODES]->name_len), what);
-}
-
 /* The number of bits that the shapes leave, and where they leave several the one that the config names. */
-static bool
-find_bits(struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
+static void
+find_bits(const struct claims *c, const struct weight *w, struct gptq *q)
 {
     uint64_t hint = config_number(c, "bits");
     uint32_t fitting = 0;
     for (uint32_t bits = 2; bits <= 8; bits++)
-        if (bits_fit(w, bits)) {
+        if (bits_fit(w->part[CODES], w->part[ZEROS], w->part[G_IDX], bits)) {
             fitting++;
             q->bits = q->bits == hint && q->bits != 0 ? q->bits : bits;
         }
     if (fitting > 1 && q->bits != hint)
-        return refuse(w, "bits the shapes leave open", err);
-    if (hint != 0 && hint != q->bits)
-        claims_warn(c, "bits of config.json are not those of GPTQ tensors, which count");
-    return true;
+        q->open = "of so many bits as config.json says (--config)";
+    else if (q->bits > 4 && q->bits < 8)
+        q->open = "of a width that is not known";
 }
 
 /* Whether a group size that tools use, with a short last group, gives as many groups as another one. */
@@ -95,17 +110,18 @@ another_fits(const struct gptq *q)
 }
 
 /* The inputs of a group: that of the config where it agrees with the shapes, else an even division. */
-static bool
-find_group(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
+static void
+find_group(const struct claims *c, struct gptq *q)
 {
     uint64_t hint = config_number(c, "group_size");
     q->group = num_max(num_ceil_div(q->in, num_max(q->groups, 1)), 1);
     if (hint != 0 && num_ceil_div(q->in, hint) == q->groups) {
         q->group = hint;
-        return true;
+        return;
     }
     bool even = q->groups == 0 || q->in % q->groups == 0, usual = (q->group & (q->group - 1)) == 0 || q->groups == 1;
-    return (even && (usual || !another_fits(q))) || refuse(w, "group size the shapes leave open", err);
+    if (!even || (!usual && another_fits(q)))
+        q->open = "in groups of so many as config.json says (--config)";
 }
 
 static int64_t
@@ -123,8 +139,9 @@ look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, st
     const struct contents *contents = claims_contents(c);
     bool zero = true, ordered = true, ok = true;
     uint64_t first = q->in;                             /* of the next group */
+    find_group(c, q);
     if (!t || !contents || q->in == 0)
-        return find_group(c, w, q, err);
+        return true;
     if (!limits_check(t->extent.nbytes, G_IDX_MAX, "bytes of a g_idx", err))
         return false;
     uint8_t *p = malloc((size_t)t->extent.nbytes);
@@ -140,12 +157,15 @@ look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, st
         zero = zero && g == 0;
         first = g != 0 && first == q->in ? i : first;
     }
-    q->group = num_max(first, 1);                       /* as it would be in order */
+    if (!zero) {
+        q->open = NULL;
+        q->group = num_max(first, 1);                   /* as it would be in order */
+    }
     for (uint64_t i = 0; ok && i < q->in; i++)
         ordered = ordered && (uint64_t)g_idx_at(p, i, q->groups) == i / q->group;
     free(p);
     q->shuffled = !zero && !ordered;
-    return ok && (!zero || q->groups == 1 || find_group(c, w, q, err));
+    return ok;
 }
 
 /* Whether GPTQModel wrote the model: "meta": { "quantizer": ["gptqmodel:7.7.0"] }, or without the list. */
@@ -159,8 +179,8 @@ is_of_gptqmodel(const json_t *block)
 }
 
 /* How the zero points are stored. */
-static bool
-find_version(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
+static void
+find_version(const struct claims *c, struct gptq *q)
 {
     static const struct { const char *key, *value; bool v2; } formats[] = {
         { "checkpoint_format", "gptq", false }, { "checkpoint_format", "gptq_v2", true },
@@ -174,33 +194,38 @@ find_version(const struct claims *c, const struct weight *w, struct gptq *q, str
         const char *value = json_string_value(json_object_get(block, formats[i].key));
         if (value && strcmp(value, formats[i].value) == 0) {
             q->v2 = formats[i].v2;
-            return true;
+            return;
         }
     }
-    const char *other = json_string_value(json_object_get(block, "checkpoint_format"));
-    char shown[STR_SHOWN], name[STR_SHOWN];
-    return !other || err_set(err, ERR_UNSUPPORTED, w->part[CODES]->extent.at, "tensor %s: GPTQ of the format %s cannot be "
-        "decoded", str_shown(name, w->part[CODES]->name, w->part[CODES]->name_len),
-        str_shown(shown, other, strlen(other)));
+    if (json_object_get(block, "checkpoint_format"))
+        q->open = "of a checkpoint_format that is not known";
 }
 
-/* Fill w and the facts; the tensors have types and ranks of GPTQ. */
 static bool
-fit(struct claims *c, struct weight *w, struct err *err)
+fit(struct found *f, struct weight *w, struct err *err)
 {
+    struct claims *c = f->claims;
     struct gptq *q = claims_alloc(c, sizeof *q, err);
-    uint8_t *packed = claims_alloc(c, 2 * SHAPE_DIM, err);
-    if (!q || !packed)
+    uint8_t *packed = q ? claims_alloc(c, 2 * SHAPE_DIM, err) : NULL;
+    if (!packed)
         return false;
-    *q = (struct gptq){ .groups = shape_dim(&w->part[SCALES]->shape, 0) };
-    if (!find_bits(c, w, q, err) || !find_version(c, w, q, err))
-        return false;
-    uint64_t dim[2] = { shape_dim(&w->part[CODES]->shape, 1), shape_dim(&w->part[CODES]->shape, 0) * 32 / q->bits };
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
+    *q = (struct gptq){ .groups = dim_rows(w->part[SCALES]) };
     w->own = q;
-    q->in = dim[1];
-    return look_at_g_idx(c, w, q, err);
+    find_bits(c, w, q);
+    q->in = dim_rows(w->part[CODES]) * 32 / q->bits;
+    bool open = q->open != NULL;
+    uint64_t dim[2] = { dim_cols(w->part[CODES]), q->in };
+    shape_pack(packed, dim, 2);
+    if (!open) {
+        w->shape = (struct shape){ 2, packed };
+        if (!look_at_g_idx(c, w, q, err))
+            return false;
+        find_version(c, q);
+        if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(claims_config(c)), "sym")))
+            q->open = "without qzeros, symmetric or not as config.json says (--config)";
+    }
+    w->vague = q->open != NULL;
+    return true;
 }
 
 /* --- decoding */
@@ -249,7 +274,7 @@ scale_at(const struct weight *w, const uint8_t *p, uint64_t i)
 }
 
 /* One output row of a panel. */
-struct row {
+struct line {
     const struct weight *w;
     const struct gptq *q;
     const uint8_t *codes, *scales, *zeros, *g_idx;      /* zeros: of all rows that share the words */
@@ -257,7 +282,7 @@ struct row {
 };
 
 static float
-zero_at(const struct row *r, uint64_t g)
+zero_at(const struct line *r, uint64_t g)
 {
     uint32_t bits = r->q->bits, per = zeros_per_unit(r->q), mask = (1U << bits) - 1;
     if (!r->zeros)
@@ -271,7 +296,7 @@ zero_at(const struct row *r, uint64_t g)
 
 /* Scales and zero points of n groups from g on, or with g_idx of n elements from element g on. */
 static void
-fill(const struct row *r, uint64_t g, size_t n, float *scales, float *zeros)
+fill(const struct line *r, uint64_t g, size_t n, float *scales, float *zeros)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t group = r->q->shuffled ? (uint64_t)g_idx_at(r->g_idx, g + i, r->q->groups) : g + i;
@@ -282,7 +307,7 @@ fill(const struct row *r, uint64_t g, size_t n, float *scales, float *zeros)
 
 /* Elements [col, col + n) of a row, of codes that are not 4 bits wide. */
 static void
-unpack(float *v, const struct row *r, uint64_t col, size_t n, size_t group, const float *scales, const float *zeros)
+unpack(float *v, const struct line *r, uint64_t col, size_t n, size_t group, const float *scales, const float *zeros)
 {
     for (size_t i = 0; i < n; i++) {
         size_t g = (size_t)((col + i) / group - col / group);
@@ -292,7 +317,7 @@ unpack(float *v, const struct row *r, uint64_t col, size_t n, size_t group, cons
 }
 
 static void
-decode_row(const struct row *r, const struct kernels *k, uint64_t col, uint64_t count, enum dtype to, uint8_t *y)
+decode_row(const struct line *r, const struct kernels *k, uint64_t col, uint64_t count, enum dtype to, uint8_t *y)
 {
     enum { STEP = 1024, GROUPS = STEP + 1 };            /* elements, and the groups that they touch at most */
     static const float map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -324,7 +349,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     uint8_t *y = out;
     for (uint64_t at = first; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
         uint64_t o = at / q->in, col = at % q->in;
-        const struct row r = { .w = w, .q = q, .codes = in[CODES].p + (o - top) * in[CODES].stride,
+        const struct line r = { .w = w, .q = q, .codes = in[CODES].p + (o - top) * in[CODES].stride,
             .scales = in[SCALES].p + (o - top) * in[SCALES].stride, .g_idx = in[G_IDX].p, .lane = (uint32_t)(o % per),
             .zeros = w->part[ZEROS] ? in[ZEROS].p + (o / per - top / per) * in[ZEROS].stride : NULL };
         n = num_min(count, q->in - col);
@@ -336,38 +361,25 @@ static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct gptq *q = w->own;
-    snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit", q->bits);
+    int n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit", q->bits);
+    if (q->open)
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", %s", q->open);
 }
 
-static enum claim
-claim(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
-{
-    struct part_name p;
-    (void)self;
-    if (codes->dtype != DTYPE_I32 || codes->shape.rank != 2 || !name_strip(codes, ".qweight", &p))
-        return CLAIM_NO;
-    w->part[SCALES] = claims_find(c, p.base, p.base_len, ".scales");
-    w->part[ZEROS] = claims_find(c, p.base, p.base_len, ".qzeros");
-    w->part[G_IDX] = claims_find(c, p.base, p.base_len, ".g_idx");
-    if (!w->part[SCALES] || w->part[SCALES]->shape.rank != 2 || shape_dim(&w->part[SCALES]->shape, 1) != shape_dim(&codes->shape, 1))
-        return CLAIM_NO;
-    if (w->part[ZEROS] && shape_dim(&w->part[ZEROS]->shape,0)!=shape_dim(&w->part[SCALES]->shape,0)) return CLAIM_NO;
-    bool any=false; for (uint32_t b=2;b<=8;b++) any=any||bits_fit(w,b);
-    if (!any || !dtype_is_float(w->part[SCALES]->dtype)) return CLAIM_NO;
-    if (!fit(c, w, err))
-        return CLAIM_FAIL;
-    for (unsigned i = 1; i <= G_IDX; i++)
-        if (w->part[i] && !claims_take(c, w->part[i], codes, err))
-            return CLAIM_FAIL;
-    return claims_take_idle(c, codes, err) && claims_rename(c, w, &p, ".weight", err) ? CLAIM_YES : CLAIM_FAIL;
-}
-
-const struct scheme scheme_gptq = {
-    .code = "gptq",
-    .name = "GPTQ",
-    .claim = claim,
-    .need = { NEED_STRIP, NEED_STRIP, NEED_STRIP, NEED_WHOLE },
-    .strip = strip,
-    .decode = decode,
-    .describe = describe,
+const struct scheme gptq_schemes[] = {
+    {
+        .code = "gptq",
+        .name = "GPTQ",
+        ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .is = is_gptq,
+            .fits = fits, .shapes = "[in*bits/32, out], scales [G, out], qzeros [G, out*bits/32], g_idx [in]", .beside = {
+            BESIDE(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES),
+            BESIDE(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS, .left = LEFT_SCALES),
+            BESIDE(".g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }),
+        .fit = fit,
+        .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP, [G_IDX] = NEED_WHOLE },
+        .strip = strip,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
 };

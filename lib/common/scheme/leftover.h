@@ -9,7 +9,4 @@
  * Anything else means that a part is missing: ERR_MALFORMED. */
 bool leftover_check(const struct roles *roles, struct claims *c, struct err *err);
 
-/* Whether only a quantizer gives a tensor such a name: it is never a weight itself. */
-bool leftover_is_named(const struct tensor *t);
-
 #endif

@@ -10,8 +10,10 @@ struct roles;
  * tensors for the schemes that need it; NULL: headers only, and the weights of such schemes stay vague. A companion that is
  * missing, of the wrong shape or dtype, claimed twice, or left without its weight: ERR_MALFORMED. A scheme
  * that is recognised but not decoded is no failure here: see roles_undecoded. The catalog is borrowed and
- * may get warnings. */
-bool roles_assign(struct roles **roles, struct catalog *catalog, const struct contents *contents, struct err *err);
+ * may get warnings. `scheme`: the code of the scheme of those weights that could be of several, or NULL; ERR_USAGE when
+ * no weight is of it. */
+bool roles_assign(struct roles **roles, struct catalog *catalog, const char *scheme, const struct contents *contents,
+    struct err *err);
 void roles_free(struct roles *roles);                   /* takes NULL */
 
 size_t roles_weight_count(const struct roles *roles);

@@ -3,7 +3,7 @@
  * A scheme looks only at names, dtypes, shapes (and config.json) when it claims a weight and its companions.
  * Decoding is a pure function: elements [first, first + count) of the output need these bytes of each part,
  * and become these bytes. Nothing else is read, so any block of an output can be made alone.
- * A new scheme is one row in the table of roles.c and one file.
+ * A new scheme is rows in one file (scheme/table.h), which bnb8.c shows, and its array in the list of table.c.
  */
 #ifndef SCHEME_SCHEME_H
 #define SCHEME_SCHEME_H
@@ -12,7 +12,7 @@
 #include "catalog/catalog.h"
 #include "kernel/kernels.h"
 
-enum { SCHEME_PARTS = 5, SCHEME_FACTS = 10, SCHEME_DETAIL = 96 };
+enum { SCHEME_PARTS = 5, SCHEME_DETAIL = 96 };
 
 struct scheme;
 
@@ -20,12 +20,11 @@ struct weight {
     const struct scheme *scheme;
     const char *name;                           /* of the output tensor; borrowed */
     uint32_t name_len;
+    bool shares;                                /* a companion with other weights of its scheme */
+    bool vague;                                 /* shape and numbers hide in contents that were not read */
     struct shape shape;                         /* of the output tensor; borrowed */
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL when absent */
-    uint64_t fact[SCHEME_FACTS];                /* the scheme's own numbers, named in its file */
-    const void *own;                            /* the scheme's own numbers; lives as long as the catalog */
-    bool shares;                                /* a companion with other weights of its scheme */
-    bool vague;                                 /* shape and facts hide in contents that were not read */
+    const void *own;                            /* the scheme's own numbers; live as long as the catalog */
 };
 
 /* What a tensor is for. */
@@ -83,7 +82,8 @@ struct contents {
 };
 
 struct claims;              /* claims.h: what a scheme may see and take while it claims */
-struct pattern;             /* recognised.h */
+struct row;                 /* table.h: what its weights look like */
+struct found;               /* table.h: a weight while it is looked at */
 
 enum claim {
     CLAIM_NO,               /* not a weight of this scheme */
@@ -95,13 +95,15 @@ enum claim {
 enum need weight_need(const struct weight *w, unsigned p);
 
 struct scheme {
-    const char *code;                   /* "fp8", "gptq": for programs, never changes */
-    const char *name;                   /* "FP8", "GGUF" ...: for reports and messages */
-    const struct pattern *pattern;      /* of a scheme that is only recognised; else NULL */
+    const char *code;           /* "fp8", "gptq": for programs and --scheme, never changes; NULL: it has no weights */
+    const char *name;           /* "FP8", "GGUF" ...: for reports and messages */
+    const char *ask;            /* what a refusal adds: what could tell more; or NULL */
+    const struct row *rows;     /* nrows of them, tried in turn */
+    size_t nrows;
 
-    /* Whether `codes`, which nobody has claimed yet, is a weight of this scheme. */
-    enum claim (*claim)(const struct scheme *self, struct claims *c, const struct tensor *codes,
-        struct weight *w, struct err *err);
+    /* NULL, or whether what a row found fits, with w->part set: sets w->own and whatever else the row did not say.
+     * Anything that is wrong: false, and err is set. */
+    bool (*fit)(struct found *f, struct weight *w, struct err *err);
 
     /* By part; RUN parts have a run(), STRIP parts a strip(). A part that a weight lacks is needed by none. The codes
      * are RUN or STRIP. */
@@ -114,12 +116,18 @@ struct scheme {
     void (*strip)(struct strip *strip, const struct weight *w, unsigned p);
 
     /* Decode elements [first, first + count) into y as `to` (BF16, F16, F32). Of a weight with STRIP parts they lie in
-     * one band: rows that begin at a multiple of the largest unit_rows. NULL: the scheme is recognised, not decoded yet. */
+     * one band: rows that begin at a multiple of the largest unit_rows. NULL: recognised, not decoded yet. */
     void (*decode)(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
         uint64_t first, uint64_t count, enum dtype to, void *y);
 
-    /* What reports say behind the name: "E4M3, 128x128 blocks", "Q4_K". */
+    /* What reports say behind the name: "E4M3, 128x128 blocks", "Q4_K"; or nothing. */
     void (*describe)(const struct weight *w, char buf[SCHEME_DETAIL]);
 };
+
+/* The codes of all schemes, each once, in the order in which they are tried; NULL behind the last. */
+const char *scheme_code(size_t i);
+
+/* Whether `code` is one of them, or NULL; else ERR_USAGE, which lists them. */
+bool scheme_known(const char *code, struct err *err);
 
 #endif

@@ -9,20 +9,16 @@
  * `modules_quant_config` {pattern: {...}} names the module. Packs of whole bytes: 3, 5 and 7 bits in as many bytes, 6
  * bits in 3, others in one. Sources: sdnq, common.py, quantizer.py and dequantizer.py.
  */
-#include "scheme/sdnq.h"
-
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/str.h"
-#include "scheme/claims.h"
 #include "scheme/modules.h"
-#include "scheme/recognised.h"
+#include "scheme/table.h"
 
-#define IS(type) (UINT64_C(1) << DTYPE_##type)
-#define FLOAT (IS(F32) | IS(BF16) | IS(F16))
+#define FLOAT_16 (IS(F32) | IS(BF16) | IS(F16))
 
 /* What a type of SDNQ is stored as. */
 struct type {
@@ -273,7 +269,7 @@ static bool
 check(const struct module *m, const struct type *type, struct err *err)
 {
     const struct shape *s = &m->scale->shape;
-    if ((FLOAT & UINT64_C(1) << m->scale->dtype) == 0)
+    if ((FLOAT_16 & UINT64_C(1) << m->scale->dtype) == 0)
         return bad(m, m->scale, "F32, BF16 or F16", err);
     if ((type->dtypes & UINT64_C(1) << m->codes->dtype) == 0)
         return bad(m, m->codes, "codes of the type that the configuration names", err);
@@ -292,66 +288,68 @@ check(const struct module *m, const struct type *type, struct err *err)
     return type->packed ? packed_fits(m, type, err) : plain_fits(m, err);
 }
 
-/* Take everything and call the weight "SDNQ type, with what cannot be decoded". */
+/* Claim a weight "of this type, with what cannot be decoded". */
 static enum claim
-refuse(struct claims *c, const struct module *m, const char *part, struct weight *w, struct err *err)
+refuse(struct found *f, const struct module *m, const char *part, struct weight *w, struct err *err)
 {
-    static const char *const names[] = { ".scale", ".zero_point", ".svd_up", ".svd_down", ".scale_2",
-        ".zero_point_scale" };
     char text[STR_SHOWN + 64], shown[STR_SHOWN] = "";
     if (m->name)
         str_shown(shown, m->name, strlen(m->name));
-    snprintf(text, sizeof text, "SDNQ%s%s%s%s", *shown ? " " : "", shown, part ? " " : "", part ? part : "");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct tensor *t = beside(m, names[i]);
-        if (t && !claims_take(c, t, m->codes, err))
-            return CLAIM_FAIL;
-    }
-    return claims_take_idle(c, m->codes, err) && recognised_as(c, w, text, err) ? CLAIM_YES : CLAIM_FAIL;
+    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s", shown, *shown && part ? " " : "", part ? part : "") + 1;
+    enum claim claim = table_match(f, w, err);
+    char *own = claim == CLAIM_YES ? claims_alloc(f->claims, n, err) : NULL;
+    if (claim == CLAIM_YES && !own)
+        return CLAIM_FAIL;
+    w->own = own ? memcpy(own, text, n) : NULL;
+    return claim;
 }
 
 /* Without a configuration: I8 and U8 codes with a float scale are nobody else's, and svd_up is SDNQ's alone. */
 static enum claim
-claim_unconfigured(struct claims *c, const struct module *m, struct weight *w, struct err *err)
+choose_unconfigured(struct found *f, const struct module *m, struct weight *w, struct err *err)
 {
     bool codes = m->codes->dtype == DTYPE_I8 || m->codes->dtype == DTYPE_U8;
     bool svd = dtype_is_float8(m->codes->dtype) && beside(m, ".svd_up");
-    if (!(FLOAT & UINT64_C(1) << m->scale->dtype) || (!codes && !svd))
+    if (!(FLOAT_16 & UINT64_C(1) << m->scale->dtype) || (!codes && !svd))
         return CLAIM_NO;
-    return refuse(c, m, svd ? "with svd_up" : "without its configuration (give the directory)", w, err);
+    return refuse(f, m, svd ? "with svd_up" : "without its configuration; give the directory", w, err);
 }
 
 static enum claim
-claim(const struct scheme *self, struct claims *c, const struct tensor *codes, struct weight *w, struct err *err)
+choose(struct found *f, struct weight *w, struct err *err)
 {
-    struct module m = { .claims = c, .codes = codes };
+    const struct config *config = claims_config(f->claims);
+    struct module m = { .claims = f->claims, .codes = f->codes, .p = f->base };
+    const char *method = config_method(config);
     struct type type;
-    const char *method = config_method(claims_config(c));
-    (void)self;
-    if ((codes->dtype != DTYPE_I8 && codes->dtype != DTYPE_U8 && !dtype_is_float8(codes->dtype))
-        || !name_strip(codes, ".weight", &m.p) || !(m.scale = beside(&m, ".scale")))
+    if ((method && strcmp(method, "sdnq") != 0) || !(m.scale = beside(&m, ".scale")))
         return CLAIM_NO;
     if (!method)
-        return claim_unconfigured(c, &m, w, err);
-    if (strcmp(method, "sdnq") != 0)
-        return CLAIM_NO;
-    m.block = config_block(claims_config(c));
+        return choose_unconfigured(f, &m, w, err);
+    m.block = config_block(config);
     m.zero = beside(&m, ".zero_point");
-    m.cost = config_cost(claims_config(c));
+    m.cost = config_cost(config);
     if (!configure(&m, err))
         return CLAIM_FAIL;
     const char *part = unsupported_part(&m);
     if (part || !m.name || !find_type(&type, m.name))
-        return refuse(c, &m, part, w, err);
+        return refuse(f, &m, part, w, err);
     if (!check(&m, &type, err))
         return CLAIM_FAIL;
     const struct shape *s = &m.scale->shape;
     if (type.packed && s->rank == 2 && shape_dim(s, 0) == 1)
         part = "with one scale for packed codes";
     /* Rounding to the scale's dtype first is no step where that is F32, so the FP8 scheme gives the same. */
-    if (dtype_is_float8(codes->dtype) && m.scale->dtype == DTYPE_F32 && s->rank == 2 && shape_dim(s, 1) == 1)
+    if (dtype_is_float8(f->codes->dtype) && m.scale->dtype == DTYPE_F32 && s->rank == 2 && shape_dim(s, 1) == 1)
         return CLAIM_NO;
-    return refuse(c, &m, part, w, err);
+    return refuse(f, &m, part, w, err);
 }
 
-const struct scheme scheme_sdnq = { .name = "SDNQ", .claim = claim, .describe = recognised_describe };
+const struct scheme sdnq_schemes[] = {
+    RECOGNISED("sdnq", "SDNQ", {
+        .codes = ".weight", .dtypes = IS(I8) | IS(U8) | FLOAT8, .becomes = ".weight", .choose = choose,
+        .beside = { BESIDE(".scale", ANY, EVIDENCE, SCALE), BESIDE(".zero_point", ANY, OPTIONAL, ZERO_POINT) },
+        ALSO(BELONGS(".svd_up", STATE), BELONGS(".svd_down", STATE), BELONGS(".scale_2", SCALE),
+            BELONGS(".zero_point_scale", SCALE)) }),
+    { 0 },
+};

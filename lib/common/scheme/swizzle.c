@@ -71,8 +71,12 @@ swizzle_of(const struct claims *c, const struct tensor *codes, const struct tens
 {
     enum grid_kind kind = kind_of(codes, scale);
     const struct grids *g = claims_grids(c);
-    bool plain = g->config || (dtype_is_float8(codes->dtype) ? g->mxfp8 : g->nvfp4);
-    if (kind == GRID_EITHER && plain)
-        return GRID_PLAIN;
-    return kind == GRID_SWIZZLED && g->config ? GRID_NONE : kind;
+    bool mxfp8 = dtype_is_float8(codes->dtype);
+    if (kind == GRID_NONE)
+        return kind;
+    if (claims_told(c, mxfp8 ? SCHEME_MXFP8_COMFY : SCHEME_NVFP4_COMFY))
+        return kind == GRID_PLAIN ? GRID_DENIED : GRID_SWIZZLED;
+    if (g->config || claims_told(c, mxfp8 ? SCHEME_MXFP8 : SCHEME_NVFP4))
+        return kind == GRID_SWIZZLED ? GRID_DENIED : GRID_PLAIN;
+    return kind == GRID_EITHER && (mxfp8 ? g->mxfp8 : g->nvfp4) ? GRID_PLAIN : kind;
 }

@@ -10,8 +10,15 @@ enum grid_kind {
     GRID_NONE,                  /* neither: malformed */
     GRID_PLAIN,
     GRID_SWIZZLED,
-    GRID_EITHER                 /* the shape is that of both, and nothing tells which */
+    GRID_EITHER,                /* the shape is that of both, and nothing tells which */
+    GRID_DENIED                 /* one of the two, and --scheme or config.json says the other */
 };
+
+/* What --scheme calls a weight of the one and of the other order. */
+#define SCHEME_NVFP4 "nvfp4-modelopt"
+#define SCHEME_NVFP4_COMFY "nvfp4-comfy"
+#define SCHEME_MXFP8 "mxfp8"
+#define SCHEME_MXFP8_COMFY "mxfp8-comfy"
 
 enum { TILE_ROWS = 128, TILE_BLOCKS = 4, TILE = TILE_ROWS * TILE_BLOCKS };
 
@@ -40,7 +47,7 @@ struct grids {
 struct grids swizzle_survey(const struct claims *c);
 
 /* The order of the scales of an unmarked weight P.weight, U8 with 16 elements a scale or F8 with 32: its shape, and
- * where that leaves it open what the rest of the model says. */
+ * where that leaves it open what --scheme or the rest of the model says. */
 enum grid_kind swizzle_of(const struct claims *c, const struct tensor *codes, const struct tensor *scale);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "scheme/fp8.h"
+#include "scheme/table.h"
 
 /* What a scale belongs to, by its name: P of P.scale and P.x_scale, and P.x of the latter. */
 struct owner {
@@ -145,18 +146,17 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     char shown[STR_SHOWN];
     size_t last;
     if (!beside) {
-        snprintf(buf, SCHEME_DETAIL, "a quantization that is not known (%s, by config.json)", type);
+        snprintf(buf, SCHEME_DETAIL, "%s, by config.json", type);
         return;
     }
     module_len(beside, &last);
-    snprintf(buf, SCHEME_DETAIL, "a quantization that is not known (%s, beside %.30s)", type,
+    snprintf(buf, SCHEME_DETAIL, "%s, beside %.50s", type,
         str_shown(shown, beside->name + last, beside->name_len - last));
 }
 
-static const struct scheme scheme_unknown = {
-    .code = "unknown",
-    .name = "unknown",
-    .describe = describe,
+const struct scheme unclaimed_schemes[] = {
+    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "its quantization is not known" },
+    { 0 },
 };
 
 /* What speaks for codes by its name: P.x_scale for P.weight, X_scale for X, and ModelOpt's X_weight_scale and
@@ -185,9 +185,11 @@ look(struct claims *c, const struct owners *o, const struct tensor *t, struct er
     if (!scale && n == 6 && memcmp(t->name + last, "weight", 6) == 0 && config_method(claims_config(c))
         && !config_ignores(claims_config(c), t->name, module, &ignored, err))
         return false;
-    const struct weight w = { .scheme = &scheme_unknown, .part = { t, scale }, .name = t->name,
+    const struct weight w = { .scheme = unclaimed_schemes, .part = { t, scale }, .name = t->name,
         .name_len = t->name_len, .shape = t->shape, .vague = true };
-    return (!scale && ignored) || claims_add(c, &w, err);
+    if (!scale && ignored)
+        return true;
+    return (!scale || claims_is_taken(c, scale) || claims_take(c, scale, t, ROLE_SCALE, err)) && claims_add(c, &w, err);
 }
 
 /* An FP8 weight without a scale that its scheme knows, beside one that it does not: no plain cast. */
@@ -198,7 +200,7 @@ look_at_fp8(const struct claims *c, const struct owners *o, const struct weight 
     char name[STR_SHOWN], shown[STR_SHOWN];
     struct part_name p;
     size_t last;
-    if (w->scheme != &scheme_fp8 || fp8_is_scaled(w) || !claims_contents(c)     /* a report describes it */
+    if (!fp8_is(w) || fp8_is_scaled(w) || !claims_contents(c)     /* a report describes it */
         || !(scale = find_scale(c, o, t, name_strip(t, ".weight", &p))) || dtype_is_float8(scale->dtype))
         return true;
     module_len(scale, &last);
@@ -215,7 +217,7 @@ unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err)
     struct owners o = { 0 };
     bool any = false, ok = true;
     for (size_t i = 0; i < roles_weight_count(roles) && !any; i++)
-        any = roles_weight(roles, i)->scheme == &scheme_fp8 && !fp8_is_scaled(roles_weight(roles, i));
+        any = fp8_is(roles_weight(roles, i)) && !fp8_is_scaled(roles_weight(roles, i));
     for (size_t i = 0; i < catalog_count(catalog) && !any; i++)
         any = is_code(catalog_at(catalog, i)) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i);
     if (!any || strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)     /* other authors, other names */

@@ -1,0 +1,229 @@
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/str.h"
+#include "scheme/roles_priv.h"
+
+const struct catalog *
+claims_catalog(const struct claims *c)
+{
+    return c->catalog;
+}
+
+const struct config *
+claims_config(const struct claims *c)
+{
+    return c->config;
+}
+
+const struct contents *
+claims_contents(const struct claims *c)
+{
+    return c->contents;
+}
+
+const struct comfy_markers *
+claims_comfy(const struct claims *c)
+{
+    return c->comfy;
+}
+
+const struct grids *
+claims_grids(const struct claims *c)
+{
+    return &c->grids;
+}
+
+const char *
+claims_scheme(const struct claims *c)
+{
+    return c->told;
+}
+
+bool
+claims_told(const struct claims *c, const char *code)
+{
+    return c->told && strcmp(c->told, code) == 0;
+}
+
+const struct left_name *
+claims_left(const struct claims *c, const struct tensor *t, struct part_name *p)
+{
+    for (size_t i = 0; i < c->nleft; i++)
+        if (name_strip(t, c->left[i].suffix, p) && p->base_len != 0
+            && (c->left[i].left != LEFT_GRID || (t->dtype == DTYPE_U8 && t->shape.rank >= 2)))
+            return &c->left[i];
+    return NULL;
+}
+
+void *
+claims_alloc(struct claims *c, size_t n, struct err *err)
+{
+    return catalog_alloc(c->catalog, n, err);
+}
+
+void
+claims_warn(struct claims *c, const char *format, ...)
+{
+    char line[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    catalog_warn(c->catalog, "%s", line);
+}
+
+bool
+name_strip(const struct tensor *t, const char *suffix, struct part_name *p)
+{
+    size_t n = strlen(suffix);
+    if (t->name_len < n || memcmp(t->name + t->name_len - n, suffix, n) != 0)
+        return false;
+    *p = (struct part_name){ .base = t->name, .base_len = t->name_len - n, .suffix = suffix };
+    return true;
+}
+
+struct part_name
+name_module(const struct tensor *t)
+{
+    struct part_name p = { .base = t->name, .base_len = t->name_len };
+    name_strip(t, ".weight", &p);
+    return p;
+}
+
+const struct tensor *
+claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix)
+{
+    size_t suffix_len = strlen(suffix), n = base_len + suffix_len;
+    if (n > c->longest)         /* longer than all names */
+        return NULL;
+    memcpy(c->scratch, base, base_len);
+    memcpy(c->scratch + base_len, suffix, suffix_len);
+    return catalog_find(c->catalog, c->scratch, n);
+}
+
+static bool
+taken_twice(const struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err)
+{
+    char a[STR_SHOWN], b[STR_SHOWN], other[STR_SHOWN];
+    const struct tensor *first = c->roles->weights[c->roles->owner[catalog_index(c->catalog, companion)] - 1].part[0];
+    return err_set(err, ERR_MALFORMED, companion->extent.at, "tensor %s: belongs to two quantized weights, %s and %s",
+        str_shown(a, companion->name, companion->name_len), str_shown(b, first->name, first->name_len),
+        str_shown(other, codes->name, codes->name_len));
+}
+
+bool
+claims_take(struct claims *c, const struct tensor *companion, const struct tensor *codes, enum role role,
+    struct err *err)
+{
+    size_t i = catalog_index(c->catalog, companion);
+    uint32_t *owner = &c->roles->owner[i];
+    if (*owner != 0 && *owner != c->roles->nweights + 1)
+        return taken_twice(c, companion, codes, err);
+    if (*owner == 0)
+        c->roles->role[i] = (uint8_t)role;
+    *owner = (uint32_t)c->roles->nweights + 1;
+    return true;
+}
+
+bool
+claims_share(struct claims *c, const struct tensor *companion, const struct tensor *codes, enum role role,
+    struct err *err)
+{
+    uint32_t owner = c->roles->owner[catalog_index(c->catalog, companion)];
+    c->shares = true;
+    if (owner != 0 && owner <= c->roles->nweights)
+        return c->roles->weights[owner - 1].shares || taken_twice(c, companion, codes, err);
+    return claims_take(c, companion, codes, role, err);
+}
+
+bool
+claims_take_for(struct claims *c, const struct tensor *companion, const struct weight *w, enum role role,
+    struct err *err)
+{
+    size_t i = catalog_index(c->catalog, companion);
+    if (c->roles->owner[i] != 0)
+        return taken_twice(c, companion, w->part[0], err);
+    c->roles->owner[i] = (uint32_t)(w - c->roles->weights) + 1;
+    c->roles->role[i] = (uint8_t)role;
+    return true;
+}
+
+bool
+claims_is_report_on_shard(const struct claims *c)
+{
+    return !c->contents && catalog_facts_of(c->catalog)->shards != 0;
+}
+
+bool
+claims_missing(const struct claims *c, uint64_t at, struct err *err, const char *format, ...)
+{
+    const struct catalog_facts *f = catalog_facts_of(c->catalog);
+    char text[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (f->shards == 0)
+        return err_set(err, ERR_MALFORMED, at, "%s", text);
+    return err_set(err, ERR_UNSUPPORTED, at, "part of a model of %" PRIu64 " files; give the directory or %s: %s",
+        f->shards, f->index ? f->index : "the index", text);
+}
+
+bool
+claims_is_taken(const struct claims *c, const struct tensor *companion)
+{
+    return c->roles->owner[catalog_index(c->catalog, companion)] != 0;
+}
+
+bool
+claims_rename(struct claims *c, struct weight *w, const struct part_name *base, const char *suffix, struct err *err)
+{
+    size_t suffix_len = strlen(suffix), n = base->base_len + suffix_len;
+    if (n == w->name_len && memcmp(w->name + base->base_len, suffix, suffix_len) == 0)
+        return true;
+    char *name = catalog_alloc(c->catalog, n + 1, err);
+    if (!name)
+        return false;
+    memcpy(name, base->base, base->base_len);
+    memcpy(name + base->base_len, suffix, suffix_len + 1);
+    w->name = name;
+    w->name_len = (uint32_t)n;
+    return true;
+}
+
+bool
+claims_take_idle(struct claims *c, const struct weight *w, struct err *err)
+{
+    static const char module[] = ".weight";
+    size_t n = w->name_len, len = sizeof module - 1;
+    bool named = n >= len && memcmp(w->name + n - len, module, len) == 0;
+    for (size_t i = 0; i < TABLE_IDLE && named; i++) {
+        const struct tensor *t = c->idle[i] ? claims_find(c, w->name, n - len, table_idle[i].suffix) : NULL;
+        if (t && !claims_take(c, t, w->part[0], table_idle[i].role, err))
+            return false;
+    }
+    const struct tensor *t = claims_find(c, w->name, n, "_input_scale");       /* stacked experts */
+    return !t || claims_take(c, t, w->part[0], ROLE_ACTIVATION, err);
+}
+
+static bool
+add_weight(struct claims *c, const struct weight *w, struct err *err)
+{
+    struct roles *r = c->roles;
+    struct weight *weights = array_grow(r->weights, r->nweights, &r->room, sizeof *weights, err);
+    if (!weights)
+        return false;
+    r->weights = weights;
+    r->weights[r->nweights++] = *w;
+    return true;
+}
+
+bool
+claims_add(struct claims *c, const struct weight *w, struct err *err)
+{
+    return claims_take(c, w->part[0], w->part[0], ROLE_WEIGHT, err) && add_weight(c, w, err);
+}

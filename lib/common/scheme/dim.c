@@ -1,0 +1,72 @@
+#include "scheme/dim.h"
+
+#include "base/num.h"
+
+uint64_t
+dim_back(const struct tensor *t, uint32_t i)
+{
+    return t->shape.rank > i ? shape_dim(&t->shape, t->shape.rank - 1 - i) : 1;
+}
+
+bool
+dim_same_shape(const struct tensor *a, const struct tensor *b)
+{
+    return a->shape.rank == b->shape.rank && shape_same(&a->shape, &b->shape, a->shape.rank);
+}
+
+bool
+dim_same_experts(const struct tensor *a, const struct tensor *b)
+{
+    uint32_t rank = a->shape.rank;
+    return rank >= 2 && rank == b->shape.rank && shape_same(&a->shape, &b->shape, rank - 2);
+}
+
+bool
+dim_same_rows(const struct tensor *a, const struct tensor *b)
+{
+    return dim_same_experts(a, b) && dim_rows(a) == dim_rows(b);
+}
+
+bool
+dim_is_one(const struct tensor *t)
+{
+    uint64_t n;
+    return shape_numel(&t->shape, &n) && n == 1;
+}
+
+bool
+dim_is_one_each(const struct tensor *t, const struct tensor *codes)
+{
+    return dim_is_one(t) || (codes->shape.rank == 3 && t->shape.rank == 1
+        && shape_dim(&t->shape, 0) == shape_dim(&codes->shape, 0));
+}
+
+bool
+dim_covers(uint64_t n, uint64_t k)
+{
+    if (k == 0)
+        return n == 0;
+    if (n % k == 0)
+        return true;
+    for (uint64_t b = 1; b < n && b <= UINT64_C(1) << 62; b *= 2)
+        if (num_ceil_div(n, b) == k)
+            return true;
+    return false;
+}
+
+bool
+dim_scales_rows(const struct tensor *scale, const struct tensor *codes, uint64_t out)
+{
+    if (dim_is_one_each(scale, codes))
+        return true;
+    if (scale->shape.rank == 1)
+        return codes->shape.rank == 2 && shape_dim(&scale->shape, 0) == out;
+    return dim_same_experts(scale, codes) && dim_covers(out, dim_rows(scale));
+}
+
+bool
+dim_scale_each(const struct tensor *codes, const struct tensor *scale, uint64_t bytes)
+{
+    uint64_t row = dim_cols(codes) / (codes->dtype == DTYPE_F4 ? 2 : 1), groups = dim_cols(scale);
+    return dim_same_rows(codes, scale) && groups <= UINT64_MAX / bytes && row == groups * bytes;
+}

@@ -1,0 +1,274 @@
+#include "scheme/table.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+/* schemes.md 1.2: what shares names with another scheme and shows more evidence comes first. */
+static const struct scheme *const table[] = {
+    comfy_schemes, sdnq_schemes, bnb4_schemes, bnb8_schemes, paroquant_schemes, gptq_schemes, word_schemes,
+    block_schemes, other_schemes, fp8_schemes, ggml_schemes, unclaimed_schemes,
+};
+
+enum { ARRAYS = sizeof table / sizeof *table };
+
+/* About activations or the KV cache, or about what the tensors show anyway (schemes.md 1.4). */
+const struct companion table_idle[] = {
+    BELONGS(".input_scale", ACTIVATION), BELONGS(".input_scale_ub", ACTIVATION),
+    BELONGS(".input_zero_point", ACTIVATION), BELONGS(".input_global_scale", ACTIVATION),
+    BELONGS(".input_g_idx", ACTIVATION), BELONGS(".activation_scale", ACTIVATION),
+    BELONGS(".output_scale", ACTIVATION), BELONGS(".output_zero_point", ACTIVATION), BELONGS(".q_scale", ACTIVATION),
+    BELONGS(".k_scale", ACTIVATION), BELONGS(".v_scale", ACTIVATION), BELONGS(".kv_scale", ACTIVATION),
+    BELONGS(".prob_output_scale", ACTIVATION), BELONGS(".k_zero_point", ACTIVATION),
+    BELONGS(".v_zero_point", ACTIVATION),
+    BELONGS(".weight_shape", SHAPE), BELONGS(".weight_format", STATE), BELONGS(".act_scale", ACTIVATION),
+    BELONGS(".act_scales", ACTIVATION), BELONGS(".qscale_act", ACTIVATION), BELONGS(".scale_input", ACTIVATION),
+    BELONGS(".comfy_quant", STATE),
+};
+static_assert(sizeof table_idle / sizeof *table_idle == TABLE_IDLE, "TABLE_IDLE");
+
+/* --- the table as a whole */
+
+const struct scheme *
+table_scheme(size_t i)
+{
+    for (size_t a = 0; a < ARRAYS; a++)
+        for (const struct scheme *s = table[a]; s->name; s++)
+            if (i-- == 0)
+                return s;
+    return NULL;
+}
+
+/* Whether a scheme before the i-th has its code. */
+static bool
+is_repeated(size_t i)
+{
+    const char *code = table_scheme(i)->code;
+    for (size_t k = 0; k < i; k++)
+        if (table_scheme(k)->code && strcmp(table_scheme(k)->code, code) == 0)
+            return true;
+    return false;
+}
+
+const char *
+scheme_code(size_t n)
+{
+    const struct scheme *s;
+    for (size_t i = 0; (s = table_scheme(i)) != NULL; i++)
+        if (s->code && !is_repeated(i) && n-- == 0)
+            return s->code;
+    return NULL;
+}
+
+bool
+scheme_known(const char *code, struct err *err)
+{
+    struct str list = { 0 };
+    char shown[STR_SHOWN];
+    const char *known;
+    for (size_t i = 0; code && (known = scheme_code(i)) != NULL; i++) {
+        if (strcmp(code, known) == 0)
+            code = NULL;
+        else
+            str_format(&list, "%s%s", i ? ", " : "", known);
+    }
+    if (code)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: '%s' is none of %s", str_shown(shown, code, strlen(code)),
+            list.p ? list.p : "");
+    str_clear(&list);
+    return !code;
+}
+
+static size_t
+add_left(struct left_name names[LEFT_NAMES], size_t n, const char *suffix, const char *weight, enum left left)
+{
+    size_t i = 0;
+    while (i < n && left != LEFT_ITSELF && strcmp(names[i].suffix, suffix) != 0)
+        i++;
+    if (i < n || left == LEFT_ITSELF)
+        return n;
+    assert(n < LEFT_NAMES);
+    names[n] = (struct left_name){ suffix, weight, left };
+    return n + 1;
+}
+
+size_t
+table_left_names(struct left_name names[LEFT_NAMES])
+{
+    const struct scheme *s;
+    size_t n = 0;
+    for (size_t i = 0; (s = table_scheme(i)) != NULL; i++)
+        for (const struct row *r = s->rows; r < s->rows + s->nrows; r++) {
+            n = add_left(names, n, r->codes, r->becomes, r->left);
+            for (const struct companion *b = r->beside; b < r->beside + COMPANIONS && b->suffix; b++)
+                n = add_left(names, n, b->suffix, r->becomes, b->left);
+        }
+    return n;
+}
+
+bool
+table_never(const struct found *f)
+{
+    (void)f;
+    return false;
+}
+
+void
+table_describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    snprintf(buf, SCHEME_DETAIL, "%s", w->own ? (const char *)w->own : "");
+}
+
+/* --- one row */
+
+static bool
+type_is(uint64_t dtypes, const struct tensor *t)
+{
+    return (dtypes & UINT64_C(1) << t->dtype) != 0;
+}
+
+static void
+has_both(const struct found *f, const struct tensor *a, const struct tensor *b, struct err *err)
+{
+    char name[STR_SHOWN], first[STR_SHOWN], second[STR_SHOWN];
+    err_set(err, ERR_MALFORMED, b->extent.at, "tensor %s: has both %s and %s, two names of one part of %s",
+        str_shown(name, f->codes->name, f->codes->name_len), str_shown(first, a->name, a->name_len),
+        str_shown(second, b->name, b->name_len), f->scheme->name);
+}
+
+static bool
+bad_type(const struct found *f, const struct companion *with, const struct tensor *t, struct err *err)
+{
+    char name[STR_SHOWN], codes[STR_SHOWN], types[128] = "";
+    size_t n = 0;
+    for (enum dtype d = 0; d < DTYPE_SCALARS; d++)
+        if (with->dtypes & UINT64_C(1) << d && n < sizeof types)
+            n += (size_t)snprintf(types + n, sizeof types - n, "%s%s", n ? ", " : "", dtype_name(d));
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s, expected %s beside %s, the codes of %s",
+        str_shown(name, t->name, t->name_len), dtype_name(t->dtype), types,
+        str_shown(codes, f->codes->name, f->codes->name_len), f->scheme->name);
+}
+
+static bool
+bad_shapes(const struct found *f, struct err *err)
+{
+    char name[STR_SHOWN], shape[SHAPE_TEXT], found[3 * SHAPE_TEXT] = "";
+    const char *told = claims_scheme(f->claims);
+    size_t n = 0;
+    for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
+        if (f->with[i] && n < sizeof found)
+            n += (size_t)snprintf(found + n, sizeof found - n, "%s %s %s %s", n ? "," : "; found",
+                f->row->beside[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
+    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s is no %s: expected %s%s%s%s",
+        str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype),
+        shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, told ? "; --scheme says " : "",
+        told ? told : "");
+}
+
+/* The companions of a weight, all that there are. */
+static enum claim
+find_companions(struct found *f, struct err *err)
+{
+    const struct companion *with = f->row->beside;
+    for (size_t head = 0, next; head < COMPANIONS && with[head].suffix; head = next) {
+        f->with[head] = NULL;
+        for (next = head; next == head
+                || (next < COMPANIONS && with[next].suffix && with[next].presence == ALIAS); next++) {
+            const struct tensor *t = claims_find(f->claims, f->base.base, f->base.base_len, with[next].suffix);
+            if (next != head)
+                f->with[next] = NULL;
+            if (!t || (with[head].presence == EVIDENCE && !type_is(with[head].dtypes, t)))
+                continue;
+            if (f->with[head]) {
+                has_both(f, f->with[head], t, err);
+                return CLAIM_FAIL;
+            }
+            f->with[head] = t;
+        }
+        if (!f->with[head] && (with[head].presence == EVIDENCE || with[head].presence == NAMED))
+            return CLAIM_NO;
+    }
+    return CLAIM_YES;
+}
+
+static bool
+check_companions(const struct found *f, struct err *err)
+{
+    const struct companion *with = f->row->beside;
+    char name[STR_SHOWN];
+    for (size_t i = 0; i < COMPANIONS && with[i].suffix; i++) {
+        if (!f->with[i] && with[i].presence == REQUIRED)
+            return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no %s",
+                str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name, with[i].suffix + 1);
+        if (f->with[i] && !type_is(with[i].dtypes, f->with[i]))
+            return bad_type(f, &with[i], f->with[i], err);
+    }
+    return !f->row->fits || f->row->fits(f) || bad_shapes(f, err);
+}
+
+enum claim
+table_look(struct found *f, struct weight *w, struct err *err)
+{
+    enum claim claim = find_companions(f, err);
+    if (claim != CLAIM_YES)
+        return claim;
+    if (f->row->is && !f->row->is(f))
+        return CLAIM_NO;
+    if (!check_companions(f, err))
+        return CLAIM_FAIL;
+    w->scheme = f->scheme;
+    w->vague = !f->scheme->decode;
+    for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
+        if (f->row->beside[i].part != 0)
+            w->part[f->row->beside[i].part] = f->with[i];
+    return !f->scheme->fit || f->scheme->fit(f, w, err) ? CLAIM_YES : CLAIM_FAIL;
+}
+
+bool
+table_take(struct found *f, struct weight *w, struct err *err)
+{
+    const struct row *row = f->row;
+    for (size_t i = 0; i < COMPANIONS && row->beside[i].suffix; i++)
+        if (f->with[i] && !claims_take(f->claims, f->with[i], f->codes, row->beside[i].role, err))
+            return false;
+    for (const struct companion *also = row->also; also && also->suffix; also++) {
+        const struct tensor *t = claims_find(f->claims, f->base.base, f->base.base_len, also->suffix);
+        if (t && !claims_take(f->claims, t, f->codes, also->role, err))
+            return false;
+    }
+    return claims_rename(f->claims, w, &f->base, row->becomes, err)
+        && (row->bare || claims_take_idle(f->claims, w, err));
+}
+
+const struct tensor *
+table_found(const struct found *f, enum role role)
+{
+    for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
+        if (f->with[i] && f->row->beside[i].role == role)
+            return f->with[i];
+    return NULL;
+}
+
+enum claim
+table_match(struct found *f, struct weight *w, struct err *err)
+{
+    enum claim claim = table_look(f, w, err);
+    return claim == CLAIM_YES && !table_take(f, w, err) ? CLAIM_FAIL : claim;
+}
+
+enum claim
+table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *codes, struct weight *w,
+    struct err *err)
+{
+    enum claim claim = CLAIM_NO;
+    if (scheme->decode && codes->big_endian && codes->dtype < DTYPE_SCALARS)
+        return CLAIM_NO;        /* what decodes scalars does not turn them around */
+    for (const struct row *row = scheme->rows; row < scheme->rows + scheme->nrows && claim == CLAIM_NO; row++) {
+        struct found f = { .claims = c, .scheme = scheme, .row = row, .codes = codes };
+        if (row->codes && type_is(row->dtypes, codes) && name_strip(codes, row->codes, &f.base))
+            claim = row->choose ? row->choose(&f, w, err) : table_match(&f, w, err);
+    }
+    return claim;
+}

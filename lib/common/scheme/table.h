@@ -1,0 +1,135 @@
+/* table: every scheme that is known, as rows: what the codes of a weight are called, what lies beside them, and what
+ * that is for. A scheme that is decoded has more members than one that is only recognised, there is no other
+ * difference. One engine reads the rows (table.c); they stand with their scheme, in arrays that end with one without a
+ * name. bnb8.c is a small example of a decoded scheme, recognised_words.c has such as are only named. */
+#ifndef SCHEME_TABLE_H
+#define SCHEME_TABLE_H
+
+#include "scheme/claims.h"
+
+/* Sets of types. */
+#define IS(type) (UINT64_C(1) << DTYPE_##type)
+#define ANY UINT64_MAX
+#define SCALARS (IS(Q4_0) - 1)
+#define FLOAT (IS(F16) | IS(BF16) | IS(F32) | IS(F64))
+#define FLOAT8 (IS(F8_E4M3) | IS(F8_E5M2) | IS(F8_E4M3FNUZ) | IS(F8_E5M2FNUZ))
+#define E8M0 (IS(U8) | IS(F8_E8M0))
+#define FP4 (IS(U8) | IS(F4))
+
+/* Whether a companion has to be there. A row with neither of the first two claims whatever is called like its codes. */
+enum presence {
+    EVIDENCE,                   /* not there, or of another type: no weight of this row */
+    NAMED,                      /* not there: no weight of this row; of another type: malformed */
+    REQUIRED,                   /* else malformed */
+    OPTIONAL,
+    ALIAS                       /* another name of the companion above, all but `left` is said there; both: malformed */
+};
+
+/* What a tensor of this name is when no weight claims it (leftover.h). */
+enum left {
+    LEFT_ITSELF,                /* a name that anyone may use */
+    LEFT_SCALES,                /* only a quantizer's: harmless beside a float weight */
+    LEFT_BLOCK_SCALES,          /* the same, but not as F8, which are the scales of codes */
+    LEFT_GRID,                  /* only U8 of rank 2 or more is a quantizer's */
+    LEFT_PACKED                 /* codes, or what says that the weight beside it is codes: never harmless */
+};
+
+/* A tensor beside the codes: base + suffix. */
+struct companion {
+    const char *suffix;
+    uint64_t dtypes;            /* a set of types */
+    enum presence presence;
+    enum role role;
+    unsigned part;              /* of the weight that it becomes; 0: none */
+    enum left left;
+    unsigned shapes;            /* a set that the scheme's fit() knows */
+};
+
+enum { COMPANIONS = 9 };
+
+struct row {
+    const char *codes;          /* suffix of the codes' name; what is before it is the base. NULL: another row of the
+                                 * file chooses this one */
+    uint64_t dtypes;            /* of the codes */
+    const char *becomes;        /* suffix of the decoded weight, behind the base */
+    enum left left;             /* of the codes */
+    bool bare;                  /* leaves what every other weight takes besides (schemes.md 1.4) */
+
+    /* NULL, or what looks at the codes before anything beside them: goes on with table_match, or does not. */
+    enum claim (*choose)(struct found *f, struct weight *w, struct err *err);
+
+    bool (*is)(const struct found *f);          /* NULL, or whether the shapes are those of this row */
+    bool (*fits)(const struct found *f);        /* NULL, or whether the shapes agree; else ERR_MALFORMED ... */
+    const char *shapes;                         /* ... which says what they are: "scales of ..." */
+    struct companion beside[COMPANIONS];
+    const struct companion *also;               /* NULL, or more that belongs to the weight, by name alone */
+};
+
+/* A companion: its suffix, types, presence and role, perhaps .part, .left and .shapes; another name of it; and what
+ * belongs to a weight whatever it is. */
+#define BESIDE(suffix_, dtypes_, presence_, role_, ...) { .suffix = suffix_, .dtypes = dtypes_, .presence = presence_, \
+    .role = ROLE_##role_, __VA_ARGS__ }
+#define OR(suffix_, ...) { .suffix = suffix_, .presence = ALIAS, __VA_ARGS__ }
+#define BELONGS(suffix_, role_) { .suffix = suffix_, .dtypes = ANY, .presence = OPTIONAL, .role = ROLE_##role_ }
+#define ALSO(...) .also = (const struct companion[]){ __VA_ARGS__, { 0 } }
+
+/* The rows of a scheme. */
+#define ROWS(...) .rows = (const struct row[]){ __VA_ARGS__ }, \
+    .nrows = sizeof (const struct row[]){ __VA_ARGS__ } / sizeof(struct row)
+
+/* A scheme that is not decoded: code, name, rows. */
+#define RECOGNISED(code_, name_, ...) { .code = code_, .name = name_, .describe = table_describe, ROWS(__VA_ARGS__) }
+
+/* A weight while it is looked at. */
+struct found {
+    struct claims *claims;
+    const struct scheme *scheme;
+    const struct row *row;
+    const struct tensor *codes;
+    struct part_name base;
+    const struct tensor *with[COMPANIONS];      /* by row->beside; what an alias found is at the first name */
+    const void *hint;                           /* what choose() tells fit() */
+};
+
+/* Whether the row holds for the codes: companions are found and set as parts, types, `fits` and fit() asked. Takes
+ * nothing. */
+enum claim table_look(struct found *f, struct weight *w, struct err *err);
+/* Take what was found, and give the weight its name. */
+bool table_take(struct found *f, struct weight *w, struct err *err);
+/* Both. */
+enum claim table_match(struct found *f, struct weight *w, struct err *err);
+
+/* The first companion of a role that was found, or NULL. */
+const struct tensor *table_found(const struct found *f, enum role role);
+
+/* Let the rows of a scheme look at codes that nobody has claimed. */
+enum claim table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *codes, struct weight *w,
+    struct err *err);
+
+/* The schemes in the order in which they are tried, then NULL. */
+const struct scheme *table_scheme(size_t i);
+
+/* Names that only quantizers use: the tensor base + suffix belongs to the weight base + weight. */
+struct left_name {
+    const char *suffix, *weight;
+    enum left left;
+};
+enum { LEFT_NAMES = 48 };
+size_t table_left_names(struct left_name names[LEFT_NAMES]);
+
+/* What every weight P.weight takes that is there, for it does not alter the weight; ends with one without a name. */
+extern const struct companion table_idle[];
+enum { TABLE_IDLE = 22 };
+
+/* For `fits` of a row that only says what is wrong. */
+bool table_never(const struct found *f);
+
+/* For `describe`: the words at w->own, or nothing. */
+void table_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
+
+/* The arrays, in order. */
+extern const struct scheme comfy_schemes[], sdnq_schemes[], bnb4_schemes[], bnb8_schemes[];
+extern const struct scheme paroquant_schemes[], gptq_schemes[], word_schemes[], block_schemes[], other_schemes[];
+extern const struct scheme fp8_schemes[], ggml_schemes[], unclaimed_schemes[];
+
+#endif
