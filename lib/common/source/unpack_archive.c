@@ -1,16 +1,16 @@
 /* zstd and xz, by libarchive. It sets no bound to the memory that a stream asks for, so the frames are looked at before
  * it gets them. */
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "source/frames.h"
+#include "source/libarchive.h"
 #include "source/unpack_priv.h"
 
 struct archive_state {
+    struct libarchive lib;
     struct archive *archive;
     struct frames frames;
     const uint8_t *p;           /* n bytes that libarchive has made, not yet taken; borrowed until its next call */
@@ -31,7 +31,7 @@ give(struct archive *archive, void *of, const void **p)
         *p = in;
         return (ssize_t)n;
     }
-    archive_set_error(archive, EIO, "no input");
+    s->lib.set_error(archive, EIO, "no input");
     return ARCHIVE_FATAL;
 }
 
@@ -44,45 +44,52 @@ failed(struct unpack *u, struct err *err)
     int sys = errno;
     if (err->kind != ERR_NONE)          /* give() has said it */
         return false;
-    if (sys == ENOMEM || archive_errno(s->archive) == ENOMEM)
+    if (sys == ENOMEM || s->lib.error_number(s->archive) == ENOMEM)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to decompress %s", u->packing->name);
     if (u->in_ended)
         return err_set(err, ERR_MALFORMED, u->used, "truncated: the %s stream has no end", u->packing->name);
-    const char *why = archive_error_string(s->archive);
+    const char *why = s->lib.error_string(s->archive);
     return err_set(err, ERR_MALFORMED, u->used, "the %s stream is broken: %s", u->packing->name, why ? why : "no reason");
 }
 
-/* Put a filter on the archive, and what takes any bytes behind it, or none. */
+/* An archive that knows this compression, and takes any bytes behind it, or none, as its one member. */
 static bool
-set_up(struct unpack *u, int (*filter)(struct archive *), struct err *err)
+set_up(struct unpack *u, struct err *err)
 {
     struct archive_state *s = u->engine;
-    s->archive = archive_read_new();
+    const struct libarchive *lib = &s->lib;
+    s->archive = lib->read_new();
     if (!s->archive)
         return err_memory(err, 0);
-    int r = filter(s->archive);
+    int r = u->packing == &packing_zstd ? lib->read_support_filter_zstd(s->archive)
+        : lib->read_support_filter_xz(s->archive);
     if (r == ARCHIVE_WARN)              /* it would start a program */
         return err_set(err, ERR_UNSUPPORTED, 0, "this libarchive does not know %s: %s -dc FILE | amn-inspect",
             u->packing->name, u->packing->name);
-    return (r == ARCHIVE_OK && archive_read_support_format_raw(s->archive) == ARCHIVE_OK
-        && archive_read_support_format_empty(s->archive) == ARCHIVE_OK) || failed(u, err);
+    return (r == ARCHIVE_OK && lib->read_support_format_raw(s->archive) == ARCHIVE_OK
+        && lib->read_support_format_empty(s->archive) == ARCHIVE_OK) || failed(u, err);
 }
 
 static bool
-archive_begin(struct unpack *u, int (*filter)(struct archive *), struct err *err)
+archive_begin(struct unpack *u, struct err *err)
 {
-    struct archive_state *s = u->engine;
+    struct archive_state *s = u->engine = calloc(1, sizeof *s);
     struct archive_entry *entry;
+    if (!s)
+        return err_memory(err, sizeof *s);
     s->err = err;
-    errno = 0;
-    if (!set_up(u, filter, err))
+    (u->packing == &packing_zstd ? frames_of_zstd : frames_of_xz)(&s->frames, u->window);
+    if (!libarchive_open(&s->lib, err))
         return false;
-    if (archive_read_open(s->archive, u, NULL, give, NULL) != ARCHIVE_OK)
+    errno = 0;
+    if (!set_up(u, err))
+        return false;
+    if (s->lib.read_open(s->archive, u, NULL, give, NULL) != ARCHIVE_OK)
         return failed(u, err);
     /* Itself, and the end of the chain; libarchive would go on into what is compressed twice. */
-    if (archive_filter_count(s->archive) > 2)
+    if (s->lib.filter_count(s->archive) > 2)
         return unpack_twice(u->packing->name, u->packing->name, err);
-    int r = archive_read_next_header(s->archive, &entry);
+    int r = s->lib.read_next_header(s->archive, &entry);
     if (r != ARCHIVE_OK && r != ARCHIVE_EOF)
         return failed(u, err);
     s->ended = r == ARCHIVE_EOF;
@@ -98,7 +105,7 @@ archive_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err
     s->err = err;
     errno = 0;
     while (s->n == 0 && !s->ended) {
-        int r = archive_read_data_block(s->archive, &p, &s->n, &at);
+        int r = s->lib.read_data_block(s->archive, &p, &s->n, &at);
         if (r != ARCHIVE_OK && r != ARCHIVE_EOF)
             return failed(u, err);
         s->p = p;
@@ -106,7 +113,7 @@ archive_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err
         if (s->ended)
             s->n = 0;
     }
-    u->used = (uint64_t)archive_filter_bytes(s->archive, -1);
+    u->used = (uint64_t)s->lib.filter_bytes(s->archive, -1);
     *got = (size_t)num_min(n, s->n);
     if (*got != 0)
         memcpy(buf, s->p, *got);
@@ -119,42 +126,17 @@ static void
 archive_end(struct unpack *u)
 {
     struct archive_state *s = u->engine;
-    archive_read_free(s->archive);      /* takes NULL */
+    if (s->archive)
+        s->lib.read_free(s->archive);
+    libarchive_close(&s->lib);
     free(s);
-}
-
-static struct archive_state *
-new_state(struct unpack *u, struct err *err)
-{
-    struct archive_state *s = u->engine = calloc(1, sizeof *s);
-    if (!s)
-        err_memory(err, sizeof *s);
-    return s;
-}
-
-static bool
-zstd_open(struct unpack *u, struct err *err)
-{
-    struct archive_state *s = new_state(u, err);
-    if (s)
-        frames_of_zstd(&s->frames, u->window);
-    return s && archive_begin(u, archive_read_support_filter_zstd, err);
-}
-
-static bool
-xz_open(struct unpack *u, struct err *err)
-{
-    struct archive_state *s = new_state(u, err);
-    if (s)
-        frames_of_xz(&s->frames, u->window);
-    return s && archive_begin(u, archive_read_support_filter_xz, err);
 }
 
 const struct packing packing_zstd = {
     .name = "zstd",
     .magic = "\x28\xb5\x2f\xfd",
     .len = 4,
-    .open = zstd_open,
+    .open = archive_begin,
     .some = archive_some,
     .close = archive_end,
 };
@@ -163,7 +145,7 @@ const struct packing packing_xz = {
     .name = "xz",
     .magic = "\xfd" "7zXZ\0",
     .len = 6,
-    .open = xz_open,
+    .open = archive_begin,
     .some = archive_some,
     .close = archive_end,
 };
