@@ -18,14 +18,14 @@
 
 enum { SETTLE = 1 << 20 };      /* bytes of a pipe's data that are looked at before anything is made of it */
 
-/* Of a model of several files each is read at any place, so that none may be compressed. */
+/* Of a model of several files each is read at any place. */
 static bool
 check_plain(const struct model *m, struct err *err)
 {
     for (uint32_t i = 0; m->nsrc > 1 && i < m->nsrc; i++)
         if (!source_seekable(m->src[i])) {
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is compressed, which is read through only where it is all of "
-                "the model: decompress it");
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is %s, and one of several files of a model, which are read at "
+                "any place", source_is_file(m->src[i]) ? "compressed" : "no regular file");
             return err_in_file(err, source_name(m->src[i]));
         }
     return true;

@@ -31,7 +31,7 @@ void frames_of_zstd(struct frames *f, uint64_t window);
 void frames_of_xz(struct frames *f, uint64_t window);
 
 /* The bytes p[0..n) pass. ERR_LIMIT: a window is too large; ERR_UNSUPPORTED: a zstd frame needs a dictionary;
- * ERR_MALFORMED: behind a zstd frame something else follows. */
+ * ERR_MALFORMED: something else follows behind a frame of zstd or a stream of xz. */
 bool frames_pass(struct frames *f, const uint8_t *p, size_t n, struct err *err);
 
 #endif

@@ -146,11 +146,10 @@ static bool
 take_padding(struct frames *f, struct err *err)
 {
     static const uint8_t zeros[4], magic[4] = { 0xFD, '7', 'z', 'X' };
-    (void)err;
     if (memcmp(f->header, zeros, sizeof zeros) == 0)
         return frames_next(f, 0, sizeof magic, take_padding);
     return memcmp(f->header, magic, sizeof magic) == 0 ? frames_next(f, 0, STREAM_HEADER - sizeof magic, take_flags)
-        : lose(f);
+        : err_set(err, ERR_MALFORMED, f->at - sizeof magic, "what follows the xz stream is neither xz nor zeros");
 }
 
 void

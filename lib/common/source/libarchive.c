@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { LIBARCHIVE_ROOM = 4 << 20 };     /* it takes 1 MiB */
 
 /* Of libarchive 3, whatever its minor version. LIBARCHIVE_DIR is where the headers' library is. */
 #ifdef __APPLE__
@@ -45,9 +48,21 @@ failed(struct err *err)
         why ? why : FILE_NAME);
 }
 
+/* libarchive ends the process, or crashes, when one of the small allocations of its beginning fails. So see first that
+ * there is memory for all of them, and for loading it. */
+static bool
+find_room(struct err *err)
+{
+    void *volatile room = malloc(LIBARCHIVE_ROOM);      /* volatile: or the pair would be optimised away */
+    free(room);
+    return room || err_memory(err, LIBARCHIVE_ROOM);
+}
+
 bool
 libarchive_open(struct libarchive *lib, struct err *err)
 {
+    if (!find_room(err))
+        return false;
     errno = 0;
     lib->handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
     if (!lib->handle)

@@ -7,7 +7,10 @@
 #include "base/num.h"
 #include "source/unpack_priv.h"
 
-enum { IN_STEP = 64 << 10 };
+enum {
+    IN_STEP = 64 << 10,
+    OUT_STEP = 256 << 10            /* the expansion is looked at this often */
+};
 
 /* A safetensors file begins with the length of its header, which can be these bytes of gzip or compress; then the
  * header follows. No stream of theirs has zeros and a brace there: the brace is a flag of gzip, which knows 0, 2 and 4. */
@@ -21,6 +24,7 @@ is_safetensors(const uint8_t *p, size_t n)
 static const struct packing *const rows[] = {
     &packing_gzip,
     &packing_zstd,
+    &packing_zstd_skipped,
     &packing_xz,
     &(const struct packing){ .name = "bzip2", .magic = "BZh", .len = 3, .command = "bzip2 -dc" },
     &(const struct packing){ .name = "lz4", .magic = "\x04\x22\x4d\x18", .len = 4, .command = "lz4 -dc" },
@@ -30,11 +34,18 @@ static const struct packing *const rows[] = {
     &(const struct packing){ .name = "7-Zip", .magic = "7z\xbc\xaf\x27\x1c", .len = 6, .command = "7z x -so" },
 };
 
+static bool
+begins(const uint8_t *p, size_t n, const struct packing *row)
+{
+    return n >= row->len && ((p[0] ^ (uint8_t)row->magic[0]) & ~row->loose) == 0
+        && memcmp(p + 1, row->magic + 1, row->len - 1) == 0;
+}
+
 static const struct packing *
 find(const uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (n >= rows[i]->len && memcmp(p, rows[i]->magic, rows[i]->len) == 0 && !is_safetensors(p, n))
+        if (begins(p, n, rows[i]) && !is_safetensors(p, n))
             return rows[i];
     return NULL;
 }
@@ -75,7 +86,7 @@ unpack_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, stru
 {
     struct unpack *u = (struct unpack *)l;
     (void)at;
-    if (!u->packing->some(u, buf, n, got, err))
+    if (!u->packing->some(u, buf, (size_t)num_min(n, OUT_STEP), got, err))
         return false;
     u->made += *got;
     if (u->made <= SOURCE_RATIO_FREE || (u->ratio != 0 && u->made / u->ratio <= u->used))

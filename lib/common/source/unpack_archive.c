@@ -47,9 +47,11 @@ failed(struct unpack *u, struct err *err)
     if (sys == ENOMEM || s->lib.error_number(s->archive) == ENOMEM)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to decompress %s", u->packing->name);
     if (u->in_ended)
-        return err_set(err, ERR_MALFORMED, u->used, "truncated: the %s stream has no end", u->packing->name);
+        return err_set(err, ERR_MALFORMED, u->in_at, "truncated: the %s stream has no end", u->packing->name);
+    la_int64_t at = s->lib.filter_bytes(s->archive, -1);
     const char *why = s->lib.error_string(s->archive);
-    return err_set(err, ERR_MALFORMED, u->used, "the %s stream is broken: %s", u->packing->name, why ? why : "no reason");
+    return err_set(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "the %s stream is broken, here or in "
+        "the next 64 KiB: %s", u->packing->name, why ? why : "no reason");
 }
 
 /* An archive that knows this compression, and takes any bytes behind it, or none, as its one member. */
@@ -61,8 +63,8 @@ set_up(struct unpack *u, struct err *err)
     s->archive = lib->read_new();
     if (!s->archive)
         return err_memory(err, 0);
-    int r = u->packing == &packing_zstd ? lib->read_support_filter_zstd(s->archive)
-        : lib->read_support_filter_xz(s->archive);
+    int r = u->packing == &packing_xz ? lib->read_support_filter_xz(s->archive)
+        : lib->read_support_filter_zstd(s->archive);
     if (r == ARCHIVE_WARN)              /* it would start a program */
         return err_set(err, ERR_UNSUPPORTED, 0, "this libarchive does not know %s: %s -dc FILE | amn-inspect",
             u->packing->name, u->packing->name);
@@ -78,7 +80,7 @@ archive_begin(struct unpack *u, struct err *err)
     if (!s)
         return err_memory(err, sizeof *s);
     s->err = err;
-    (u->packing == &packing_zstd ? frames_of_zstd : frames_of_xz)(&s->frames, u->window);
+    (u->packing == &packing_xz ? frames_of_xz : frames_of_zstd)(&s->frames, u->window);
     if (!libarchive_open(&s->lib, err))
         return false;
     errno = 0;
@@ -86,8 +88,13 @@ archive_begin(struct unpack *u, struct err *err)
         return false;
     if (s->lib.read_open(s->archive, u, NULL, give, NULL) != ARCHIVE_OK)
         return failed(u, err);
-    /* Itself, and the end of the chain; libarchive would go on into what is compressed twice. */
-    if (s->lib.filter_count(s->archive) > 2)
+    /* Itself, and the end of the chain. libarchive goes on into what is compressed twice, and gives what it does not
+     * know as it is. */
+    int filters = s->lib.filter_count(s->archive);
+    if (filters < 2)
+        return err_set(err, ERR_UNSUPPORTED, 0, "this libarchive does not know %s that begins so: %s -dc FILE | "
+            "amn-inspect", u->packing->name, u->packing->name);
+    if (filters > 2)
         return unpack_twice(u->packing->name, u->packing->name, err);
     int r = s->lib.read_next_header(s->archive, &entry);
     if (r != ARCHIVE_OK && r != ARCHIVE_EOF)
@@ -136,6 +143,17 @@ const struct packing packing_zstd = {
     .name = "zstd",
     .magic = "\x28\xb5\x2f\xfd",
     .len = 4,
+    .open = archive_begin,
+    .some = archive_some,
+    .close = archive_end,
+};
+
+/* It may begin with a frame to skip, whose magic ends in any four bits. */
+const struct packing packing_zstd_skipped = {
+    .name = "zstd",
+    .magic = "\x50\x2a\x4d\x18",
+    .len = 4,
+    .loose = 0x0f,
     .open = archive_begin,
     .some = archive_some,
     .close = archive_end,

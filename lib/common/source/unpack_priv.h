@@ -26,6 +26,7 @@ struct packing {
     const char *name;
     const char *magic;
     size_t len;
+    uint8_t loose;                      /* bits of its first byte that may be anything */
     /* What it holds from now on. NULL: it is only known by name, and `command` decompresses it. */
     bool (*open)(struct unpack *u, struct err *err);
     /* At most n bytes, none only at the end, when all of the input has been looked at. Sets u->used. */
@@ -34,7 +35,7 @@ struct packing {
     const char *command;
 };
 
-extern const struct packing packing_gzip, packing_zstd, packing_xz;
+extern const struct packing packing_gzip, packing_zstd, packing_zstd_skipped, packing_xz;
 
 /* The compressed bytes that come next, each once: *n of them, none at the end. Good until the next call. */
 bool unpack_input(struct unpack *u, const uint8_t **p, size_t *n, struct err *err);
