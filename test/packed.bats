@@ -386,7 +386,7 @@ PYTHON
         cmp model expected
         try 73 amn-remember -o model - <model
         cmp model expected
-        packed $p "$corpus/gguf-good/trailing-bytes.gguf" >model        # which is worth a note
+        packed $p "$corpus/gguf-good/data-order-permuted.gguf" >model      # worth a note
         try 74 "$helpers/held" 'printf x >>model' amn-remember -v -o new model
         grep -q 'it changed while it was read' err
         [ ! -e new ]
