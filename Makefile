@@ -18,7 +18,8 @@ BINDIR  = $(PREFIX)/bin
 MANDIR  = $(PREFIX)/share/man
 
 CFLAGS  = -O2 -g
-PKGS    = zlib jansson libarchive
+PKGS    = zlib jansson
+HEADERS = libarchive                    # loaded when it is needed, not linked
 PKG_CONFIG = pkg-config
 
 variant =
@@ -35,8 +36,8 @@ obj = obj$(variant)
 bin = bin$(variant)
 
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -ffp-contract=off \
-	-Ilib/common $(shell $(PKG_CONFIG) --cflags $(PKGS)) $(CFLAGS)
-ALL_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm -pthread
+	-Ilib/common $(shell $(PKG_CONFIG) --cflags $(PKGS) $(HEADERS)) $(CFLAGS)
+ALL_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm -pthread -ldl
 
 tools   = amn-parse amn-inspect amn-remember
 links   = amn-info=amn-inspect amn-dequantize=amn-remember
@@ -59,6 +60,8 @@ ifneq (,$(filter x86_64% amd64%,$(machine)))
 $(obj)/lib/common/kernel/x86/avx2%.o: kernel_flags = -O3 -mavx2 -mf16c
 $(obj)/lib/common/kernel/x86/avx512%.o: kernel_flags = -O3 -mavx2 -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi
 endif
+
+$(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
 
 $(obj)/%.o: %.c Makefile
 	@mkdir -p $(@D)

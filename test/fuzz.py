@@ -4,7 +4,7 @@
 Best with a sanitized build. A run fails when it ends by a signal, by a sanitizer, as a bug (70), with a status that the
 contract does not know, or not within 20 s; when an error wrote to stdout before the header was found good; or when file
 and pipe disagree about what is right. The input is kept as fuzz-N.bin in the current folder. Standard library only."""
-import concurrent.futures as cf, glob, os, random, subprocess, sys, tempfile, time
+import concurrent.futures as cf, glob, gzip, lzma, os, random, struct, subprocess, sys, tempfile, time
 
 KNOWN = {0, 65, 69, 75}             # for a file that is there; 66 and 74 would be an untruth
 TOOLS = ("amn-remember", "amn-inspect", "amn-parse")
@@ -38,6 +38,17 @@ def broken(data, rng, all_seeds):
             b[at:at + 60] = other[cut:cut + 60]
     return bytes(b)
 
+def zstd(data):                     # one block as it is; a window of 128 KiB
+    size = struct.pack("<I", len(data) << 3 | 1)[:3]
+    return b"\x28\xB5\x2F\xFD\0\x38" + size + data
+
+def packed(data, rng, all_seeds):
+    """Some of the inputs are compressed, and some of these broken again."""
+    pack = rng.choice((gzip.compress, lzma.compress, zstd, None, None, None))
+    if not pack: return data
+    data = pack(data)
+    return broken(data, rng, all_seeds) if rng.randrange(2) else data
+
 def run(cmd, **more):
     try:
         return subprocess.run(cmd, capture_output=True, timeout=20, **more)
@@ -66,7 +77,7 @@ def main(argv):
         while time.time() < end:
             batch = []
             for i in range(64):
-                data = broken(rng.choice(all_seeds), rng, all_seeds)
+                data = packed(broken(rng.choice(all_seeds), rng, all_seeds), rng, all_seeds)
                 path = os.path.join(folder, "%d.bin" % i)
                 with open(path, "wb") as f: f.write(data)
                 batch.append((data, pool.submit(judge, bindir, path, data)))

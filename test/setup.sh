@@ -6,8 +6,8 @@
 #
 #   build   a C compiler, make, pkg-config, and the headers of zlib, jansson and libarchive
 #   demo    python3 makes the sample models, jq shows the reports
-#   test    bats, jq, mandoc, python3, ps (bats ends a test that hangs with it), and an awk: test/layers.awk runs in
-#           mawk, gawk and the awk of BSD and macOS
+#   test    bats, jq, mandoc, python3, gzip, zstd, xz, ps (bats ends a test that hangs with it), and an awk:
+#           test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
 #   ci      clang with its sanitizers, valgrind, strace for the tests that look at the order of calls, and curl for those
 #           that upload
 set -u
@@ -47,6 +47,7 @@ packages() {
     apt-get:jansson | apt-get:libarchive) echo "lib${1#lib}-dev" ;;
     apt-get:awk) echo mawk ;;
     apt-get:ps) echo procps ;;
+    apt-get:xz) echo xz-utils ;;
     # The sanitizers' package bears clang's version, the one that `clang` depends on.
     apt-get:clang) echo clang "$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p')" ;;
     dnf:compiler) echo gcc ;;
@@ -93,7 +94,7 @@ for group in "${@:-build}"; do
     case $group in
     build) wanted="$wanted compiler libc make pkg-config zlib jansson libarchive" ;;
     demo) wanted="$wanted jq python3" ;;
-    test) wanted="$wanted bats jq mandoc python3 ps awk" ;;
+    test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk" ;;
     ci) wanted="$wanted clang valgrind strace curl" ;;
     *) die "'$group' is none of build, demo, test and ci" ;;
     esac

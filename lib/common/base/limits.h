@@ -8,7 +8,9 @@ struct limits {
     uint64_t alloc;             /* largest single allocation that a header can ask for, bytes */
     uint64_t total;             /* sum of such allocations over the files of a model, bytes */
     uint64_t items;             /* tensors, keys and members of a model */
-    uint64_t ratio;             /* expansion of a compressed member */
+    uint64_t ratio;             /* expansion of a compressed input */
+    uint64_t ratio_head;        /* the same while its header is read */
+    uint64_t window;            /* what a decompressor looks back at, bytes */
     uint64_t rank;              /* dimensions of a tensor */
     uint64_t json_header;       /* safetensors header, bytes */
     uint64_t json_depth;

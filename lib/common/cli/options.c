@@ -34,7 +34,7 @@ static const struct cli_option common_options[] = {
     { OPT_MAX_ALLOC,   "max-alloc",   "SIZE", "largest allocation that a header can ask for" },
     { OPT_MAX_TOTAL,   "max-total",   "SIZE", "sum of such allocations" },
     { OPT_MAX_ITEMS,   "max-items",   "N",    "tensors, keys or members" },
-    { OPT_MAX_RATIO,   "max-ratio",   "N",    "expansion of a compressed member" },
+    { OPT_MAX_RATIO,   "max-ratio",   "N",    "expansion of a compressed input" },
     { 'h',             "help",        NULL,   "print this help" },
     { 'V',             "version",     NULL,   "print the version" },
     { 0, NULL, NULL, NULL }

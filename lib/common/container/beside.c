@@ -96,12 +96,30 @@ lists(const char *path, const char *file, const struct limits *limits, struct bu
     return found && *shards > 1;
 }
 
-bool
-beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
-    struct err *err)
+/* The name of a file, without what a compression adds to it; the caller frees it. */
+static char *
+plain_name(const char *path, struct err *err)
 {
-    size_t folder = folder_len(path);
-    const char *file = folder_name(path), *name;
+    static const char *const endings[] = { ".gz", ".zst", ".xz" };
+    const char *name = folder_name(path);
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_ends(name, endings[i])) {
+            n -= strlen(endings[i]);
+            break;
+        }
+    char *plain = strndup(name, n);
+    if (!plain)
+        err_memory(err, n);
+    return plain;
+}
+
+/* Note whether `file` is a shard alone; path[0..folder) is where it lies. */
+static bool
+note_shard(struct catalog *catalog, const char *file, const char *path, size_t folder, const struct limits *limits,
+    struct inputs *inputs, struct err *err)
+{
+    const char *name;
     const char *end = file + strlen(file) - (str_ends(file, ".safetensors") ? strlen(".safetensors") : 0);
     uint64_t count = 0, shards;
     if (beside_part_number(file, &end, &count) && end - file >= 3 && memcmp(end - 3, "-of", 3) == 0 && count > 1)
@@ -123,4 +141,14 @@ beside_note_shard(struct catalog *catalog, const char *path, const struct limits
         closedir(d);
     free(dir);
     return ok && err->kind == ERR_NONE;
+}
+
+bool
+beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err)
+{
+    char *file = plain_name(path, err);
+    bool ok = file && note_shard(catalog, file, path, folder_len(path), limits, inputs, err);
+    free(file);
+    return ok;
 }

@@ -18,6 +18,19 @@
 
 enum { SETTLE = 1 << 20 };      /* bytes of a pipe's data that are looked at before anything is made of it */
 
+/* Of a model of several files each is read at any place. */
+static bool
+check_plain(const struct model *m, struct err *err)
+{
+    for (uint32_t i = 0; m->nsrc > 1 && i < m->nsrc; i++)
+        if (!source_seekable(m->src[i])) {
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is %s, and one of several files of a model, which are read at "
+                "any place", source_is_file(m->src[i]) ? "compressed" : "no regular file");
+            return err_in_file(err, source_name(m->src[i]));
+        }
+    return true;
+}
+
 /* Open one more file of the model and read its header. */
 static bool
 add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *limits, struct err *err)
@@ -31,7 +44,7 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
     m->nsrc += this != NULL;
-    ok = ok && container_detect(&container, this, err)
+    ok = ok && source_unpack(this, limits, err) && check_plain(m, err) && container_detect(&container, this, err)
         && (m->nsrc == 1 || container == m->container
             || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the model is %s", container->name,
                 m->container->name))
@@ -179,8 +192,10 @@ choose_file(const char *dir, struct err *err)
 {
     static const struct step steps[] = {
         { { "model.safetensors.index.json" } }, { { "model.safetensors" } }, { { "*.safetensors.index.json" } },
-        { { "*.safetensors" } }, { { "pytorch_model.bin.index.json" } }, { { "pytorch_model.bin" } }, { { "*.gguf" } },
-        { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" } },
+        { { "*.safetensors" } }, { { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" } },
+        { { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" } },
+        { { "pytorch_model.bin.index.json" } }, { { "pytorch_model.bin" } }, { { "*.gguf" } },
+        { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" } }, { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" } },
     };
     char *name = NULL, shown[STR_SHOWN];
     for (size_t i = 0; !name && i < sizeof steps / sizeof *steps; i++)
@@ -215,7 +230,7 @@ add_beside(struct model *m, const char *path, const struct model_options *option
     bool named = options->config && strcmp(options->config, "none") != 0;
     if (named)
         return beside_read_config(m->catalog, options->config, limits, &m->inputs, err);
-    if (!path || !m->container->beside || !source_seekable(m->src[0]))
+    if (!path || !m->container->beside || !source_is_file(m->src[0]))
         return true;
     return (options->config || beside_read_configs(m->catalog, path, folder_len(path), limits, &m->inputs, err))
         && (str_ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
@@ -314,10 +329,19 @@ model_spool(struct model *m, struct err *err)
     return ok;
 }
 
+/* Read what only goes forward on behind its headers, in memory: *ended when it ended there. */
+static bool
+settle(struct model *m, bool *ended, struct err *err)
+{
+    return source_ended_by(m->src[0], catalog_facts_of(m->catalog)->header_end + SETTLE, ended, err);
+}
+
 bool
 model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
 {
-    return model_spool(m, err)
+    uint64_t end = t->extent.at + t->extent.nbytes;
+    bool near = end <= catalog_facts_of(m->catalog)->header_end + SETTLE, ended;
+    return (near ? settle(m, &ended, err) : model_spool(m, err))
         && source_read(m->src[t->extent.file], t->extent.at, buf, (size_t)t->extent.nbytes, err);
 }
 
@@ -325,14 +349,12 @@ bool
 model_complete(struct model *m, struct err *err)
 {
     const struct catalog_facts *f = catalog_facts_of(m->catalog);
-    struct source *src = m->src[0];
     bool ended;
     if (f->split_count != 0)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is part %" PRIu64 " of %" PRIu64
             " of a split model: name the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
             f->split_count, f->split_count);
-    if (source_seekable(src))
+    if (source_seekable(m->src[0]))
         return true;
-    return source_ended_by(src, f->header_end + SETTLE, &ended, err)
-        && (!ended || model_finish(m, err));
+    return settle(m, &ended, err) && (!ended || model_finish(m, err));
 }

@@ -1,8 +1,9 @@
 /* source: where bytes come from. It answers one question: these n bytes at this offset.
  *
- * A file is read with pread, from any thread, in any order. A pipe keeps its head, what source_keep() named
- * and the last SOURCE_BACK bytes, and otherwise only goes forward, on one thread; a spool makes it seekable.
- */
+ * It is a stack. At the bottom lies a file, read with pread from any thread and in any order, or a pipe, which only goes
+ * forward. What is compressed is unpacked on top of either, and only goes forward too. A source that only goes forward
+ * is for one thread; it keeps its head, what source_keep() named and the last SOURCE_BACK bytes. A spool on top of it
+ * makes it seekable, and so does an end that comes while all behind its header is in memory. */
 #ifndef SOURCE_SOURCE_H
 #define SOURCE_SOURCE_H
 
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/limits.h"
 #include "source/inputs.h"
 
 struct source;
@@ -24,9 +25,21 @@ enum { SOURCE_BACK = 4096 };
 bool source_open(struct source **src, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
 void source_close(struct source *src);                  /* takes NULL */
 
+/* When the input is compressed by gzip, zstd or xz, told by its first bytes, the source is from now on what it holds.
+ * Call before anything else is asked of it.
+ *
+ *   ERR_MALFORMED    here and in all that reads later: it is cut or broken, or other bytes follow it; the offset is
+ *                    one of the compressed bytes
+ *   ERR_UNSUPPORTED  another compression, compressed twice, or no libarchive for it
+ *   ERR_LIMIT        it wants a window beyond limits->window or limits->alloc; or more than SOURCE_RATIO_FREE bytes
+ *                    came out of less than a limits->ratio-th of them (limits->ratio_head until source_head_done()) */
+#define SOURCE_RATIO_FREE (UINT64_C(1) << 20)
+bool source_unpack(struct source *src, const struct limits *limits, struct err *err);
+
 const char *source_name(const struct source *src);      /* for messages: escaped; owned by src */
-bool source_seekable(const struct source *src);         /* a file, or a pipe that was spooled */
-uint64_t source_size(const struct source *src);         /* bytes, or SOURCE_SIZE_UNKNOWN */
+bool source_is_file(const struct source *src);          /* a regular file, compressed or not; else a pipe */
+bool source_seekable(const struct source *src);         /* any byte at any time, from any thread */
+uint64_t source_size(const struct source *src);         /* bytes, or SOURCE_SIZE_UNKNOWN: it only goes forward */
 
 /* The first n bytes of the input in memory, fewer only at its end: *have says how many (at least n, or all). They take
  * no more memory than twice that, and no more than a file has. The next call may move them: *p is good until then, or
@@ -34,34 +47,34 @@ uint64_t source_size(const struct source *src);         /* bytes, or SOURCE_SIZE
 #define SOURCE_HEAD_MAX (UINT64_C(256) << 20)
 bool source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *have, struct err *err);
 
-/* Nobody wants the bytes before offset `end` in memory any more: give them back. A pipe keeps what it has read behind
- * them, and source_head() is not called for it again. */
+/* Nobody wants the bytes before offset `end` in memory any more: give them back. What only goes forward keeps what it
+ * has read behind them, and source_head() is not called for it again. */
 void source_head_done(struct source *src, uint64_t end);
 
-/* Read a pipe on in memory, at most to n bytes: whether it ended there, so that its size is known before anything is
- * made of it. True for a file. */
+/* Read what only goes forward on in memory, to n bytes at least: whether it ended there. Then its size is known before
+ * anything is made of it, and it is seekable. The bytes stay. True for a file. */
 bool source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err);
 
-/* Exactly n bytes at `at` into buf. A pipe: within the head, within a kept range, or forward from at most
- * SOURCE_BACK bytes back. Too few bytes:
- * ERR_MALFORMED from a pipe, ERR_IO from a file (its size was known, so it shrank). */
+/* Exactly n bytes at `at` into buf. What only goes forward: within the head, within a kept range, or forward from at
+ * most SOURCE_BACK bytes back; too few bytes are ERR_MALFORMED. Else within source_size(); too few bytes are ERR_IO,
+ * since the file shrank. */
 bool source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err);
 
 /* A file: bytes [from, to) have been read and will not be again, so the page cache need not hold them. For a job that
  * moves more than memory holds, so that it pushes nothing of others out. From any thread; neighbours are given back some
- * MiB at a time, the last ones when the source is closed. Does nothing to a pipe or a spool. */
+ * MiB at a time, the last ones when the source is closed. Does nothing to anything but a file that is read as it is. */
 void source_drop(struct source *src, uint64_t from, uint64_t to);
 
-/* A pipe: bytes [at, at + n) will be asked for after they have passed. Call before they pass, in rising order
+/* What only goes forward: bytes [at, at + n) will be asked for after they have passed. Call before they pass, in rising order
  * of `at`, without overlap. They are held in memory. Does nothing when seekable. */
 bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);
 
-/* A pipe: put everything behind its head into an unlinked temporary file in TMPDIR; seekable from then on.
- * Call before anything behind the head was read. *nbytes: the bytes spooled. Does nothing when seekable. */
+/* What only goes forward: put everything behind its head into an unlinked temporary file in TMPDIR; seekable from then
+ * on. Call before anything behind the head was read. *nbytes: the bytes spooled. Does nothing when seekable. */
 bool source_spool(struct source *src, uint64_t *nbytes, struct err *err);
 
-/* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. A pipe
- * is read to its end, so that its writer is not cut off. */
+/* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. What
+ * only goes forward is read to its end, so that a writer is not cut off and a checksum is looked at. */
 bool source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err);
 
 /* The end of the job: a regular file still has the size and the time of its last change that it was opened with, else

@@ -1,58 +1,82 @@
-/* The inside of a source, for source.c, pipe.c, spool.c and drop.c. */
+/* The inside of a source.
+ *
+ * Its bytes come up through layers: a file or a descriptor that only goes forward at the bottom, on it perhaps what
+ * decompresses them, on that perhaps a spool. The source itself keeps in memory what is asked for again: the head,
+ * and of what only goes forward the ranges that were named and the last few KiB. */
 #ifndef SOURCE_SOURCE_PRIV_H
 #define SOURCE_SOURCE_PRIV_H
 
-#include <pthread.h>
-#include <sys/stat.h>
-
+#include "base/limits.h"
 #include "source/source.h"
+
+struct layer {
+    const struct layer_kind *kind;
+    struct layer *under;        /* what it sits on, NULL at the bottom; owned */
+    uint64_t size;              /* SOURCE_SIZE_UNKNOWN when it only goes forward */
+};
+
+/* One kind of layer, in one file. */
+struct layer_kind {
+    bool seekable;              /* any byte at any time, from any thread; else each byte once, in order */
+    /* Some of the bytes at `at`, at most n of them; none only at the end. What only goes forward is always asked
+     * for the byte behind those it gave. Errors bear no file name yet. */
+    bool (*some)(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err);
+    /* Give back all but what is under it. */
+    void (*close)(struct layer *l);
+    /* NULL or: the header has been read. */
+    void (*head_done)(struct layer *l);
+    /* NULL or: source_drop(). */
+    void (*drop)(struct layer *l, uint64_t from, uint64_t to);
+    /* NULL or: source_unchanged(). */
+    bool (*unchanged)(const struct layer *l, struct err *err);
+};
 
 struct kept {
     uint64_t at, n;
     uint8_t *p;                 /* owned, n bytes */
 };
 
-/* What source_drop() was told and has not given back yet. */
-struct behind {
-    pthread_mutex_t lock;
-    uint64_t from, to;
-};
-
 struct source {
-    int fd;                     /* the input; -1 when closed */
-    bool own_fd;                /* close it */
+    struct layer *top;          /* owned, with all that is under it; NULL when nothing could be opened */
     bool seekable;
-    uint64_t size;              /* SOURCE_SIZE_UNKNOWN for a pipe */
-    struct stat opened;         /* what it was when it was opened */
+    uint64_t size;              /* SOURCE_SIZE_UNKNOWN until what only goes forward is known to have ended */
     char *name;                 /* owned, escaped */
 
     uint8_t *head;              /* owned; the bytes [gone, have) of the input, in `room` bytes */
     uint64_t gone, have, room;
 
-    uint64_t pos;               /* pipe: offset of the next byte the descriptor gives */
-    bool ended;                 /* pipe: the descriptor gave its end */
-    struct kept *kept;          /* pipe: ranges in rising order; owned */
+    /* Of what only goes forward: */
+    uint64_t pos;               /* offset of the next byte that the top gives */
+    bool ended;                 /* it has no more */
+    struct kept *kept;          /* ranges in rising order; owned */
     size_t nkept, room_kept;
     size_t passing;             /* first kept range that has not passed yet */
-    uint8_t back[SOURCE_BACK];  /* pipe: the bytes just before pos */
+    uint8_t back[SOURCE_BACK];  /* the bytes just before pos */
     size_t nback;
-
-    int spool;                  /* descriptor of the spool, or -1 */
-    uint64_t spool_base;        /* file offset of its first byte */
-
-    struct behind behind;       /* file */
 };
 
-/* One read(2): at most n bytes, 0 at the end; retries EINTR. False and ERR_IO on failure. */
-bool pipe_some(struct source *src, void *buf, size_t n, size_t *got, struct err *err);
+/* descriptor.c: open the path, or standard input when it is NULL, as a file or as what only goes forward; `pipe_ok`
+ * as for source_open(). `shown` names it in messages. */
+struct layer *descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err);
+
+/* unpack.c: what the compressed bytes p[0..n), and all that follow them in `under`, hold. NULL in *layer: they are not
+ * compressed. p[0..n) is copied. After a failure `under` is still the caller's. */
+bool unpack_open(struct layer **layer, struct layer *under, const uint8_t *p, size_t n, const struct limits *limits,
+    struct err *err);
+
+/* Whether p[0..n) begins what unpack_open() would decompress or refuse: its name, else NULL. */
+const char *unpack_name(const uint8_t *p, size_t n);
+
+/* ERR_UNSUPPORTED: what was compressed by `inner` was compressed again by `outer`. */
+bool unpack_twice(const char *inner, const char *outer, struct err *err);
+
+/* forward.c: at most n of the bytes that come next, none only at the end. */
+bool forward_some(struct source *src, void *buf, size_t n, size_t *got, struct err *err);
 
 /* Exactly n bytes at `at`, which is behind the head. */
-bool pipe_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err);
+bool forward_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err);
 
-/* Go on to offset `to` (UINT64_MAX: to the end), dropping what is not kept. Stops early at the end. */
-bool pipe_skip(struct source *src, uint64_t to, struct err *err);
-
-/* The end of source_drop(): give back what it still gathers. */
-void drop_rest(struct source *src);
+/* Go on to offset `to`, dropping what is not kept. Stops early at the end. */
+bool forward_skip(struct source *src, uint64_t to, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The rest of a pipe in an unlinked temporary file: the one way a pipe becomes seekable. */
+/* The rest of what only goes forward in an unlinked temporary file: so it becomes seekable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +11,40 @@
 #include "source/source_priv.h"
 
 enum { SPOOL_STEP = 256 << 10 };
+
+struct spool {
+    struct layer layer;
+    int fd;                     /* -1 when it could not be made */
+    uint64_t base;              /* offset of its first byte */
+};
+
+static bool
+spool_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+{
+    const struct spool *s = (const struct spool *)l;
+    ssize_t r;
+    while ((r = pread(s->fd, buf, n, (off_t)(at - s->base))) < 0 && errno == EINTR)
+        ;
+    if (r < 0)
+        return err_sys(err, ERR_IO, errno, "the temporary file in TMPDIR cannot be read");
+    *got = (size_t)r;
+    return true;
+}
+
+static void
+spool_close(struct layer *l)
+{
+    struct spool *s = (struct spool *)l;
+    if (s->fd >= 0)
+        close(s->fd);
+    free(s);
+}
+
+static const struct layer_kind spool_kind = {
+    .seekable = true,
+    .some = spool_some,
+    .close = spool_close,
+};
 
 /* A new file without a name in TMPDIR, or -1 with the error set. Where files are only made with one, no signal leaves
  * it behind. */
@@ -60,32 +94,39 @@ write_fully(int fd, const uint8_t *p, size_t n, struct err *err)
     return true;
 }
 
+/* Copy the rest of src to the file. */
+static bool
+fill(struct source *src, int fd, struct err *err)
+{
+    uint8_t *buf = malloc(SPOOL_STEP);
+    if (!buf)
+        return err_memory(err, SPOOL_STEP);
+    bool ok = true;
+    while (ok && !src->ended) {
+        size_t got;
+        ok = forward_some(src, buf, SPOOL_STEP, &got, err) && write_fully(fd, buf, got, err);
+    }
+    free(buf);
+    return ok;
+}
+
 bool
 source_spool(struct source *src, uint64_t *nbytes, struct err *err)
 {
     *nbytes = 0;
     if (src->seekable)
         return true;
-    uint8_t *buf = malloc(SPOOL_STEP);
-    if (!buf)
-        return err_memory(err, SPOOL_STEP);
-    uint64_t base = src->pos;
-    int fd = open_nameless(err);
-    bool ok = fd >= 0;
-    while (ok && !src->ended) {
-        size_t got;
-        ok = pipe_some(src, buf, SPOOL_STEP, &got, err) && write_fully(fd, buf, got, err);
-    }
-    free(buf);
-    if (!ok) {
-        if (fd >= 0)
-            close(fd);
+    struct spool *s = calloc(1, sizeof *s);
+    if (!s)
+        return err_memory(err, sizeof *s);
+    *s = (struct spool){ .layer = { .kind = &spool_kind, .under = src->top }, .fd = open_nameless(err), .base = src->pos };
+    if (s->fd < 0 || !fill(src, s->fd, err)) {
+        spool_close(&s->layer);
         return false;
     }
-    src->spool = fd;
-    src->spool_base = base;
-    src->size = src->pos;
+    *nbytes = src->pos - s->base;
+    s->layer.size = src->size = src->pos;
     src->seekable = true;
-    *nbytes = src->pos - base;
+    src->top = &s->layer;
     return true;
 }

@@ -1,11 +1,8 @@
-/* An input that only goes forward. Behind the head every byte passes once; ranges named by source_keep()
- * are copied aside as they pass. */
-#include <errno.h>
+/* An input that only goes forward, whatever its layers. Behind the head every byte passes once; ranges named by
+ * source_keep() are copied aside as they pass. */
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/num.h"
@@ -42,26 +39,19 @@ pass(struct source *src, uint64_t at, const uint8_t *p, size_t n)
 }
 
 bool
-pipe_some(struct source *src, void *buf, size_t n, size_t *got, struct err *err)
+forward_some(struct source *src, void *buf, size_t n, size_t *got, struct err *err)
 {
-    ssize_t r;
-    while ((r = read(src->fd, buf, n)) < 0 && (errno == EINTR || errno == EAGAIN))
-        if (errno == EAGAIN)    /* somebody else made our standard input non-blocking */
-            poll(&(struct pollfd){ .fd = src->fd, .events = POLLIN }, 1, -1);
-    if (r < 0) {
-        err_sys(err, ERR_IO, errno, "it cannot be read");
+    if (!src->top->kind->some(src->top, src->pos, buf, n, got, err))
         return err_in_file(err, src->name);
-    }
-    if (r == 0)
+    if (*got == 0)
         src->ended = true;
-    pass(src, src->pos, buf, (size_t)r);
-    src->pos += (uint64_t)r;
-    *got = (size_t)r;
+    pass(src, src->pos, buf, *got);
+    src->pos += *got;
     return true;
 }
 
 bool
-pipe_skip(struct source *src, uint64_t to, struct err *err)
+forward_skip(struct source *src, uint64_t to, struct err *err)
 {
     uint8_t *scratch = src->pos < to && !src->ended ? malloc(SKIP_STEP) : NULL;
     if (!scratch)
@@ -69,7 +59,7 @@ pipe_skip(struct source *src, uint64_t to, struct err *err)
     bool ok = true;
     while (ok && src->pos < to && !src->ended) {
         size_t got;
-        ok = pipe_some(src, scratch, (size_t)num_min(SKIP_STEP, to - src->pos), &got, err);
+        ok = forward_some(src, scratch, (size_t)num_min(SKIP_STEP, to - src->pos), &got, err);
     }
     free(scratch);
     return ok;
@@ -89,13 +79,13 @@ read_kept(struct source *src, uint64_t at, uint8_t *buf, size_t n, struct err *e
     }
     const struct kept *k = &src->kept[lo];
     if (lo == src->nkept || at < k->at || n > k->at + k->n - at)
-        return err_set(err, ERR_BUG, at, "bytes are wanted from a pipe after they have passed");
+        return err_set(err, ERR_BUG, at, "bytes are wanted after they have passed");
     memcpy(buf, k->p + (at - k->at), n);
     return true;
 }
 
 bool
-pipe_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err)
+forward_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err)
 {
     uint8_t *to = buf;
     if (at < src->pos && src->pos - at <= src->nback) {
@@ -107,12 +97,12 @@ pipe_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err)
     }
     if (at < src->pos)
         return n == 0 || read_kept(src, at, to, n, err);
-    if (!pipe_skip(src, at, err))
+    if (!forward_skip(src, at, err))
         return false;
     uint64_t end = at + n;
     while (n != 0 && !src->ended) {
         size_t got;
-        if (!pipe_some(src, to, n, &got, err))
+        if (!forward_some(src, to, n, &got, err))
             return false;
         to += got;
         n -= got;

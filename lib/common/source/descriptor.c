@@ -1,0 +1,149 @@
+/* The bottom of a source: a descriptor. A regular file at its beginning is read by pread(), from any thread; anything
+ * else comes by read(), in order. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "source/drop.h"
+#include "source/source_priv.h"
+
+struct descriptor {
+    struct layer layer;
+    int fd;                     /* -1 when it could not be opened */
+    bool own;                   /* close it */
+    struct stat opened;         /* what it was when it was opened */
+    struct drop drop;
+};
+
+static bool
+file_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+{
+    const struct descriptor *d = (const struct descriptor *)l;
+    ssize_t r;
+    *got = 0;
+    if (at >= l->size)
+        return true;
+    n = (size_t)num_min(n, l->size - at);
+    while ((r = pread(d->fd, buf, n, (off_t)at)) < 0 && errno == EINTR)
+        ;
+    if (r < 0)
+        return err_sys(err, ERR_IO, errno, "it cannot be read");
+    if (r == 0)
+        return err_set(err, ERR_IO, at, "it became shorter while it was read");
+    *got = (size_t)r;
+    return true;
+}
+
+static bool
+pipe_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+{
+    const struct descriptor *d = (const struct descriptor *)l;
+    ssize_t r;
+    (void)at;
+    while ((r = read(d->fd, buf, n)) < 0 && (errno == EINTR || errno == EAGAIN))
+        if (errno == EAGAIN)    /* somebody else made our standard input non-blocking */
+            poll(&(struct pollfd){ .fd = d->fd, .events = POLLIN }, 1, -1);
+    if (r < 0)
+        return err_sys(err, ERR_IO, errno, "it cannot be read");
+    *got = (size_t)r;
+    return true;
+}
+
+static bool
+descriptor_unchanged(const struct layer *l, struct err *err)
+{
+    const struct descriptor *d = (const struct descriptor *)l;
+    const struct stat *was = &d->opened;
+    struct stat is;
+    if (!S_ISREG(was->st_mode))
+        return true;
+    if (fstat(d->fd, &is) != 0)
+        return err_sys(err, ERR_IO, errno, "it cannot be examined");
+    if (is.st_size != was->st_size || is.st_mtim.tv_sec != was->st_mtim.tv_sec
+        || is.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
+        return err_set(err, ERR_IO, ERR_NO_OFFSET, "it changed while it was read");
+    return true;
+}
+
+static void
+file_drop(struct layer *l, uint64_t from, uint64_t to)
+{
+    struct descriptor *d = (struct descriptor *)l;
+    drop_range(&d->drop, d->fd, from, to);
+}
+
+static void
+descriptor_close(struct layer *l)
+{
+    struct descriptor *d = (struct descriptor *)l;
+    drop_clear(&d->drop, d->fd);
+    if (d->own && d->fd >= 0)
+        close(d->fd);
+    free(d);
+}
+
+static const struct layer_kind file_kind = {
+    .seekable = true,
+    .some = file_some,
+    .close = descriptor_close,
+    .drop = file_drop,
+    .unchanged = descriptor_unchanged,
+};
+
+static const struct layer_kind pipe_kind = {
+    .some = pipe_some,
+    .close = descriptor_close,
+    .unchanged = descriptor_unchanged,
+};
+
+/* What kind of input the descriptor is. */
+static bool
+look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err)
+{
+    struct stat *st = &d->opened;
+    if (fstat(d->fd, st) != 0)
+        return err_sys(err, ERR_OPEN, errno, "it cannot be examined");
+    if (S_ISREG(st->st_mode) && inputs && !inputs_add(inputs, st->st_dev, st->st_ino, shown, err))
+        return false;
+    if (S_ISREG(st->st_mode) && lseek(d->fd, 0, SEEK_CUR) == 0) {
+        d->layer.kind = &file_kind;
+        d->layer.size = (uint64_t)st->st_size;
+        return true;
+    }
+    if (S_ISDIR(st->st_mode))
+        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is a directory");
+    if (!pipe_ok)
+        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is not a regular file");
+    int flags = fcntl(d->fd, F_GETFL);
+    if (d->own && flags >= 0)
+        fcntl(d->fd, F_SETFL, flags & ~O_NONBLOCK);
+    return true;
+}
+
+struct layer *
+descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err)
+{
+    struct descriptor *d = calloc(1, sizeof *d);
+    if (!d) {
+        err_memory(err, sizeof *d);
+        return NULL;
+    }
+    d->layer.kind = &pipe_kind;
+    d->layer.size = SOURCE_SIZE_UNKNOWN;
+    drop_init(&d->drop);
+    /* A FIFO opens for reading only when someone writes; anything else that is no file must not block. */
+    struct stat st;
+    int wait = !path || (pipe_ok && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) ? 0 : O_NONBLOCK;
+    d->own = path != NULL;
+    d->fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait) : STDIN_FILENO;
+    if (d->fd < 0)
+        err_sys(err, ERR_OPEN, errno, "%s", "");
+    else if (look(d, pipe_ok, shown, inputs, err))
+        return &d->layer;
+    descriptor_close(&d->layer);
+    return NULL;
+}

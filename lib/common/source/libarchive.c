@@ -1,0 +1,84 @@
+#include "source/libarchive.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIBARCHIVE_ROOM = 4 << 20 };     /* it takes 1 MiB */
+
+/* Of libarchive 3, whatever its minor version. LIBARCHIVE_DIR is where the headers' library is. */
+#ifdef __APPLE__
+#define FILE_NAME LIBARCHIVE_DIR "/libarchive.13.dylib"
+#else
+#define FILE_NAME "libarchive.so.13"
+#endif
+
+static const struct {
+    const char *name;
+    size_t at;                  /* in struct libarchive */
+} calls[] = {
+    { "archive_read_new", offsetof(struct libarchive, read_new) },
+    { "archive_read_free", offsetof(struct libarchive, read_free) },
+    { "archive_read_support_filter_zstd", offsetof(struct libarchive, read_support_filter_zstd) },
+    { "archive_read_support_filter_xz", offsetof(struct libarchive, read_support_filter_xz) },
+    { "archive_read_support_format_raw", offsetof(struct libarchive, read_support_format_raw) },
+    { "archive_read_support_format_empty", offsetof(struct libarchive, read_support_format_empty) },
+    { "archive_read_open", offsetof(struct libarchive, read_open) },
+    { "archive_read_next_header", offsetof(struct libarchive, read_next_header) },
+    { "archive_read_data_block", offsetof(struct libarchive, read_data_block) },
+    { "archive_filter_bytes", offsetof(struct libarchive, filter_bytes) },
+    { "archive_filter_count", offsetof(struct libarchive, filter_count) },
+    { "archive_set_error", offsetof(struct libarchive, set_error) },
+    { "archive_errno", offsetof(struct libarchive, error_number) },
+    { "archive_error_string", offsetof(struct libarchive, error_string) },
+};
+
+/* The loader tells in words alone why; malloc() leaves ENOMEM in errno, which was 0. */
+static bool
+failed(struct err *err)
+{
+    int sys = errno;
+    const char *why = dlerror();
+    if (sys == ENOMEM)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to load libarchive");
+    return err_set(err, ERR_UNSUPPORTED, 0, "libarchive, which zstd and xz are read with, cannot be loaded: %s",
+        why ? why : FILE_NAME);
+}
+
+/* libarchive ends the process, or crashes, when one of the small allocations of its beginning fails. So see first that
+ * there is memory for all of them, and for loading it. */
+static bool
+find_room(struct err *err)
+{
+    void *volatile room = malloc(LIBARCHIVE_ROOM);      /* volatile: or the pair would be optimised away */
+    free(room);
+    return room || err_memory(err, LIBARCHIVE_ROOM);
+}
+
+bool
+libarchive_open(struct libarchive *lib, struct err *err)
+{
+    if (!find_room(err))
+        return false;
+    errno = 0;
+    lib->handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
+    if (!lib->handle)
+        return failed(err);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        void *call = dlsym(lib->handle, calls[i].name);
+        if (!call)
+            return failed(err);
+        memcpy((uint8_t *)lib + calls[i].at, &call, sizeof call);
+    }
+    return true;
+}
+
+void
+libarchive_close(struct libarchive *lib)
+{
+    if (lib->handle)
+        dlclose(lib->handle);
+}

@@ -1,0 +1,154 @@
+/* What compressed bytes hold: a layer that goes forward once. The decompressors are rows; here is what they share:
+ * their input, and the ceiling of what may come out of it. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "source/unpack_priv.h"
+
+enum {
+    IN_STEP = 64 << 10,
+    OUT_STEP = 256 << 10            /* the expansion is looked at this often */
+};
+
+/* A safetensors file begins with the length of its header, which can be these bytes of gzip or compress; then the
+ * header follows. No stream of theirs has zeros and a brace there: the brace is a flag of gzip, which knows 0, 2 and 4. */
+static bool
+is_safetensors(const uint8_t *p, size_t n)
+{
+    static const uint8_t high[4];
+    return n > 8 && memcmp(p + 4, high, sizeof high) == 0 && p[8] == '{';
+}
+
+static const struct packing *const rows[] = {
+    &packing_gzip,
+    &packing_zstd,
+    &packing_zstd_skipped,
+    &packing_xz,
+    &(const struct packing){ .name = "bzip2", .magic = "BZh", .len = 3, .command = "bzip2 -dc" },
+    &(const struct packing){ .name = "lz4", .magic = "\x04\x22\x4d\x18", .len = 4, .command = "lz4 -dc" },
+    &(const struct packing){ .name = "lzip", .magic = "LZIP", .len = 4, .command = "lzip -dc" },
+    &(const struct packing){ .name = "lzop", .magic = "\x89LZO\0\r\n\x1a\n", .len = 9, .command = "lzop -dc" },
+    &(const struct packing){ .name = "compress", .magic = "\x1f\x9d", .len = 2, .command = "gzip -dc" },
+    &(const struct packing){ .name = "7-Zip", .magic = "7z\xbc\xaf\x27\x1c", .len = 6, .command = "7z x -so" },
+};
+
+static bool
+begins(const uint8_t *p, size_t n, const struct packing *row)
+{
+    return n >= row->len && ((p[0] ^ (uint8_t)row->magic[0]) & ~row->loose) == 0
+        && memcmp(p + 1, row->magic + 1, row->len - 1) == 0;
+}
+
+static const struct packing *
+find(const uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (begins(p, n, rows[i]) && !is_safetensors(p, n))
+            return rows[i];
+    return NULL;
+}
+
+const char *
+unpack_name(const uint8_t *p, size_t n)
+{
+    const struct packing *packing = find(p, n);
+    return packing ? packing->name : NULL;
+}
+
+bool
+unpack_twice(const char *inner, const char *outer, struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed twice, by %s and then by %s: only one of them is read "
+        "through", inner, outer);
+}
+
+/* --- the layer ------------------------------------------------------------------------------------------- */
+
+bool
+unpack_input(struct unpack *u, const uint8_t **p, size_t *n, struct err *err)
+{
+    if (u->in_given) {
+        u->in_at += u->nin;
+        if (!u->layer.under->kind->some(u->layer.under, u->in_at, u->in, u->room, &u->nin, err))
+            return false;
+    }
+    u->in_given = true;
+    u->in_ended = u->nin == 0;
+    *p = u->in;
+    *n = u->nin;
+    return true;
+}
+
+static bool
+unpack_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+{
+    struct unpack *u = (struct unpack *)l;
+    (void)at;
+    if (!u->packing->some(u, buf, (size_t)num_min(n, OUT_STEP), got, err))
+        return false;
+    u->made += *got;
+    if (u->made <= SOURCE_RATIO_FREE || (u->ratio != 0 && u->made / u->ratio <= u->used))
+        return true;
+    return err_set(err, ERR_LIMIT, u->used, "ratio: %" PRIu64 " bytes of %s hold %" PRIu64 " and more, over the limit of "
+        "%" PRIu64 " to 1", u->used, u->packing->name, u->made, u->ratio);
+}
+
+static void
+unpack_head_done(struct layer *l)
+{
+    struct unpack *u = (struct unpack *)l;
+    u->ratio = u->ratio_later;
+}
+
+static void
+unpack_close(struct layer *l)
+{
+    struct unpack *u = (struct unpack *)l;
+    if (u->engine)
+        u->packing->close(u);
+    free(u->in);
+    free(u);
+}
+
+static const struct layer_kind unpack_kind = {
+    .some = unpack_some,
+    .close = unpack_close,
+    .head_done = unpack_head_done,
+};
+
+bool
+unpack_open(struct layer **layer, struct layer *under, const uint8_t *p, size_t n, const struct limits *limits,
+    struct err *err)
+{
+    const struct packing *packing = find(p, n);
+    *layer = NULL;
+    if (!packing)
+        return true;
+    if (!packing->open)
+        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed by %s, which is not read through: %s FILE | "
+            "amn-inspect", packing->name, packing->command);
+    struct unpack *u = calloc(1, sizeof *u);
+    if (!u)
+        return err_memory(err, sizeof *u);
+    *u = (struct unpack){
+        .layer = { .kind = &unpack_kind, .under = under, .size = SOURCE_SIZE_UNKNOWN },
+        .packing = packing,
+        .ratio = num_min(limits->ratio_head, limits->ratio),
+        .ratio_later = limits->ratio,
+        .window = num_min(limits->window, limits->alloc),
+        .nin = n,
+        .room = n > IN_STEP ? n : IN_STEP,
+    };
+    u->in = malloc(u->room);
+    bool ok = u->in || err_memory(err, u->room);
+    if (ok)
+        memcpy(u->in, p, n);
+    ok = ok && packing->open(u, err);
+    if (ok)
+        *layer = &u->layer;
+    else
+        unpack_close(&u->layer);
+    return ok;
+}

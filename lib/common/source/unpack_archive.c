@@ -1,0 +1,169 @@
+/* zstd and xz, by libarchive. It sets no bound to the memory that a stream asks for, so the frames are looked at before
+ * it gets them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "source/frames.h"
+#include "source/libarchive.h"
+#include "source/unpack_priv.h"
+
+struct archive_state {
+    struct libarchive lib;
+    struct archive *archive;
+    struct frames frames;
+    const uint8_t *p;           /* n bytes that libarchive has made, not yet taken; borrowed until its next call */
+    size_t n;
+    bool ended;
+    struct err *err;            /* of the call that is being made */
+};
+
+/* libarchive asks for input. */
+static ssize_t
+give(struct archive *archive, void *of, const void **p)
+{
+    struct unpack *u = of;
+    struct archive_state *s = u->engine;
+    const uint8_t *in;
+    size_t n;
+    if (unpack_input(u, &in, &n, s->err) && frames_pass(&s->frames, in, n, s->err)) {
+        *p = in;
+        return (ssize_t)n;
+    }
+    s->lib.set_error(archive, EIO, "no input");
+    return ARCHIVE_FATAL;
+}
+
+/* A call of libarchive failed. It does not always tell that memory was what failed; malloc() leaves ENOMEM in errno,
+ * which was 0. */
+static bool
+failed(struct unpack *u, struct err *err)
+{
+    struct archive_state *s = u->engine;
+    int sys = errno;
+    if (err->kind != ERR_NONE)          /* give() has said it */
+        return false;
+    if (sys == ENOMEM || s->lib.error_number(s->archive) == ENOMEM)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to decompress %s", u->packing->name);
+    if (u->in_ended)
+        return err_set(err, ERR_MALFORMED, u->in_at, "truncated: the %s stream has no end", u->packing->name);
+    la_int64_t at = s->lib.filter_bytes(s->archive, -1);
+    const char *why = s->lib.error_string(s->archive);
+    return err_set(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "the %s stream is broken, here or in "
+        "the next 64 KiB: %s", u->packing->name, why ? why : "no reason");
+}
+
+/* An archive that knows this compression, and takes any bytes behind it, or none, as its one member. */
+static bool
+set_up(struct unpack *u, struct err *err)
+{
+    struct archive_state *s = u->engine;
+    const struct libarchive *lib = &s->lib;
+    s->archive = lib->read_new();
+    if (!s->archive)
+        return err_memory(err, 0);
+    int r = u->packing == &packing_xz ? lib->read_support_filter_xz(s->archive)
+        : lib->read_support_filter_zstd(s->archive);
+    if (r == ARCHIVE_WARN)              /* it would start a program */
+        return err_set(err, ERR_UNSUPPORTED, 0, "this libarchive does not know %s: %s -dc FILE | amn-inspect",
+            u->packing->name, u->packing->name);
+    return (r == ARCHIVE_OK && lib->read_support_format_raw(s->archive) == ARCHIVE_OK
+        && lib->read_support_format_empty(s->archive) == ARCHIVE_OK) || failed(u, err);
+}
+
+static bool
+archive_begin(struct unpack *u, struct err *err)
+{
+    struct archive_state *s = u->engine = calloc(1, sizeof *s);
+    struct archive_entry *entry;
+    if (!s)
+        return err_memory(err, sizeof *s);
+    s->err = err;
+    (u->packing == &packing_xz ? frames_of_xz : frames_of_zstd)(&s->frames, u->window);
+    if (!libarchive_open(&s->lib, err))
+        return false;
+    errno = 0;
+    if (!set_up(u, err))
+        return false;
+    if (s->lib.read_open(s->archive, u, NULL, give, NULL) != ARCHIVE_OK)
+        return failed(u, err);
+    /* Itself, and the end of the chain. libarchive goes on into what is compressed twice, and gives what it does not
+     * know as it is. */
+    int filters = s->lib.filter_count(s->archive);
+    if (filters < 2)
+        return err_set(err, ERR_UNSUPPORTED, 0, "this libarchive does not know %s that begins so: %s -dc FILE | "
+            "amn-inspect", u->packing->name, u->packing->name);
+    if (filters > 2)
+        return unpack_twice(u->packing->name, u->packing->name, err);
+    int r = s->lib.read_next_header(s->archive, &entry);
+    if (r != ARCHIVE_OK && r != ARCHIVE_EOF)
+        return failed(u, err);
+    s->ended = r == ARCHIVE_EOF;
+    return true;
+}
+
+static bool
+archive_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err)
+{
+    struct archive_state *s = u->engine;
+    const void *p;
+    la_int64_t at;
+    s->err = err;
+    errno = 0;
+    while (s->n == 0 && !s->ended) {
+        int r = s->lib.read_data_block(s->archive, &p, &s->n, &at);
+        if (r != ARCHIVE_OK && r != ARCHIVE_EOF)
+            return failed(u, err);
+        s->p = p;
+        s->ended = r == ARCHIVE_EOF;
+        if (s->ended)
+            s->n = 0;
+    }
+    u->used = (uint64_t)s->lib.filter_bytes(s->archive, -1);
+    *got = (size_t)num_min(n, s->n);
+    if (*got != 0)
+        memcpy(buf, s->p, *got);
+    s->p += *got;
+    s->n -= *got;
+    return true;
+}
+
+static void
+archive_end(struct unpack *u)
+{
+    struct archive_state *s = u->engine;
+    if (s->archive)
+        s->lib.read_free(s->archive);
+    libarchive_close(&s->lib);
+    free(s);
+}
+
+const struct packing packing_zstd = {
+    .name = "zstd",
+    .magic = "\x28\xb5\x2f\xfd",
+    .len = 4,
+    .open = archive_begin,
+    .some = archive_some,
+    .close = archive_end,
+};
+
+/* It may begin with a frame to skip, whose magic ends in any four bits. */
+const struct packing packing_zstd_skipped = {
+    .name = "zstd",
+    .magic = "\x50\x2a\x4d\x18",
+    .len = 4,
+    .loose = 0x0f,
+    .open = archive_begin,
+    .some = archive_some,
+    .close = archive_end,
+};
+
+const struct packing packing_xz = {
+    .name = "xz",
+    .magic = "\xfd" "7zXZ\0",
+    .len = 6,
+    .open = archive_begin,
+    .some = archive_some,
+    .close = archive_end,
+};

@@ -1,0 +1,116 @@
+/* gzip, by zlib. Not by libarchive, which does not look at the checksums of gzip. */
+#include <limits.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "base/num.h"
+#include "source/unpack_priv.h"
+
+enum { GZIP_ONLY = 16 + MAX_WBITS };    /* what zlib is to read: a gzip header, any window */
+
+struct gzip {
+    z_stream z;
+    bool between;               /* a member has ended, the next has not begun */
+};
+
+static bool
+gzip_open(struct unpack *u, struct err *err)
+{
+    struct gzip *g = calloc(1, sizeof *g);
+    if (!g)
+        return err_memory(err, sizeof *g);
+    if (inflateInit2(&g->z, GZIP_ONLY) != Z_OK) {
+        free(g);
+        return err_memory(err, 0);
+    }
+    u->engine = g;
+    return true;
+}
+
+static void
+gzip_close(struct unpack *u)
+{
+    struct gzip *g = u->engine;
+    inflateEnd(&g->z);
+    free(g);
+}
+
+/* See that there is input unless all of it has been; *more says so. */
+static bool
+take_input(struct unpack *u, bool *more, struct err *err)
+{
+    struct gzip *g = u->engine;
+    const uint8_t *p;
+    size_t n;
+    if (g->z.avail_in == 0) {
+        if (!unpack_input(u, &p, &n, err))
+            return false;
+        g->z.next_in = (Bytef *)p;          /* not written to: zlib has no const there */
+        g->z.avail_in = (uInt)n;
+    }
+    *more = g->z.avail_in != 0;
+    return true;
+}
+
+/* Behind a member: another one, or zeros to the end (a tape's blocks), as gzip takes them. *more: another one. */
+static bool
+find_member(struct unpack *u, bool *more, struct err *err)
+{
+    struct gzip *g = u->engine;
+    bool padded = false;
+    while (take_input(u, more, err) && *more) {
+        if (*g->z.next_in == 0x1f && !padded) {
+            g->between = false;
+            return inflateReset(&g->z) == Z_OK || err_set(err, ERR_BUG, u->used, "zlib cannot begin again");
+        }
+        if (*g->z.next_in != 0)
+            return err_set(err, ERR_MALFORMED, u->used, "what follows the gzip stream is neither gzip nor zeros");
+        padded = true;
+        g->z.next_in++;
+        g->z.avail_in--;
+        u->used++;
+    }
+    return err->kind == ERR_NONE;
+}
+
+static bool
+gzip_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err)
+{
+    struct gzip *g = u->engine;
+    uInt room = (uInt)num_min(n, UINT_MAX);
+    bool more = true;
+    g->z.next_out = buf;
+    g->z.avail_out = room;
+    while (g->z.avail_out == room) {
+        if (g->between && (!find_member(u, &more, err) || !more))
+            break;
+        if (!take_input(u, &more, err))
+            break;
+        if (!more) {
+            err_set(err, ERR_MALFORMED, u->used, "truncated: the gzip stream has no end");
+            break;
+        }
+        uInt before = g->z.avail_in;
+        int r = inflate(&g->z, Z_NO_FLUSH);
+        u->used += before - g->z.avail_in;
+        if (r == Z_STREAM_END)
+            g->between = true;
+        else if (r == Z_MEM_ERROR)
+            err_memory(err, 0);
+        else if (r != Z_OK)
+            err_set(err, ERR_MALFORMED, u->used, "the gzip stream is broken: %s", g->z.msg ? g->z.msg : "no progress");
+        if (err->kind != ERR_NONE)
+            break;
+    }
+    *got = room - g->z.avail_out;
+    return err->kind == ERR_NONE;
+}
+
+const struct packing packing_gzip = {
+    .name = "gzip",
+    .magic = "\x1f\x8b\x08",
+    .len = 3,
+    .open = gzip_open,
+    .some = gzip_some,
+    .close = gzip_close,
+};
