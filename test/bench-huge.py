@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """bench-huge.py BIN: S16, an output of 1.3 times the memory: amn-remember as it is against `cat` of the same output.
 
-Minutes, and room on the disk for the input and two outputs: nothing runs without it, and what is made is removed however
-the bench ends. The input is Q4_K, the smallest for its output, and cold, as is what cat reads. A missed goal is marked
-and nothing more; the status is not 0 only when a tool fails, its bytes differ, or there is no room. TMPDIR says where.
+Minutes, and room on the disk for the input and two outputs: nothing runs without it, and what is made is removed
+however the bench ends. The input is Q4_K, the smallest for its output, and cold, as is what cat reads. A missed goal is
+marked and nothing more; the status is not 0 only when a tool fails, its bytes differ, or there is no room. TMPDIR says
+where.
 """
 import argparse
 import os
@@ -38,14 +39,16 @@ def cool(path):
     os.close(fd)
 
 
-def measured(command, *cold):
-    """Seconds of the clock, of the processors, and the peak in MiB of one run."""
+def measured(label, command, *cold):
+    """Seconds of the clock, of the processors, and the peak in MiB of one run, which are shown as well."""
     os.sync()
     for path in cold:
         cool(path)
     bench.prime(bench.available_memory() - ROOM)        # others may be at work
     taken, usage = command.once()
-    return taken, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    cpu, peak = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    print(f"{label}: {taken:.1f} s, CPU {cpu:.1f} s, peak {peak:.1f} MiB, load {os.getloadavg()[0]:.1f}", flush=True)
+    return taken, cpu, peak
 
 
 class Huge:
@@ -62,8 +65,9 @@ class Huge:
         rng = random.Random(16)
         with open(self.out, "rb") as f:
             for at in [0, size - SLICE, *(rng.randrange(size - SLICE) for _ in range(SLICES))]:
-                want = subprocess.run([self.remember, f"--range={at}-{at + SLICE - 1}", "-j1", self.input],
-                                      env={**os.environ, "AMN_CPU": "scalar"}, stdout=subprocess.PIPE, check=True).stdout
+                argv = [self.remember, f"--range={at}-{at + SLICE - 1}", "-j1", self.input]
+                scalar = {**os.environ, "AMN_CPU": "scalar"}
+                want = subprocess.run(argv, env=scalar, stdout=subprocess.PIPE, check=True).stdout
                 f.seek(at)
                 if f.read(SLICE) != want:
                     raise bench.Failed(f"other bytes at {at}")
@@ -72,16 +76,25 @@ class Huge:
         bench.make_gguf(self.input, "Q4_K", self.layers, copied=False)
         runs = {}
         if self.never:
-            runs["--direct=never"] = measured(self.ours("--direct=never"), self.input)
+            runs["--direct=never"] = measured("--direct=never", self.ours("--direct=never"), self.input)
             os.unlink(self.out)
-        runs["auto"] = measured(self.ours(), self.input)
+        runs["auto"] = measured("auto", self.ours(), self.input)
         self.check()
-        cat = measured(bench.Command(["cat", self.out], stdout=self.new), self.input, self.out)
+        cat = measured("cat", bench.Command(["cat", self.out], stdout=self.new), self.input, self.out)
         table = bench.Table(1)
         for label, (wall, cpu, peak) in runs.items():
             for what, a, b, goal in ("wall", wall, cat[0], WALL), ("CPU", cpu, cat[1], CPU):
                 table.line(f"S16 Q4_K -> file, {label}, {what}", f"{a:.1f}", f"{b:.1f}", f"{a / b:.2f}", f"{goal:.2f}",
                            f"{peak:.1f}", a / b > goal or peak > PEAK)
+
+
+def end(*_):
+    """Ended by a signal: so is what runs, or it would write on in a folder that goes."""
+    me = os.getpid()
+    with open(f"/proc/{me}/task/{me}/children") as f:
+        for pid in f.read().split():
+            os.kill(int(pid), signal.SIGTERM)
+    sys.exit(143)
 
 
 def main():
@@ -90,7 +103,7 @@ def main():
     parser.add_argument("--never", action="store_true", help="a run through the page cache as well")
     parser.add_argument("--cpus", type=int, default=2, help="CPUs to run on (2, as the goals are)")
     opt = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))        # so that the folder goes
+    signal.signal(signal.SIGTERM, end)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:opt.cpus])
     layers = -(-int(TIMES * total_memory()) // bench.LAYER_OUT)
     size = layers * bench.LAYER_OUT
@@ -98,8 +111,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="amn-huge.") as folder:
         disk = os.statvfs(folder)
         room = disk.f_bavail * disk.f_frsize
-        print(f"{size / 1e9:.1f} GB of output, {total_memory() / 1e9:.1f} GB of memory; {need / 1e9:.1f} GB of disk needed,"
-              f" {room / 1e9:.1f} free in {folder}", flush=True)
+        print(f"{size / 1e9:.1f} GB of output, {total_memory() / 1e9:.1f} GB of memory;"
+              f" {need / 1e9:.1f} GB of disk needed, {room / 1e9:.1f} free in {folder}", flush=True)
         if room < need:
             print("bench-huge.py: not enough room; TMPDIR says where to make the files", file=sys.stderr)
             return 1

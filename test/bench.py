@@ -181,6 +181,7 @@ def make_gguf(path, dtype, layers, tokens=0, copied=True):
 def prime(nbytes):
     pid = os.fork()
     if pid == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)   # the folder is its parent's
         memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         try:
             memory.madvise(mmap.MADV_HUGEPAGE)
