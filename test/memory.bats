@@ -27,6 +27,18 @@ peak() {
     cat "$fx/good-fp8-200mb-late.safetensors" | peak amn-remember
 }
 
+@test "200 MiB of one FP8 tensor, compressed: at most 16 MiB, from a file, a pipe, and spooled" {
+    without_sanitizer
+    for p in gzip 'zstd -q' xz; do          # xz -1 asks for a window of 1 MiB
+        $p -1 -c <"$fx/good-fp8-200mb.safetensors" >model
+        peak amn-remember --no-spool model
+        peak amn-remember --no-spool <model
+        peak amn-inspect model
+    done
+    gzip -1 -c <"$fx/good-fp8-200mb-late.safetensors" >model
+    peak amn-remember model
+}
+
 @test "the measurement sees memory: it counts what a program takes, and tells its status" {
     without_sanitizer
     try 65 "$peak_memory" amn-remember "$fx/bad-text.txt"
