@@ -7,20 +7,27 @@
 #include "plan/plan.h"
 #include "report/inspect.h"
 #include "scheme/roles.h"
+#include "sink/safetensors.h"
 
-/* The size of the model in BF16; a model that cannot be decoded has none, which is no failure here. */
+/* What amn-remember would write. A model that it refuses has no such size, which is no failure here; of a part of a
+ * split model, which it refuses as well, the bytes of the tensors are known. */
 static bool
-size_in_bf16(struct inspect *in, struct err *err)
+measure(struct remembered *r, const struct inspect *in, struct err *err)
 {
-    const struct plan_options options = { .to = DTYPE_BF16 };
+    const struct plan_options options = { .to = r->to, .metadata = true };
     struct plan *plan = NULL;
+    struct str header = { 0 };
     struct err why;
     err_init(&why);
-    in->bf16_known = plan_make(&plan, in->catalog, in->roles, &options, &why);
-    if (in->bf16_known)
-        in->bytes_bf16 = plan_data_bytes(plan);
-    else if (why.kind != ERR_UNSUPPORTED)
+    r->bytes_known = plan_make(&plan, in->catalog, in->roles, &options, &why);
+    if (r->bytes_known)
+        r->bytes = plan_data_bytes(plan);
+    r->size_known = r->bytes_known && catalog_facts_of(in->catalog)->split_count == 0
+        && safetensors_header(&header, plan_output(plan), &why);
+    r->size = header.len + r->bytes;
+    if (why.kind != ERR_UNSUPPORTED && why.kind != ERR_LIMIT)
         *err = why;
+    str_clear(&header);
     plan_free(plan);
     return err->kind == ERR_NONE;
 }
@@ -34,8 +41,9 @@ report(const struct options *opt, const struct model *model, const struct roles 
         .catalog = model->catalog,
         .roles = roles,
         .arrays = opt->arrays,
+        .remembered.to = opt->to,
     };
-    return size_in_bf16(&in, err)
+    return measure(&in.remembered, &in, err)
         && (cli_human(&opt->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err));
 }
 

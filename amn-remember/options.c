@@ -44,8 +44,6 @@ take_range(struct options *o, const char *arg)
 static bool
 take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
-    static const char *const dtypes[] = { "bf16", "f16", "f32", NULL };
-    static const enum dtype targets[] = { DTYPE_BF16, DTYPE_F16, DTYPE_F32 };
     static const char *const orders[] = { "input", "name", NULL };
     struct options *o = own;
     unsigned choice;
@@ -59,9 +57,9 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     case 'f':
         return o->output.terminal_ok = true;
     case OPT_TO:
-        if (!cli_choice(&choice, option, arg, dtypes, err))
+        if (!cli_choice(&choice, option, arg, dtype_targets, err))
             return false;
-        o->plan.to = targets[choice];
+        o->plan.to = dtype_target(choice);
         return true;
     case OPT_ORDER:
         if (!cli_choice(&choice, option, arg, orders, err))
