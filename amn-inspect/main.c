@@ -4,31 +4,31 @@
 #include "cli/cli.h"
 #include "container/model.h"
 #include "options.h"
-#include "plan/plan.h"
 #include "report/inspect.h"
 #include "scheme/roles.h"
-#include "sink/safetensors.h"
+#include "writer/writer.h"
 
 /* What amn-remember would write. A model that it refuses has no such size, which is no failure here; of a part of a
  * split model, which it refuses as well, the bytes of the tensors are known. */
 static bool
 measure(struct remembered *r, const struct inspect *in, struct err *err)
 {
-    const struct plan_options options = { .to = r->to, .metadata = true };
-    struct plan *plan = NULL;
-    struct str header = { 0 };
+    const struct writer_options options = { .order = WRITER_ORDER_INPUT };
+    struct choice choice = { 0 };
     struct err why;
     err_init(&why);
-    r->bytes_known = plan_make(&plan, in->catalog, in->roles, &options, &why);
-    if (r->bytes_known)
-        r->bytes = plan_data_bytes(plan);
-    r->size_known = r->bytes_known && catalog_facts_of(in->catalog)->split_count == 0
-        && safetensors_header(&header, plan_output(plan), &why);
-    r->size = header.len + r->bytes;
+    struct pieces *pieces = pieces_new(&why);
+    r->bytes_known = pieces && choice_make(&choice, in->catalog, in->roles, r->to, &why)
+        && writer_safetensors.lay_out(pieces, &choice, &options, &why);
+    r->size_known = r->bytes_known && catalog_facts_of(in->catalog)->split_count == 0;
+    if (r->bytes_known) {
+        r->size = pieces_nbytes(pieces);
+        r->bytes = r->size - pieces_at(pieces, 0)->nbytes;      /* without the header */
+    }
     if (why.kind != ERR_UNSUPPORTED && why.kind != ERR_LIMIT)
         *err = why;
-    str_clear(&header);
-    plan_free(plan);
+    pieces_free(pieces);
+    choice_clear(&choice);
     return err->kind == ERR_NONE;
 }
 

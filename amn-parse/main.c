@@ -2,20 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/cli.h"
+#include "cli/remarks.h"
 #include "container/model.h"
 #include "options.h"
 #include "report/parse.h"
 #include "scheme/roles.h"
-
-static void
-print_remarks(const struct cli *cli, const struct model *m)
-{
-    for (size_t i = 0; i < catalog_remark_count(m->catalog); i++) {
-        const struct catalog_remark *r = catalog_remark_at(m->catalog, i);
-        (r->warning ? cli_warn : cli_note)(cli, m->name, "%s", r->text);
-    }
-}
 
 static bool
 list(const struct cli *cli, const struct model *model, const struct roles *roles, struct err *err)
@@ -42,7 +33,7 @@ parse(const struct options *opt, struct err *err)
         && model_spares_stdout(&model, err)
         && roles_assign(&roles, model.catalog, NULL, err);
     if (ok)
-        print_remarks(&opt->cli, &model);
+        cli_remarks(&opt->cli, model.name, model.catalog);
     ok = ok && list(&opt->cli, &model, roles, err)
         && cli_finish_stdout(err);
     if (!ok)

@@ -4,39 +4,56 @@
 #include <stdlib.h>
 
 #include "cli/progress.h"
+#include "cli/remarks.h"
 #include "container/model.h"
 #include "options.h"
 #include "pipeline/audit.h"
+#include "pipeline/checksum.h"
 #include "pipeline/pipeline.h"
-#include "sink/safetensors.h"
+#include "report/outline.h"
 
-static void
-show_progress(void *of, uint64_t done, uint64_t total)
-{
-    cli_progress_update(of, done, total);
-}
+/* --- instead of the output */
 
-/* Print the length of what would be written. */
 static bool
-print_size(uint64_t n, struct err *err)
+print_number(uint64_t n)
 {
     printf("%" PRIu64 "\n", n);
-    return cli_finish_stdout(err);
+    return true;
 }
 
-static void
-print_remarks(const struct cli *cli, const struct model *m)
+static bool
+print_plan(const struct pipeline *p, struct err *err)
 {
-    for (size_t i = 0; i < catalog_remark_count(m->catalog); i++) {
-        const struct catalog_remark *r = catalog_remark_at(m->catalog, i);
-        (r->warning ? cli_warn : cli_note)(cli, m->name, "%s", r->text);
-    }
+    const char **files = calloc(p->model->nsrc, sizeof *files);
+    if (!files)
+        return err_memory(err, p->model->nsrc * sizeof *files);
+    for (uint32_t i = 0; i < p->model->nsrc; i++)
+        files[i] = source_name(p->model->src[i]);
+    const struct outline in = { .pieces = p->pieces, .files = files, .from = p->from, .to = p->to };
+    bool ok = outline_json(stdout, &in, err);
+    free(files);
+    return ok;
 }
+
+static bool
+print_instead(const struct options *opt, const struct pipeline *p, struct err *err)
+{
+    bool ok = model_spares_stdout(p->model, err);
+    if (opt->instead == INSTEAD_PLAN)
+        ok = ok && print_plan(p, err);
+    else if (opt->instead == INSTEAD_SIZE)
+        ok = ok && print_number(p->to - p->from);
+    else
+        ok = ok && print_number(cut_parts(&opt->cut, pieces_nbytes(p->pieces)));
+    return ok && cli_finish_stdout(err);
+}
+
+/* --- the output */
 
 /* Say what the output does not show: a spool, values beyond F16, odd scales (these only when asked). The output is
  * complete, so nothing here is a failure. */
 static void
-note_result(const struct cli *cli, const struct pipeline *p, const struct roles *roles)
+note_result(const struct cli *cli, const struct pipeline *p, const struct roles *roles, const struct checksum *sum)
 {
     const char *name = p->model->name;
     struct audit audit = { 0 };
@@ -45,29 +62,47 @@ note_result(const struct cli *cli, const struct pipeline *p, const struct roles 
     if (p->model->spooled != 0)
         cli_note(cli, name, "%" PRIu64 " bytes went to a temporary file: the input cannot be read once, forward",
             p->model->spooled);
+    if (cli->verbose != 0)
+        cli_note(cli, name, "%" PRIu64 " bytes written, CRC-32 %08" PRIx32, p->to - p->from, sum->crc);
     if (p->infinite != 0)
         cli_warn(cli, name, "%" PRIu64 " values are infinite in F16, whose largest is 65504", p->infinite);
-    if (cli->verbose != 0 && p->to == pipeline_size(p) && !audit_scales(&audit, p->model, roles, &err))
+    if (cli->verbose != 0 && p->to == pieces_nbytes(p->pieces) && !audit_scales(&audit, p->model, roles, &err))
         cli_note(cli, name, "the scales could not be counted: %s", err.text);
     else if (audit.nan + audit.infinite != 0)
         cli_note(cli, name, "%" PRIu64 " scales are NaN, %" PRIu64 " infinite: decoded as they are", audit.nan,
             audit.infinite);
 }
 
-/* Write the output, or the range of it that is wanted. */
+/* What progress is shown of. */
+struct shown {
+    struct cli_progress bar;
+    uint64_t from, to;
+};
+
+static void
+show_progress(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
+{
+    struct shown *shown = of;
+    (void)p, (void)digest;
+    cli_progress_update(&shown->bar, at + n - shown->from, shown->to - shown->from);
+}
+
+/* Write the output, or the part of it that is wanted. */
 static bool
 write_output(const struct options *opt, struct pipeline *p, const struct roles *roles, struct err *err)
 {
-    struct cli_progress bar;
+    struct shown shown = { .from = p->from, .to = p->to };
+    struct checksum sum = { 0 };
+    const struct hook hooks[] = { { .see = show_progress, .of = &shown }, checksum_hook(&sum) };
     bool ok = sink_open(&p->sink, &opt->output, err);
-    cli_progress_start(&bar, &opt->cli);
-    p->progress = show_progress;
-    p->progress_of = &bar;
+    cli_progress_start(&shown.bar, &opt->cli);
+    p->hooks = hooks;
+    p->nhooks = opt->cli.verbose != 0 ? 2 : 1;
     ok = ok && pipeline_run(p, err) && sink_commit(p->sink, err);
-    cli_progress_stop(&bar);
+    cli_progress_stop(&shown.bar);
     sink_close(p->sink);
     if (ok)
-        note_result(&opt->cli, p, roles);
+        note_result(&opt->cli, p, roles, &sum);
     return ok;
 }
 
@@ -86,27 +121,27 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
         .no_spool = opt->no_spool };
     const struct contents contents = { read_tensor, &model };
     struct roles *roles = NULL;
-    struct plan *plan = NULL;
-    struct str header = { 0 };
+    struct choice choice = { 0 };
+    struct pieces *pieces = NULL;
 
-    bool ok = (opt->size || sink_check(&opt->output, err))
+    bool ok = cut_check(&opt->cut, opt->instead == INSTEAD_PARTS, err)
+        && (opt->instead != INSTEAD_NOTHING || sink_check(&opt->output, err))
         && model_open(&model, opt->cli.operand, &how, err)
         && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, &contents, err)
-        && plan_make(&plan, model.catalog, roles, &opt->plan, err)
-        && safetensors_header(&header, plan_output(plan), err);
+        && choice_make(&choice, model.catalog, roles, opt->to, err)
+        && (pieces = pieces_new(err)) != NULL
+        && writer_safetensors.lay_out(pieces, &choice, &opt->writer, err);
     if (ok) {
-        struct pipeline p = { .model = &model, .plan = plan, .kernels = kernels, .header = header.p,
-            .header_len = header.len, .jobs = opt->jobs };
-        print_remarks(&opt->cli, &model);
-        ok = options_range(opt, pipeline_size(&p), &p.from, &p.to, err)
-            && (opt->size ? model_spares_stdout(&model, err) && print_size(p.to - p.from, err)
-                : write_output(opt, &p, roles, err));
+        struct pipeline p = { .model = &model, .pieces = pieces, .kernels = kernels, .jobs = opt->jobs };
+        cli_remarks(&opt->cli, model.name, model.catalog);
+        ok = cut_find(&opt->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p.from, &p.to, err)
+            && (opt->instead != INSTEAD_NOTHING ? print_instead(opt, &p, err) : write_output(opt, &p, roles, err));
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
-    str_clear(&header);
-    plan_free(plan);
+    pieces_free(pieces);
+    choice_clear(&choice);
     roles_free(roles);
     model_clear(&model);
     return ok;

@@ -88,41 +88,59 @@ def write_repeated(f, unit, n):
     f.write(unit[:n % len(unit)])
 
 
+def write_safetensors(path, tensors):
+    """Tensors are (name, dtype, shape, unit, n): n bytes of `unit` over and over. Returns the bytes of the header."""
+    header, at = {}, 0
+    for name, dtype, shape, _, n in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + n]}
+        at += n
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text)
+        for _, _, _, unit, n in tensors:
+            write_repeated(f, unit, n)
+    recopy(path)
+    return 8 + len(text)
+
+
 def make_fp8(path, layers):
     """Fine-grained FP8: E4M3 codes, one F32 scale for 128 x 128 of them. Returns the bytes of the header."""
-    header, at, parts = {}, 0, []
+    tensors = []
     rng = random.Random(8)
     codes = rng.randbytes(MIB).translate(bytes(c - 1 if c & 0x7F == 0x7F else c for c in range(256)))   # no NaN
     scales = struct.pack("<4096f", *(rng.uniform(1e-4, 1e-3) for _ in range(4096)))
     norm = struct.pack("<H", 0x3F80)
 
-    def add(name, dtype, shape, unit, n):
-        nonlocal at
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + n]}
-        parts.append((unit, n))
-        at += n
-
     for i in range(layers):
-        add(f"layers.{i}.norm.weight", "BF16", [WIDTH], norm, 2 * WIDTH)
+        tensors.append((f"layers.{i}.norm.weight", "BF16", [WIDTH], norm, 2 * WIDTH))
         for name, (rows, cols) in LAYER.items():
             grid = [rows // 128, cols // 128]
-            add(f"layers.{i}.{name}.weight", "F8_E4M3", [rows, cols], codes, rows * cols)
-            add(f"layers.{i}.{name}.weight_scale_inv", "F32", grid, scales, 4 * grid[0] * grid[1])
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text)
-        for unit, n in parts:
-            write_repeated(f, unit, n)
-    recopy(path)
-    return 8 + len(text)
+            tensors.append((f"layers.{i}.{name}.weight", "F8_E4M3", [rows, cols], codes, rows * cols))
+            tensors.append((f"layers.{i}.{name}.weight_scale_inv", "F32", grid, scales, 4 * grid[0] * grid[1]))
+    return write_safetensors(path, tensors)
+
+
+def make_gptq(path, nbytes, out, in_):
+    """GPTQ, 4 bits in groups of 128, as many matrices as make an output of about nbytes."""
+    rng = random.Random(4)
+    codes, group = rng.randbytes(MIB + 4), 128
+    scales = struct.pack("<4099e", *(rng.uniform(1e-3, 1e-2) for _ in range(4099)))
+    zeros = struct.pack("<I", 0x77777777) * 1024
+    tensors = []
+    for i in range(max(1, nbytes // (2 * out * in_))):
+        groups = in_ // group
+        tensors += [(f"layers.{i}.qweight", "I32", [in_ // 8, out], codes, in_ * out // 2),
+                    (f"layers.{i}.qzeros", "I32", [groups, out // 8], zeros, groups * out // 2),
+                    (f"layers.{i}.scales", "F16", [groups, out], scales, groups * out * 2)]
+    return write_safetensors(path, tensors)
 
 
 def gguf_string(text):
     return struct.pack("<Q", len(text)) + text.encode()
 
 
-def make_gguf(path, dtype, layers, tokens=0):
+def make_gguf(path, dtype, layers, tokens=0, copied=True):
     """One block type, norms in F32, and a vocabulary if wanted. Returns the bytes of the header."""
     type_id, elems, nbytes, _ = BLOCKS[dtype]
     unit = sane_blocks(dtype)
@@ -149,7 +167,8 @@ def make_gguf(path, dtype, layers, tokens=0):
         f.write(head)
         for unit, n in parts:
             write_repeated(f, unit, n)
-    recopy(path)
+    if copied:
+        recopy(path)
     return len(head)
 
 
@@ -225,20 +244,26 @@ class Command:
         return taken
 
     def peak(self):
-        """One run off the clock: the highest resident memory in MiB. What it makes stays.
+        """One run off the clock: the highest resident memory in MiB. What it makes stays."""
+        return self.once()[1].ru_maxrss / 1024
+
+    def once(self):
+        """One run: its seconds, and its usage. What it makes stays.
 
         A process starts with the peak of the one that it was forked from, here Python's. So a shell, which is
         small, starts it and leaves; as its subreaper we get its usage.
         """
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)         # PR_SET_CHILD_SUBREAPER
         before = self.pinned()
+        start = time.perf_counter()
         pids = self.start(["sh", "-c", '"$@" &', "sh", *self.argv])
         for pid in pids:
             os.waitpid(pid, 0)
         _, status, usage = os.wait4(-1, 0)
+        taken = time.perf_counter() - start
         os.sched_setaffinity(0, before)
         self.check(status)
-        return usage.ru_maxrss / 1024
+        return taken, usage
 
 
 class Table:
@@ -341,6 +366,13 @@ class Bench:
         else:
             self.table.line(f"{label}: not supported")
 
+    def gptq(self, out, in_):
+        if not self.wants("S3"):
+            return
+        make_gptq(self.input, self.layers * LAYER_OUT, out, in_)
+        self.reference()
+        self.table.row(f"S3  GPTQ 4-bit [{out}, {in_}] -> file", self.to_file(), self.cat(), 0.65, self.touch, self.out)
+
     def header(self, label, nbytes):
         """Milliseconds long, so ten times the rounds, and no memory to prime."""
         rounds, self.table.rounds = self.table.rounds, 10 * self.table.rounds
@@ -352,6 +384,8 @@ class Bench:
         self.fp8()
         for dtype in BLOCKS if self.all else FIRST:
             self.gguf(dtype, 0.75 if dtype in FAST else 1.5)
+        self.gptq(4096, 4096)
+        self.gptq(4096, 11008)
         if self.wants("S9"):
             self.header("S9  inspect Q4_K", make_gguf(self.input, "Q4_K", 1, tokens=150000))
         highest = self.table.highest

@@ -112,6 +112,13 @@ assert stat.S_ISCHR(st.st_mode) and (os.major(st.st_rdev), os.minor(st.st_rdev))
     return 1
 }
 
+# For a test that looks at the calls of a tool.
+need_strace() {
+    command -v strace >/dev/null && strace -o trace true 2>/dev/null || skip "no strace here"
+    rm trace
+    if is_sanitized; then skip "the sanitizer does not bear strace"; fi
+}
+
 # For what is measured.
 without_sanitizer() {
     if is_sanitized; then skip "a sanitizer's own time and memory are in the way"; fi

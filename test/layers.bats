@@ -34,9 +34,9 @@ refuses() {
 @test "an include beyond the table fails, with file and line" {
     refuses lib/common/base/str.c '#include "catalog/catalog.h"'
     refuses lib/common/source/pipe.c '#include "dtype/dtype.h"'
-    refuses lib/common/plan/plan.h '#include "sink/sink.h"'
+    refuses lib/common/plan/pieces.h '#include "sink/sink.h"'
     refuses lib/common/kernel/ref/fp8.c '#include "container/container.h"'
-    refuses lib/common/cli/cli.c '  #  include  "plan/plan.h"    /* spaces */'
+    refuses lib/common/cli/cli.c '  #  include  "plan/pieces.h"    /* spaces */'
     refuses lib/common/pipeline/block.c '#include "cli/cli.h"'
     try 0 check
 }
@@ -57,7 +57,7 @@ refuses() {
 @test "a tool includes no other tool, and nothing by a path" {
     refuses amn-remember/main.c '#include "amn-inspect/options.h"'
     refuses amn-remember/main.c '#include "../amn-inspect/options.h"'
-    refuses lib/common/base/str.c '#include "../plan/plan.h"'
+    refuses lib/common/base/str.c '#include "../plan/pieces.h"'
     refuses lib/common/base/str.c '#include "str.h"'
 }
 

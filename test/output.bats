@@ -308,8 +308,7 @@ is_input() {
 }
 
 @test "--sync: the file before it gets its name, the folder after it" {
-    command -v strace >/dev/null && strace -o trace true 2>/dev/null || skip "no strace here"
-    ! is_sanitized || skip "the sanitizer does not bear strace"
+    need_strace
     mkdir sub
     for name in new sub/new "$PWD/sub/new"; do
         try 0 strace -y -o trace amn-remember --sync -o $name "$fx/good-plain.safetensors"

@@ -8,7 +8,8 @@
 #   demo    python3 makes the sample models, jq shows the reports
 #   test    bats, jq, mandoc, python3, ps (bats ends a test that hangs with it), and an awk: test/layers.awk runs in
 #           mawk, gawk and the awk of BSD and macOS
-#   ci      clang with its sanitizers, valgrind, and strace for the tests that look at the order of calls
+#   ci      clang with its sanitizers, valgrind, strace for the tests that look at the order of calls, and curl for those
+#           that upload
 set -u
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -58,7 +59,7 @@ packages() {
     brew:pkg-config) echo pkgconf ;;
     brew:bats) echo bats-core ;;
     brew:python3) echo python ;;
-    brew:valgrind | brew:strace) ;;
+    brew:valgrind | brew:strace | brew:curl) ;;
     *) echo "$1" ;;
     esac
 }
@@ -93,7 +94,7 @@ for group in "${@:-build}"; do
     build) wanted="$wanted compiler libc make pkg-config zlib jansson libarchive" ;;
     demo) wanted="$wanted jq python3" ;;
     test) wanted="$wanted bats jq mandoc python3 ps awk" ;;
-    ci) wanted="$wanted clang valgrind strace" ;;
+    ci) wanted="$wanted clang valgrind strace curl" ;;
     *) die "'$group' is none of build, demo, test and ci" ;;
     esac
 done

@@ -1,7 +1,7 @@
 /* faults: a library to preload that makes one call of a tool fail, for test/faults/run. GNU libc on Linux.
  *
  *   AMN_FAULT=CALLS:N:WHAT      the Nth call of this class fails, with N+ every one from there on. WHAT is the name of
- *                               an errno, or "short": a read or write of one byte.
+ *                               an errno, or "short": a read or write of one byte, direct of one sector.
  *   AMN_FAULT_COUNTS=FILE       at the end FILE says how many calls of each class there were, a line a class.
  *
  * Counted is what happens from main to exit: the loader and the start of libc are nobody's concern. libc calls itself by
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum calls {
-    MEMORY, READ, PREAD, WRITE, PRINT, OPEN, STAT, CLOSE, CONTROL, TEMP, RESERVE, TRUNCATE, MODE, SYNC, RENAME,
+    MEMORY, READ, PREAD, WRITE, PWRITE, PRINT, OPEN, DIRECT, STAT, CLOSE, CONTROL, TEMP, RESERVE, TRUNCATE, MODE, SYNC, RENAME,
     UNLINK, FOLDER, ENTRY, RANDOM, THREAD, CALLS
 };
 
@@ -33,7 +33,7 @@ static const char *const names[CALLS] = {
     [PRINT] = "print",   [OPEN] = "open",       [STAT] = "stat",     [CLOSE] = "close",       [CONTROL] = "control",
     [TEMP] = "temp",     [RESERVE] = "reserve", [TRUNCATE] = "truncate", [MODE] = "mode",     [SYNC] = "sync",
     [RENAME] = "rename", [UNLINK] = "unlink",   [FOLDER] = "folder", [ENTRY] = "entry",       [RANDOM] = "random",
-    [THREAD] = "thread",
+    [THREAD] = "thread", [PWRITE] = "pwrite",   [DIRECT] = "direct",
 };
 
 static const struct { const char *name; int sys; } whats[] = {
@@ -147,6 +147,18 @@ write(int fd, const void *buf, size_t n)
     return fails_or_cuts(WRITE, &n) ? -1 : NEXT(write)(fd, buf, n);
 }
 
+/* Past the page cache no byte goes alone. */
+ssize_t
+pwrite64(int fd, const void *buf, size_t n, off64_t at)
+{
+    enum { SECTOR = 512 };
+    bool direct = NEXT(fcntl64)(fd, F_GETFL) & O_DIRECT;
+    size_t part = n;
+    if (fails_or_cuts(direct ? DIRECT : PWRITE, &part))
+        return -1;
+    return NEXT(pwrite64)(fd, buf, direct && part == 1 ? SECTOR : part, at);
+}
+
 /* ---- files ---- */
 
 int
@@ -156,7 +168,7 @@ open64(const char *path, int flags, ...)
     va_start(args, flags);
     mode_t mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
     va_end(args);
-    return fails(OPEN) ? -1 : NEXT(open64)(path, flags, mode);
+    return fails(flags & O_DIRECT ? DIRECT : OPEN) ? -1 : NEXT(open64)(path, flags, mode);
 }
 
 int

@@ -1,4 +1,4 @@
-/* bitsandbytes: the kernels of nf4.h, the two schemes and the quant_state. Golden vectors: schemes.md 12; INT8
+/* bitsandbytes: the kernel of int8_row.h, the two schemes and the quant_state. Golden vectors: schemes.md 12; INT8
  * values were worked out in Python from its codes and the formula of 6.3. */
 #include "check.h"
 
@@ -282,36 +282,24 @@ fill(uint8_t *p, size_t n)
         p[i] = (uint8_t)(next() >> 24);
 }
 
-/* Against the formula, for all bit patterns that a random absmax may have, NaN among them. */
+/* INT8 against the formula, for all bit patterns that a random absmax may have, NaN among them. */
 static void
-test_formula(const struct kernels *k)
+test_int8(const struct kernels *k)
 {
     enum { N = 3001 };
     static uint8_t codes[N];
-    static float y[N], map[16], absmax[N / 32 + 2];
+    static float y[N];
     static uint16_t y16[N + 1];
     for (int trial = 0; trial < 200; trial++) {
-        size_t blocksize = (size_t)32 << next() % 8, first = next() % blocksize, n = next() % (N / 2);
+        size_t n = next() % N;
+        float absmax = float_of_bits(next());
         bool same = true;
         fill(codes, sizeof codes);
-        fill((uint8_t *)map, sizeof map);
-        fill((uint8_t *)absmax, sizeof absmax);
         y16[n] = 0xA5A5;
-        k->nf4_f32(y, codes, n, map, absmax, blocksize, first);
-        k->nf4_bf16(y16, codes, n, map, absmax, blocksize, first);
+        k->int8_row_f32(y, codes, n, absmax);
+        k->int8_row_bf16(y16, codes, n, absmax);
         for (size_t i = 0; i < n; i++) {
-            size_t at = first % 2 + i;
-            float v = map[at % 2 ? codes[at / 2] & 15 : codes[at / 2] >> 4] * absmax[(first + i) / blocksize];
-            same = same && bits_of_float(y[i]) == (isnan(v) ? 0x7FC00000 : bits_of_float(v))
-                && y16[i] == bfloat16_of_float(v);
-        }
-        CHECK(same && y16[n] == 0xA5A5);
-        n = next() % N;
-        y16[n] = 0xA5A5;
-        k->nf4_int8_f32(y, codes, n, absmax[0]);
-        k->nf4_int8_bf16(y16, codes, n, absmax[0]);
-        for (size_t i = 0; i < n; i++) {
-            float scaled = (float)(int8_t)codes[i] * absmax[0], v = scaled * float_of_bits(0x3c010204);
+            float scaled = (float)(int8_t)codes[i] * absmax, v = scaled * float_of_bits(0x3c010204);
             same = same && bits_of_float(y[i]) == (isnan(v) ? 0x7FC00000 : bits_of_float(v))
                 && y16[i] == bfloat16_of_float(v);
         }
@@ -567,7 +555,7 @@ main(void)
         test_golden_nested(k);
         test_golden_int8(k);
         test_minus_zero(k);
-        test_formula(k);
+        test_int8(k);
     }
     test_runs();
     test_state();

@@ -5,71 +5,14 @@
  */
 #include "check.h"
 
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "block_fields.h"
+#include "fence.h"
 #include "kernel/kernels.h"
 
 enum { CANARY = 0xA5, BATCH = 70, ROUNDED = 1 << 16 };
-
-/* What is running, for the message of a crash. */
-static const char *current_set = "", *current_member = "";
-
-static void
-on_crash(int sig)
-{
-    static const char text[] = "test_kernel_sets: access beyond a buffer: ";
-
-    (void)sig;
-    (void)!write(1, text, sizeof text - 1);
-    (void)!write(1, current_set, strlen(current_set));
-    (void)!write(1, " ", 1);
-    (void)!write(1, current_member, strlen(current_member));
-    (void)!write(1, "\n", 1);
-    _exit(1);
-}
-
-static uint64_t random_state = 0x9E3779B97F4A7C15u;
-
-static uint32_t
-random32(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (uint32_t)(random_state >> 16);
-}
-
-static void
-fill_random(uint8_t *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        p[i] = (uint8_t)random32();
-}
-
-/* Memory with a forbidden page behind it. */
-struct fence {
-    uint8_t *start, *end;
-};
-
-static struct fence
-fence_new(size_t nbytes)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t size = (nbytes + page - 1) / page * page;
-    uint8_t *p = mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (p == MAP_FAILED || mprotect(p + size, page, PROT_NONE) != 0) {
-        perror("test_kernel_sets");
-        exit(1);
-    }
-    return (struct fence){ p, p + size };
-}
 
 static struct fence input, scale_input, scalar_output, output;
 
@@ -140,7 +83,7 @@ blocks_random(const struct kernels *scalar, const struct kernels *k, const struc
         for (size_t slack = 0; slack < 8; slack += slack + 1) {     /* 0 1 3 7 */
             uint8_t *src = input.end - n * nbytes - slack;
 
-            fill_random(src, n * nbytes);
+            fence_fill(src, n * nbytes);
             ok &= blocks_agree(scalar, k, fields->dtype, src, n, slack);
         }
     return ok;
@@ -174,7 +117,7 @@ batch_block(struct factor_batch *batch)
     if (batch->filled == BATCH)
         batch_flush(batch);
     block = input.end - BATCH * nbytes + batch->filled++ * nbytes;
-    fill_random(block, nbytes);
+    fence_fill(block, nbytes);
     return block;
 }
 
@@ -210,7 +153,7 @@ blocks_all_factors(const struct kernels *scalar, const struct kernels *k, const 
         if (fields->d != NO_FIELD)
             block_put_half(fields->dtype, batch_block(&batch), fields->d, (uint16_t)h);
         else if (fields->dtype == DTYPE_Q8_K)
-            block_put_float(batch_block(&batch), h << 16 | random32() >> 16);
+            block_put_float(batch_block(&batch), h << 16 | fence_random() >> 16);
         else if (fields->dtype == DTYPE_MXFP4)
             batch_block(&batch)[0] = (uint8_t)h;
         else                                                    /* NVFP4: its first scale, and three at random */
@@ -230,12 +173,12 @@ test_blocks(const struct kernels *scalar, const struct kernels *k)
     for (int i = 0; i < BLOCK_FIELDS; i++) {
         const struct block_fields *fields = &block_fields[i];
 
-        current_member = dtype_name(fields->dtype);
+        fence_what[1] = dtype_name(fields->dtype);
         own_f32 += k->block_f32[fields->dtype] != scalar->block_f32[fields->dtype];
         own_bf16 += k->block_bf16[fields->dtype] != NULL;
-        CHECK_ROW(blocks_random(scalar, k, fields), current_member);
-        CHECK_ROW(blocks_edges(scalar, k, fields), current_member);
-        CHECK_ROW(blocks_all_factors(scalar, k, fields), current_member);
+        CHECK_ROW(blocks_random(scalar, k, fields), fence_what[1]);
+        CHECK_ROW(blocks_edges(scalar, k, fields), fence_what[1]);
+        CHECK_ROW(blocks_all_factors(scalar, k, fields), fence_what[1]);
     }
     printf("test_kernel_sets: %s has %u of %d block types to F32 and %u to BF16 of its own\n", k->name, own_f32,
         (int)BLOCK_FIELDS, own_bf16);
@@ -265,7 +208,7 @@ test_round(const char *name, kernel_round16 *a, kernel_round16 *b)
     static uint32_t bits[ROUNDED];
     bool ok = true;
 
-    current_member = name;
+    fence_what[1] = name;
     for (size_t i = 0; i < sizeof low / sizeof low[0]; i++) {
         for (uint32_t high = 0; high < ROUNDED; high++)
             bits[high] = high << 16 | low[i];
@@ -274,14 +217,14 @@ test_round(const char *name, kernel_round16 *a, kernel_round16 *b)
     CHECK_ROW(ok, name);
     for (int round = 0; round < 64; round++) {
         for (size_t i = 0; i < ROUNDED; i++)
-            bits[i] = random32();
+            bits[i] = fence_random();
         ok &= round_agrees(a, b, bits, ROUNDED, (size_t)(round % 9));
     }
     CHECK_ROW(ok, name);
     for (size_t n = 0; n <= 300; n++)
         for (size_t slack = 0; slack < 18; slack++) {
             for (size_t i = 0; i < n; i++)
-                bits[i] = random32() % 8 == 0 ? edge_floats[random32() % EDGE_FLOATS] : random32();
+                bits[i] = fence_random() % 8 == 0 ? edge_floats[fence_random() % EDGE_FLOATS] : fence_random();
             ok &= round_agrees(a, b, bits, n, slack);
         }
     CHECK_ROW(ok, name);
@@ -333,10 +276,10 @@ fill_scales(uint32_t rare)
     float *scales = (float *)(void *)scale_input.end - SCALES;
 
     for (int i = 0; i < SCALES; i++) {
-        uint32_t kind = random32() % (2 * rare);
+        uint32_t kind = fence_random() % (2 * rare);
 
-        scales[i] = float_of_bits(kind < 2 ? edge_floats[random32() % EDGE_FLOATS] : kind == 2 ? random32()
-            : 0x38000000 + random32() % 0x02000000);
+        scales[i] = float_of_bits(kind < 2 ? edge_floats[fence_random() % EDGE_FLOATS] : kind == 2 ? fence_random()
+            : 0x38000000 + fence_random() % 0x02000000);
     }
 }
 
@@ -346,35 +289,35 @@ test_fp8(const struct kernels *scalar, const struct kernels *k, enum dtype dtype
     static const size_t widths[] = { 1, 16, 32, 100, 128, 1000 };
     bool ok = true;
 
-    current_member = dtype_name(dtype);
+    fence_what[1] = dtype_name(dtype);
     for (int i = 0; i < EDGE_FLOATS; i++)
         ok &= codes_agree(scalar, k, dtype, float_of_bits(edge_floats[i]));
-    CHECK_ROW(ok, current_member);
+    CHECK_ROW(ok, fence_what[1]);
     for (uint32_t high = 0; high < 0x1000; high++) {            /* every sign, exponent, top of the mantissa */
         ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20));
-        ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20 | random32() >> 12));
-        ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20 | (random32() & 0xF0000)));    /* BF16 scales */
+        ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20 | fence_random() >> 12));
+        ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20 | (fence_random() & 0xF0000)));    /* BF16 */
         ok &= codes_agree(scalar, k, dtype, float_of_bits(high << 20 | 0xFFFFF));
     }
-    CHECK_ROW(ok, current_member);
+    CHECK_ROW(ok, fence_what[1]);
     for (size_t cols = 0; cols <= 200; cols++)                  /* one scale */
         for (size_t rows = 0; rows <= 6; rows++)
             for (size_t gap = 0; gap < 40; gap += 13) {
-                fill_random(input.end - 7 * 240, 7 * 240);
+                fence_fill(input.end - 7 * 240, 7 * 240);
                 fill_scales(2);
                 ok &= rows_agree(scalar, k, dtype, rows, cols, gap, cols + 1);
             }
-    CHECK_ROW(ok, current_member);
-    fill_random(input.end - 21 * 1500, 21 * 1500);
+    CHECK_ROW(ok, fence_what[1]);
+    fence_fill(input.end - 21 * 1500, 21 * 1500);
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)       /* many, the last of fewer columns */
         for (size_t rows = 0; rows <= 20; rows++)
-            for (size_t cols = 1; cols <= 1400; cols += 1 + random32() % 150)
+            for (size_t cols = 1; cols <= 1400; cols += 1 + fence_random() % 150)
                 for (uint32_t rare = 2; rare <= 2000; rare *= 10) {
                     fill_scales(rare);
-                    ok &= rows_agree(scalar, k, dtype, rows, cols, random32() % 90, widths[w]);
+                    ok &= rows_agree(scalar, k, dtype, rows, cols, fence_random() % 90, widths[w]);
                 }
-    CHECK_ROW(ok, current_member);
-    fill_random(input.end - 128 * 1024, 128 * 1024);
+    CHECK_ROW(ok, fence_what[1]);
+    fence_fill(input.end - 128 * 1024, 128 * 1024);
     for (uint32_t rare = 20; rare <= 20000; rare *= 10) {       /* the blocks of real files; more of them than tables */
         fill_scales(rare);
         ok &= rows_agree(scalar, k, dtype, 128, 1024, 0, 128);
@@ -386,7 +329,7 @@ test_fp8(const struct kernels *scalar, const struct kernels *k, enum dtype dtype
         ok &= rows_agree(scalar, k, dtype, 60, SCALES, 0, 1);
         ok &= rows_agree(scalar, k, dtype, 1, 100000, 0, 128);
     }
-    CHECK_ROW(ok, current_member);
+    CHECK_ROW(ok, fence_what[1]);
 }
 
 int
@@ -394,12 +337,10 @@ main(void)
 {
     static const char *const names[] = { "avx2", "avx512" };
     static const enum dtype float8[] = { DTYPE_F8_E4M3, DTYPE_F8_E5M2, DTYPE_F8_E4M3FNUZ, DTYPE_F8_E5M2FNUZ };
-    struct sigaction action = { .sa_handler = on_crash };
     struct err err;
     const struct kernels *scalar;
 
-    sigaction(SIGSEGV, &action, NULL);
-    sigaction(SIGBUS, &action, NULL);
+    fence_guard("test_kernel_sets");
     input = fence_new(4 * ROUNDED + 4096);
     scale_input = fence_new(4 * SCALES);
     scalar_output = fence_new(4 * (128 * 1024 + 4096));
@@ -419,7 +360,7 @@ main(void)
             check_skip(names[i], err.text);
             continue;
         }
-        current_set = names[i];
+        fence_what[0] = names[i];
         CHECK(strcmp(k->name, names[i]) == 0);
         test_blocks(scalar, k);
         test_round("round_bf16", scalar->round_bf16, k->round_bf16);

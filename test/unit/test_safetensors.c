@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/json_pull.h"
 #include "container/container.h"
-#include "sink/safetensors.h"
+#include "writer/writer.h"
 
 enum { NBYTES_OF_ROW = 512 };
 
@@ -129,20 +129,30 @@ text_meta(const char *key, const char *value)
     return m;
 }
 
-/* The header of one output; the kind of the failure, ERR_NONE when there is none. */
+/* The header of one output of these tensors in this order; the kind of the failure, ERR_NONE when there is none. */
 static enum err_kind
 write_header(struct str *out, const struct tensor *t, size_t n, const struct meta *m, size_t nmeta)
 {
+    const struct writer_options options = { .order = WRITER_ORDER_INPUT };
+    struct chosen list[8] = { { 0 } };
     struct err err;
     err_init(&err);
     struct catalog *c = catalog_new(&limits_default, &err);
-    bool ok = c != NULL;
+    struct pieces *pieces = pieces_new(&err);
+    struct choice choice = { .input = c, .list = list, .n = n };
+    bool ok = c && pieces;
     uint32_t again;
-    for (size_t i = 0; ok && i < n; i++)
-        ok = catalog_add(c, &t[i], &err);
+    for (size_t i = 0; i < n; i++)
+        list[i] = (struct chosen){ .copy = &t[i], .dtype = t[i].dtype };
     for (size_t i = 0; ok && i < nmeta; i++)
         ok = catalog_add_meta(c, &m[i], &again, &err);
-    ok = ok && (n == 0 || catalog_seal_as_added(c, &err)) && safetensors_header(out, c, &err);
+    ok = ok && writer_safetensors.lay_out(pieces, &choice, &options, &err);
+    if (ok) {
+        const struct piece *header = pieces_at(pieces, 0);
+        CHECK(header->kind == PIECE_TEXT && pieces_count(pieces) == 1 + n);
+        str_add(out, header->of.text, (size_t)header->nbytes);
+    }
+    pieces_free(pieces);
     catalog_free(c);
     CHECK(ok == (err.kind == ERR_NONE));
     return err.kind;

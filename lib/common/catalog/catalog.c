@@ -20,7 +20,6 @@ struct chunk {
 };
 
 struct catalog {
-    bool borrows;
     bool lost;                          /* a remark found no memory */
     struct budget budget;
     struct chunk *chunks;               /* the first has room; large pieces lie alone behind it */
@@ -37,29 +36,16 @@ struct catalog {
     struct catalog_facts facts;
 };
 
-static struct catalog *
-new_catalog(const struct limits *limits, bool borrows, struct err *err)
+struct catalog *
+catalog_new(const struct limits *limits, struct err *err)
 {
     struct catalog *c = calloc(1, sizeof *c);
     if (!c) {
         err_memory(err, sizeof *c);
         return NULL;
     }
-    c->borrows = borrows;
     c->budget.limits = *limits;
     return c;
-}
-
-struct catalog *
-catalog_new(const struct limits *limits, struct err *err)
-{
-    return new_catalog(limits, false, err);
-}
-
-struct catalog *
-catalog_new_borrowing(struct err *err)
-{
-    return new_catalog(&limits_default, true, err);
 }
 
 void
@@ -151,16 +137,14 @@ catalog_add(struct catalog *c, const struct tensor *t, struct err *err)
         return false;
     c->tensors = tensors;
     struct tensor copy = *t;
-    if (!c->borrows) {
-        size_t n = shape_packed_len(&t->shape);
-        uint8_t *packed = take(c, n, 1, err);
-        copy.name = packed ? copy_text(c, t->name, t->name_len, err) : NULL;
-        if (!copy.name)
-            return false;
-        if (n != 0)
-            memcpy(packed, t->shape.packed, n);
-        copy.shape.packed = packed;
-    }
+    size_t n = shape_packed_len(&t->shape);
+    uint8_t *packed = take(c, n, 1, err);
+    copy.name = packed ? copy_text(c, t->name, t->name_len, err) : NULL;
+    if (!copy.name)
+        return false;
+    if (n != 0)
+        memcpy(packed, t->shape.packed, n);
+    copy.shape.packed = packed;
     copy.listed = (uint32_t)c->ntensors;
     c->tensors[c->ntensors++] = copy;
     return true;
@@ -207,7 +191,7 @@ catalog_add_meta(struct catalog *c, const struct meta *m, uint32_t *again, struc
     }
     metas[i] = *m;
     c->nmetas++;
-    return c->borrows || keep_meta(c, &metas[i], err);
+    return keep_meta(c, &metas[i], err);
 }
 
 static int
@@ -237,8 +221,10 @@ name_of_tensor(const void *catalog, uint32_t i, size_t *n)
 }
 
 bool
-catalog_seal_as_added(struct catalog *c, struct err *err)
+catalog_seal(struct catalog *c, struct err *err)
 {
+    if (c->ntensors != 0)
+        qsort(c->tensors, c->ntensors, sizeof *c->tensors, compare_position);
     if (!table_reserve(&c->names, c->ntensors, err))
         return false;
     for (uint32_t i = 0; i < c->ntensors; i++) {
@@ -253,14 +239,6 @@ catalog_seal_as_added(struct catalog *c, struct err *err)
                 str_shown(shown, t->name, t->name_len));
     }
     return true;
-}
-
-bool
-catalog_seal(struct catalog *c, struct err *err)
-{
-    if (c->ntensors != 0)
-        qsort(c->tensors, c->ntensors, sizeof *c->tensors, compare_position);
-    return catalog_seal_as_added(c, err);
 }
 
 size_t

@@ -1,5 +1,5 @@
 /* catalog: the tensors of a model, ordered as their data lie and found by name, with the metadata and the
- * facts of the container. An output has one too; there, offsets count from the first data byte. */
+ * facts of the container. */
 #ifndef CATALOG_CATALOG_H
 #define CATALOG_CATALOG_H
 
@@ -23,9 +23,6 @@ struct catalog_facts {
 /* A catalog that copies what is added to it: names, dimensions, keys and values. All of that is asked of its budget
  * before it is allocated. NULL on failure. */
 struct catalog *catalog_new(const struct limits *limits, struct err *err);
-/* A catalog whose names, dimensions, keys and values are borrowed: they must outlive it. Of an output, whose parts the
- * catalog of the input holds. */
-struct catalog *catalog_new_borrowing(struct err *err);
 void catalog_free(struct catalog *c);                   /* takes NULL */
 
 /* What the headers of the model have asked for; readers ask it for what they allocate themselves. */
@@ -43,8 +40,6 @@ void *catalog_alloc(struct catalog *c, size_t n, struct err *err);
 /* Order the tensors by (file, offset, end, as added) and index the names. Two of one name: ERR_MALFORMED.
  * After this nothing is added. */
 bool catalog_seal(struct catalog *c, struct err *err);
-/* The same, but the order is the one of catalog_add (an output's). */
-bool catalog_seal_as_added(struct catalog *c, struct err *err);
 
 size_t catalog_count(const struct catalog *c);
 const struct tensor *catalog_at(const struct catalog *c, size_t i);

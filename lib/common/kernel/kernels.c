@@ -2,17 +2,19 @@
  * below it with the members that its instructions make faster. */
 #include "kernel/kernels.h"
 
+#include "kernel/codes4.h"
 #include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
+#include "kernel/int8_row.h"
 #include "kernel/iq4.h"
 #include "kernel/iq_grids.h"
 #include "kernel/iq_quants.h"
 #include "kernel/k_quants.h"
 #include "kernel/nan.h"
-#include "kernel/nf4.h"
 #include "kernel/q_blocks.h"
 #include "kernel/round.h"
 #include "kernel/ternary.h"
+#include "kernel/turn.h"
 
 #if defined(__x86_64__)
 #include "kernel/x86/x86.h"
@@ -66,10 +68,11 @@ static const struct kernels scalar = {
         [DTYPE_F8_E4M3] = fp8_e4m3_bf16,        [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_bf16,
         [DTYPE_F8_E5M2] = fp8_e5m2_bf16,        [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_bf16,
     },
-    .nf4_f32 = nf4_f32,
-    .nf4_bf16 = nf4_bf16,
-    .nf4_int8_f32 = nf4_int8_f32,
-    .nf4_int8_bf16 = nf4_int8_bf16,
+    .codes4_f32 = codes4_f32,
+    .codes4_bf16 = codes4_bf16,
+    .int8_row_f32 = int8_row_f32,
+    .int8_row_bf16 = int8_row_bf16,
+    .turn = turn,
 };
 
 #if defined(__x86_64__)

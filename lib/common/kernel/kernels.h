@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "dtype/dtype.h"
+#include "kernel/codes4.h"
 
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
@@ -30,14 +31,20 @@ typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const uint8_t *r
 typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
 
-/* bitsandbytes (nf4.h): a run of 4-bit codes with a table and the absmax of its blocks; a row of INT8 codes
- * with its absmax. */
-typedef void kernel_nf4_f32(float *restrict y, const uint8_t *restrict x, size_t n, const float map[16],
-    const float *restrict absmax, size_t blocksize, size_t first);
-typedef void kernel_nf4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const float map[16],
-    const float *restrict absmax, size_t blocksize, size_t first);
-typedef void kernel_nf4_int8_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
-typedef void kernel_nf4_int8_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax);
+/* codes4.h: elements [first, first + n) of a row of 4-bit codes, with a table of 16 values, a scale and perhaps a zero
+ * point a group. */
+typedef void kernel_codes4_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
+    const struct codes4 *c);
+typedef void kernel_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
+    const struct codes4 *c);
+
+/* int8_row.h: a row of INT8 codes with its absmax. */
+typedef void kernel_int8_row_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
+typedef void kernel_int8_row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax);
+
+/* turn.h: y[c][r] = x[r][c], units of `unit` bytes; strides count bytes. */
+typedef void kernel_turn(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows,
+    size_t cols, size_t unit);
 
 struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
@@ -46,10 +53,11 @@ struct kernels {
     kernel_block_bf16 *block_bf16[DTYPE_COUNT];     /* NULL: use block_f32, then round_bf16 */
     kernel_fp8_f32 *fp8_f32[DTYPE_COUNT];           /* by float8 dtype; never NULL for those four */
     kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
-    kernel_nf4_f32 *nf4_f32;
-    kernel_nf4_bf16 *nf4_bf16;
-    kernel_nf4_int8_f32 *nf4_int8_f32;
-    kernel_nf4_int8_bf16 *nf4_int8_bf16;
+    kernel_codes4_f32 *codes4_f32;
+    kernel_codes4_bf16 *codes4_bf16;
+    kernel_int8_row_f32 *int8_row_f32;
+    kernel_int8_row_bf16 *int8_row_bf16;
+    kernel_turn *turn;
 };
 
 /* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE

@@ -31,34 +31,56 @@ bench_clear(struct bench *b)
     b->out = NULL;
 }
 
-/* The spans of all parts for a run of elements; the bytes they take in the window. */
+/* What one call makes pieces of. */
+struct maker {
+    const struct pipeline *p;
+    struct panels *panels;
+    struct bench *b;
+};
+
+/* Bytes of a tensor that no other block needs; where the output leaves the page cache alone, so do they. */
+static bool
+read_once(const struct maker *m, const struct extent *e, uint64_t from, uint8_t *y, uint64_t n, struct err *err)
+{
+    struct source *src = m->p->model->src[e->file];
+    if (!source_read(src, e->at + from, y, (size_t)n, err))
+        return false;
+    if (sink_is_direct(m->p->sink))
+        source_drop(src, e->at + from, e->at + from + n);
+    return true;
+}
+
+/* --- weights */
+
+/* The spans of all RUN parts for a run of elements; the bytes they take in the window. */
 static uint64_t
 find_spans(const struct weight *w, struct span spans[SCHEME_PARTS], uint64_t first, uint64_t count)
 {
     uint64_t total = 0;
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
-        enum need need = weight_need(w, p);
-        spans[p] = (struct span){ .len = need == NEED_WHOLE ? w->part[p]->extent.nbytes : 0 };
-        if (need == NEED_RUN)
+        spans[p] = (struct span){ .len = 0 };
+        if (weight_need(w, p) == NEED_RUN)
             w->scheme->run(&spans[p], w, p, first, count);
-        total += (spans[p].len + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
+        total += num_ceil_div(spans[p].len, PART_ALIGN) * PART_ALIGN;
     }
     return total;
 }
 
 static bool
-read_spans(const struct pipeline *p, const struct weight *w, const struct span spans[SCHEME_PARTS], uint8_t *window,
+read_spans(const struct maker *m, const struct weight *w, const struct span spans[SCHEME_PARTS],
     struct part_bytes in[SCHEME_PARTS], struct err *err)
 {
-    for (unsigned part = 0; part < SCHEME_PARTS; part++) {
-        const struct span *s = &spans[part];
-        in[part] = (struct part_bytes){ .p = window };
-        if (s->len != 0) {
-            const struct extent *e = &w->part[part]->extent;
-            if (!source_read(p->model->src[e->file], e->at + s->at, window, s->len, err))
-                return false;
-        }
-        window += (s->len + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
+    uint8_t *window = m->b->in;
+    for (unsigned p = 0; p < SCHEME_PARTS; p++) {
+        const struct span *s = &spans[p];
+        if (s->len == 0)
+            continue;
+        const struct extent *e = &w->part[p]->extent;
+        if (!(p == 0 ? read_once(m, e, s->at, window, s->len, err)
+                : source_read(m->p->model->src[e->file], e->at + s->at, window, s->len, err)))
+            return false;
+        in[p] = (struct part_bytes){ .p = window };
+        window += num_ceil_div(s->len, PART_ALIGN) * PART_ALIGN;
     }
     return true;
 }
@@ -72,101 +94,150 @@ count_infinite(const uint8_t *y, uint64_t n)
     return infinite;
 }
 
-/* Decode elements [first, first + count) of a weight to y, as many at a time as the window holds. */
+/* Decode elements from `first` on, as many of *count as the window holds; panel: NULL where there is none. */
 static bool
-decode_run(const struct pipeline *p, struct bench *b, const struct weight *w, enum dtype to, uint64_t first,
-    uint64_t count, uint8_t *y, struct err *err)
+decode_some(const struct maker *m, const struct piece *piece, const struct panel *panel, uint64_t first,
+    uint64_t *count, uint8_t *y, struct err *err)
 {
-    size_t size = dtype_facts(to)->bytes;
+    const struct weight *w = piece->of.weight;
+    struct span spans[SCHEME_PARTS];
+    struct part_bytes in[SCHEME_PARTS] = { { 0 } };
+    size_t size = dtype_facts(piece->to)->bytes;
     bool crooked = (uintptr_t)y % size != 0;        /* kernels store whole elements */
-    while (count != 0) {
-        struct span spans[SCHEME_PARTS];
-        struct part_bytes in[SCHEME_PARTS];
-        uint64_t n = crooked ? num_min(count, BLOCK_SPARE / size) : count;
-        while (find_spans(w, spans, first, n) > BLOCK_WINDOW)
-            if ((n /= 2) == 0)
-                return err_set(err, ERR_BUG, w->part[0]->extent.at, "one element needs more than the window");
-        if (!read_spans(p, w, spans, b->in, in, err))
-            return false;
-        w->scheme->decode(w, p->kernels, in, first, n, to, crooked ? b->spare : y);
-        if (crooked)
-            memcpy(y, b->spare, (size_t)n * size);
-        if (to == DTYPE_F16)
-            b->infinite += count_infinite(y, n);
-        y += n * size;
-        first += n;
-        count -= n;
-    }
+    uint64_t n = crooked ? num_min(*count, BLOCK_SPARE / size) : *count;
+    n = panel ? num_min(n, panel->end - first) : n;
+    while (find_spans(w, spans, first, n) > BLOCK_WINDOW)
+        if ((n /= 2) == 0)
+            return err_set(err, ERR_BUG, w->part[0]->extent.at, "one element needs more than the window");
+    for (unsigned p = 0; panel && p < SCHEME_PARTS; p++)
+        in[p] = panel_part(panel, p, first);
+    if (!read_spans(m, w, spans, in, err))
+        return false;
+    w->scheme->decode(w, m->p->kernels, in, first, n, piece->to, crooked ? m->b->spare : y);
+    if (crooked)
+        memcpy(y, m->b->spare, (size_t)n * size);
+    if (piece->to == DTYPE_F16)
+        m->b->infinite += count_infinite(y, n);
+    *count = n;
     return true;
+}
+
+/* --- tensors whose bytes are kept */
+
+/* Elements from `first` on, as many of *count as the panel has in this row of it. */
+static void
+view_some(const struct piece *piece, const struct panel *panel, uint64_t first, uint64_t *count, uint8_t *y)
+{
+    const struct tensor *t = piece->of.view->tensor;
+    const struct dtype_facts *f = dtype_facts(t->dtype);
+    uint64_t col = first % panel->cols;
+    *count = num_min(*count, panel->cols - col);
+    memcpy(y, panel_part(panel, 0, first).p + col * f->bytes, (size_t)*count * f->bytes);
+    if (t->big_endian && f->word > 1)
+        bytes_swap(y, f->word, (size_t)*count * f->bytes / f->word);
 }
 
 /* Elements [first, first + count) of a big-endian tensor, turned around. */
 static bool
-swap_run(const struct pipeline *p, const struct tensor *t, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+swap_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
 {
     const struct dtype_facts *f = dtype_facts(t->dtype);
     size_t n = (size_t)count * f->bytes;
-    if (!source_read(p->model->src[t->extent.file], t->extent.at + first * f->bytes, y, n, err))
+    if (!read_once(m, &t->extent, first * f->bytes, y, n, err))
         return false;
     bytes_swap(y, f->word, n / f->word);
     return true;
 }
 
-static bool
-element_run(const struct pipeline *p, struct bench *b, const struct step *step, enum dtype to, uint64_t first,
-    uint64_t count, uint8_t *y, struct err *err)
-{
-    return step->decode ? decode_run(p, b, step->decode, to, first, count, y, err)
-        : swap_run(p, step->copy, first, count, y, err);
-}
+/* --- pieces */
 
-/* Bytes [from, to) of an output tensor; the first and the last element may be cut. */
+/* Elements [first, first + count) of a piece that is made by elements. */
 static bool
-tensor_bytes(const struct pipeline *p, struct bench *b, size_t i, uint64_t from, uint64_t to, uint8_t *y,
+element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
-    const struct step *step = plan_step(p->plan, i);
-    const struct tensor *copy = step->copy;
-    if (copy && !(copy->big_endian && dtype_facts(copy->dtype)->word > 1))
-        return source_read(p->model->src[copy->extent.file], copy->extent.at + from, y, (size_t)(to - from), err);
-    enum dtype type = catalog_at(plan_output(p->plan), i)->dtype;
-    uint64_t size = dtype_facts(type)->bytes;
+    if (piece->kind == PIECE_COPY)
+        return swap_run(m, piece->of.tensor, first, count, y, err);
+    for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
+        const struct panel *panel = NULL;
+        n = count;
+        if (panel_is_needed(piece) && !(panel = panels_take(m->panels, piece, first, m->b->in, err)))
+            return false;
+        bool ok = true;
+        if (piece->kind == PIECE_VIEW)
+            view_some(piece, panel, first, &n, y);
+        else
+            ok = decode_some(m, piece, panel, first, &n, y, err);
+        if (panel)
+            panels_release(m->panels, panel);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* Bytes [from, to) of a piece made by elements of `size` bytes; the first and the last one may be cut. */
+static bool
+element_bytes(const struct maker *m, const struct piece *piece, size_t size, uint64_t from, uint64_t to, uint8_t *y,
+    struct err *err)
+{
     _Alignas(ELEM_MAX) uint8_t one[ELEM_MAX];
     if (from % size != 0) {
         uint64_t skip = from % size, n = num_min(size - skip, to - from);
-        if (!element_run(p, b, step, type, from / size, 1, one, err))
+        if (!element_run(m, piece, from / size, 1, size, one, err))
             return false;
         memcpy(y, one + skip, (size_t)n);
         y += n;
         from += n;
     }
     uint64_t whole = (to - from) / size, rest = (to - from) % size;
-    if (whole != 0 && !element_run(p, b, step, type, from / size, whole, y, err))
+    if (whole != 0 && !element_run(m, piece, from / size, whole, size, y, err))
         return false;
     if (rest == 0)
         return true;
-    if (!element_run(p, b, step, type, from / size + whole, 1, one, err))
+    if (!element_run(m, piece, from / size + whole, 1, size, one, err))
         return false;
     memcpy(y + whole * size, one, (size_t)rest);
     return true;
 }
 
-bool
-block_make(const struct pipeline *p, struct bench *b, uint64_t from, uint64_t to, struct err *err)
+/* Bytes [from, to) of a piece. */
+static bool
+piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
 {
-    uint8_t *y = b->out;
-    if (from < p->header_len) {
-        size_t n = (size_t)(num_min(to, p->header_len) - from);
-        memcpy(y, p->header + from, n);
-        y += n;
-        from += n;
+    const struct tensor *t = piece_input(piece, 0);
+    switch (piece->kind) {
+    case PIECE_TEXT:
+        memcpy(y, piece->of.text + from, (size_t)(to - from));
+        return true;
+    case PIECE_ZERO:
+        memset(y, 0, (size_t)(to - from));
+        return true;
+    case PIECE_LATE:
+        return true;
+    case PIECE_COPY:
+        if (!t->big_endian || dtype_facts(t->dtype)->word == 1)
+            return read_once(m, &t->extent, from, y, to - from, err);
+        break;
+    default:
+        break;
     }
-    for (size_t i = from < to ? plan_find(p->plan, from - p->header_len) : 0; from < to; i++) {
-        const struct extent *e = &catalog_at(plan_output(p->plan), i)->extent;
-        uint64_t start = p->header_len + e->at, end = num_min(to, start + e->nbytes);
+    enum dtype type = piece->kind == PIECE_DECODE ? piece->to : t->dtype;
+    return element_bytes(m, piece, dtype_facts(type)->bytes, from, to, y, err);
+}
+
+bool
+block_make(const struct pipeline *p, struct panels *panels, struct bench *b, uint64_t from, uint64_t to,
+    struct err *err)
+{
+    const struct maker m = { p, panels, b };
+    uint8_t *y = b->out;
+    for (size_t i = from < to ? pieces_find(p->pieces, from) : 0; from < to; i++) {
+        const struct piece *piece = pieces_at(p->pieces, i);
+        uint64_t end = num_min(to, piece->at + piece->nbytes);
         if (from >= end)
-            continue;           /* no elements */
-        if (!tensor_bytes(p, b, i, from - start, end - start, y, err))
+            continue;           /* no bytes */
+        if (!piece_bytes(&m, piece, from - piece->at, end - piece->at, y, err))
             return false;
         y += end - from;
         from = end;

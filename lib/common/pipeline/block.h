@@ -2,6 +2,7 @@
 #ifndef PIPELINE_BLOCK_H
 #define PIPELINE_BLOCK_H
 
+#include "pipeline/panel.h"
 #include "pipeline/pipeline.h"
 
 /* Buffers of one worker. */
@@ -12,13 +13,15 @@ struct bench {
     uint64_t infinite;          /* values decoded so far that F16 made infinite, or that were */
 };
 
-/* The window holds the codes of a block of BF16 whole: at most 292 bytes for 256 elements, and scales. */
+/* The window holds the codes of a block of BF16 whole: at most 292 bytes for 256 elements, and scales. It is also what
+ * panels are read through. */
 enum { BLOCK_WINDOW = 320 << 10, BLOCK_SPARE = 64 << 10 };
 
 bool bench_init(struct bench *b, struct err *err);
 void bench_clear(struct bench *b);
 
-/* Make output bytes [from, to), at most PIPELINE_BLOCK of them, in b->out. */
-bool block_make(const struct pipeline *p, struct bench *b, uint64_t from, uint64_t to, struct err *err);
+/* Make output bytes [from, to), at most PIPELINE_BLOCK of them, in b->out; those of LATE pieces are left as they are. */
+bool block_make(const struct pipeline *p, struct panels *panels, struct bench *b, uint64_t from, uint64_t to,
+    struct err *err);
 
 #endif

@@ -1,125 +1,150 @@
 #include "pipeline/pipeline.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/num.h"
-#include "base/str.h"
 #include "pipeline/block.h"
+#include "pipeline/ticket.h"
+#include "plan/arrival.h"
 
-enum {
-    SPIN_NS = 100000,                   /* how long a worker looks at the ticket before it sleeps */
-    SPIN_LOOKS = 64,                    /* looks between two looks at the clock */
-    KEEP_MAX = 16 << 20                 /* companions of a pipe held in memory; more of them are spooled */
-};
+enum { KEEP_MAX = 16 << 20 };           /* companions of a pipe held in memory; more of them are spooled */
+
+enum { HOOKS = 2 * PIECES_HOOKS };
 
 /* What the workers of one job share. */
 struct shared {
     struct pipeline *p;
+    struct panels *panels;
+    const struct hook *hook[HOOKS];     /* nhooks */
+    size_t nhooks;
     uint64_t nblocks;
     atomic_uint_fast64_t next;          /* block that nobody has taken */
-    atomic_uint_fast64_t turn;          /* block that may be written */
-    atomic_uint sleepers;               /* workers that sleep until their turn */
     atomic_bool stop;                   /* a block failed: no further ones are made */
-    pthread_mutex_t lock;
-    pthread_cond_t turned;
-    struct err *err;                    /* of the lowest failing block; written in turn */
+    struct ticket ticket;
+    bool direct;                        /* blocks are written out of turn */
+    struct err *err;                    /* of the lowest failing block, */
+    uint64_t failed;                    /* which is this one */
 };
 
-uint64_t
-pipeline_size(const struct pipeline *p)
-{
-    return p->header_len + plan_data_bytes(p->plan);
-}
+/* --- one block */
 
-static uint64_t
-now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+struct block {
+    uint8_t *p;                         /* bytes [from, to) of the output */
+    uint64_t from, to;
+    bool late;                          /* some belong to LATE pieces */
+    uint64_t digest[HOOKS];
+};
 
-/* Look at the ticket for a while. */
-static bool
-spin(struct shared *s, uint64_t block)
-{
-    for (uint64_t end = now_ns() + SPIN_NS; now_ns() < end;)
-        for (int i = 0; i < SPIN_LOOKS; i++) {
-            if (atomic_load_explicit(&s->turn, memory_order_acquire) == block)
-                return true;
-#ifdef __x86_64__
-            __builtin_ia32_pause();
-#endif
-        }
-    return false;
-}
-
-/* Sleep until at least this turn. */
 static void
-sleep_until(struct shared *s, uint64_t turn)
+digest(const struct shared *s, struct block *b)
 {
-    pthread_mutex_lock(&s->lock);
-    atomic_fetch_add(&s->sleepers, 1);
-    while (atomic_load(&s->turn) < turn)
-        pthread_cond_wait(&s->turned, &s->lock);
-    atomic_fetch_sub(&s->sleepers, 1);
-    pthread_mutex_unlock(&s->lock);
-}
-
-/* A wake-up costs as much as writing a block. So whoever is not the next one sleeps, is woken one turn early,
- * and looks at the ticket while the block before its own is written. */
-static void
-wait_turn(struct shared *s, uint64_t block)
-{
-    if (atomic_load(&s->turn) + 1 < block)
-        sleep_until(s, block - 1);
-    if (!spin(s, block))
-        sleep_until(s, block);
+    for (size_t i = 0; i < s->nhooks; i++)
+        b->digest[i] = s->hook[i]->digest ? s->hook[i]->digest(s->hook[i]->of, b->p, (size_t)(b->to - b->from)) : 0;
 }
 
 static void
-pass_turn(struct shared *s, uint64_t block)
+show(const struct shared *s, const struct block *b)
 {
-    atomic_store(&s->turn, block + 1);
-    if (atomic_load(&s->sleepers) == 0)
+    for (size_t i = 0; i < s->nhooks; i++)
+        s->hook[i]->see(s->hook[i]->of, b->from, b->p, (size_t)(b->to - b->from), b->digest[i]);
+}
+
+/* Digest and show bytes [from, to) of a block. */
+static void
+show_some(const struct shared *s, const struct block *b, uint64_t from, uint64_t to)
+{
+    struct block some = { .p = b->p + (from - b->from), .from = from, .to = to };
+    if (from == to)
         return;
-    pthread_mutex_lock(&s->lock);
-    pthread_cond_broadcast(&s->turned);
-    pthread_mutex_unlock(&s->lock);
+    digest(s, &some);
+    show(s, &some);
 }
 
-/* Make blocks and write them in turn until none is left or one fails. */
+/* In turn: make the LATE pieces of a block, each when all before it was shown. */
+static void
+make_late(const struct shared *s, const struct block *b)
+{
+    const struct pieces *pieces = s->p->pieces;
+    for (uint64_t at = b->from, next; at < b->to; at = next) {
+        next = num_min(pieces_next_late(pieces, at), b->to);
+        show_some(s, b, at, next);
+        if (next == b->to)
+            break;
+        const struct piece *piece = pieces_at(pieces, pieces_find(pieces, at = next));
+        next = num_min(piece->at + piece->nbytes, b->to);
+        piece->of.late->make(piece->of.late->of, at - piece->at, b->p + (at - b->from), (size_t)(next - at));
+        show_some(s, b, at, next);
+    }
+}
+
+/* Out of turn: all of a block that can be known. */
+static bool
+make(const struct shared *s, struct bench *bench, struct block *b, struct err *err)
+{
+    b->p = bench->out;
+    b->late = pieces_next_late(s->p->pieces, b->from) < b->to;
+    if (!block_make(s->p, s->panels, bench, b->from, b->to, err))
+        return false;
+    if (!b->late)
+        digest(s, b);
+    return true;
+}
+
+/* In turn: what the hooks see, and the write that appends. */
+static bool
+take_turn(const struct shared *s, const struct block *b, struct err *err)
+{
+    if (b->late)
+        make_late(s, b);
+    else
+        show(s, b);
+    return s->direct || sink_write(s->p->sink, b->p, (size_t)(b->to - b->from), err);
+}
+
+/* --- workers */
+
+/* A block failed. Those before it have been made and may be on their way to the disk: if one of them fails yet, it
+ * counts. */
+static void
+fail(struct shared *s, uint64_t block, const struct err *err)
+{
+    pthread_mutex_lock(&s->ticket.lock);
+    if (!atomic_load(&s->stop) || block < s->failed) {
+        *s->err = *err;
+        s->failed = block;
+    }
+    atomic_store(&s->stop, true);
+    pthread_mutex_unlock(&s->ticket.lock);
+}
+
+/* Make blocks until none is left or one fails. They are written in turn, or where the sink is direct behind it. */
 static void
 work(struct shared *s, struct bench *bench)
 {
     struct pipeline *p = s->p;
     struct err err;
     err_init(&err);
-    uint64_t block;
-    while (!atomic_load(&s->stop) && (block = atomic_fetch_add(&s->next, 1)) < s->nblocks) {
-        uint64_t from = p->from + block * PIPELINE_BLOCK, to = num_min(p->to, from + PIPELINE_BLOCK);
-        bool made = block_make(p, bench, from, to, &err);
-        wait_turn(s, block);
-        if (!atomic_load(&s->stop)) {
-            made = made && sink_write(p->sink, bench->out, (size_t)(to - from), &err);
-            if (!made) {
-                *s->err = err;
-                atomic_store(&s->stop, true);
-            } else if (p->progress) {
-                p->progress(p->progress_of, to - p->from, p->to - p->from);
-            }
-        }
-        pass_turn(s, block);
+    uint64_t i;
+    while (!atomic_load(&s->stop) && (i = atomic_fetch_add(&s->next, 1)) < s->nblocks) {
+        struct block b = { .from = p->from + i * PIPELINE_BLOCK };
+        b.to = num_min(p->to, b.from + PIPELINE_BLOCK);
+        bool made = make(s, bench, &b, &err);
+        ticket_wait(&s->ticket, i);
+        bool wanted = !atomic_load(&s->stop), ok = !wanted || (made && take_turn(s, &b, &err));
+        if (!ok)
+            fail(s, i, &err);
+        ticket_pass(&s->ticket, i);
+        if (ok && wanted && s->direct
+            && !sink_write_at(p->sink, b.from - p->from, b.p, (size_t)(b.to - b.from), &err))
+            fail(s, i, &err);
     }
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->ticket.lock);
     p->infinite += bench->infinite;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->ticket.lock);
 }
 
 /* One more worker, if there is memory for it. */
@@ -151,18 +176,26 @@ cpu_count(void)
 static unsigned
 worker_count(const struct pipeline *p, uint64_t nblocks)
 {
-    uint64_t n = p->jobs ? p->jobs : sink_is_pipe(p->sink) ? 1 : PIPELINE_JOBS;
+    bool direct = sink_is_direct(p->sink);
+    uint64_t n = p->jobs ? p->jobs : sink_is_pipe(p->sink) ? 1 : direct ? PIPELINE_DIRECT_JOBS : PIPELINE_JOBS;
     for (uint32_t i = 0; i < p->model->nsrc; i++)
         if (!source_seekable(p->model->src[i]))
             return 1;
-    return (unsigned)num_max(1, num_min(num_min(n, cpu_count()), nblocks));
+    return (unsigned)num_max(1, num_min(direct ? n : num_min(n, cpu_count()), nblocks));
 }
 
-static bool
-run_blocks(struct pipeline *p, struct err *err)
+static void
+list_hooks(struct shared *s, const struct hook *hooks, size_t n)
 {
-    struct shared s = { .p = p, .nblocks = num_ceil_div(p->to - p->from, PIPELINE_BLOCK), .err = err };
-    unsigned n = worker_count(p, s.nblocks), started = 0;
+    for (size_t i = 0; i < n; i++)
+        s->hook[s->nhooks++] = &hooks[i];
+}
+
+/* All workers; this thread is one of them. */
+static bool
+run_workers(struct shared *s, struct err *err)
+{
+    unsigned n = worker_count(s->p, s->nblocks), started = 0;
     struct bench bench = { 0 };
     if (!bench_init(&bench, err))
         return false;
@@ -171,19 +204,32 @@ run_blocks(struct pipeline *p, struct err *err)
         bench_clear(&bench);
         return err_memory(err, n * sizeof *threads);
     }
-    pthread_mutex_init(&s.lock, NULL);
-    pthread_cond_init(&s.turned, NULL);
+    ticket_init(&s->ticket, !s->direct);
     /* A thread that cannot be started, or has no memory, leaves its work to the others; this one always works. */
-    while (started + 1 < n && pthread_create(&threads[started], NULL, help, &s) == 0)
+    while (started + 1 < n && pthread_create(&threads[started], NULL, help, s) == 0)
         started++;
-    work(&s, &bench);
+    work(s, &bench);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    pthread_cond_destroy(&s.turned);
-    pthread_mutex_destroy(&s.lock);
+    ticket_clear(&s->ticket);
     bench_clear(&bench);
     free(threads);
     return err->kind == ERR_NONE;
+}
+
+static bool
+run_blocks(struct pipeline *p, struct err *err)
+{
+    struct shared s = { .p = p, .nblocks = num_ceil_div(p->to - p->from, PIPELINE_BLOCK), .err = err };
+    const struct hook *hooks;
+    size_t n = pieces_hooks(p->pieces, &hooks);
+    list_hooks(&s, hooks, n);
+    list_hooks(&s, p->hooks, p->nhooks);
+    s.direct = sink_is_direct(p->sink);
+    s.panels = panels_new(p, err);
+    bool ok = s.panels && run_workers(&s, err);
+    panels_free(s.panels);
+    return ok;
 }
 
 static bool
@@ -193,59 +239,30 @@ refuse_own_input(const struct pipeline *p, struct err *err)
     return !sink_identity(p->sink, &dev, &ino) || model_spares(p->model, dev, ino, err);
 }
 
-static int
-compare_extents(const void *pa, const void *pb)
-{
-    const struct extent *a = pa, *b = pb;
-    return (a->at > b->at) - (a->at < b->at);
-}
-
-/* Whether a pipe can run as it comes: nothing is needed before it has arrived, and what is needed later is
- * little. Then those companions are kept. *streams tells; false is a failure. */
-static bool
-keep_companions(const struct pipeline *p, struct source *src, bool *streams, struct err *err)
-{
-    size_t n = 0, steps = catalog_count(plan_output(p->plan));
-    uint64_t total = 0;
-    struct extent *keep = malloc((steps * (SCHEME_PARTS - 1) + 1) * sizeof *keep);
-    if (!keep)
-        return err_memory(err, steps * sizeof *keep);
-    *streams = plan_is_forward(p->plan);
-    for (size_t i = 0; i < steps && *streams; i++)
-        for (unsigned part = 1; part < SCHEME_PARTS; part++) {
-            const struct step *step = plan_step(p->plan, i);
-            const struct tensor *codes = step_part(step, 0), *t = step_part(step, part);
-            if (!t)
-                continue;
-            keep[n++] = t->extent;
-            total += t->extent.nbytes;
-            if (t->extent.at > codes->extent.at || total > KEEP_MAX)
-                *streams = false;
-        }
-    qsort(keep, n, sizeof *keep, compare_extents);
-    bool ok = true;
-    for (size_t i = 0; *streams && ok && i < n; i++)
-        if (i == 0 || keep[i].at != keep[i - 1].at)         /* weights may share one */
-            ok = source_keep(src, keep[i].at, keep[i].nbytes, err);
-    free(keep);
-    return ok;
-}
-
-/* Make a pipe ready: keep what comes early, or put the whole of it aside. */
+/* Make a pipe ready: hold back what comes early and is little, or put the whole of it aside. */
 static bool
 prepare_pipe(const struct pipeline *p, struct err *err)
 {
     struct source *src = p->model->src[0];
-    bool streams;
+    struct arrival a;
+    bool forward;
     if (p->model->nsrc != 1 || source_seekable(src))
         return true;
-    return keep_companions(p, src, &streams, err) && (streams || model_spool(p->model, err));
+    bool ok = arrival_order(&a, p->pieces, &forward, err);
+    if (ok && (!forward || a.nbytes > KEEP_MAX))
+        ok = model_spool(p->model, err);
+    else
+        for (size_t i = 0; ok && i < a.n; i++)
+            ok = source_keep(src, a.keep[i].at, a.keep[i].nbytes, err);
+    arrival_clear(&a);
+    return ok;
 }
 
 bool
 pipeline_run(struct pipeline *p, struct err *err)
 {
-    bool ok = refuse_own_input(p, err) && prepare_pipe(p, err) && sink_expect(p->sink, p->to - p->from, err)
-        && run_blocks(p, err);
-    return ok && (p->to < pipeline_size(p) || model_finish(p->model, err)) && model_unchanged(p->model, err);
+    uint64_t size = pieces_nbytes(p->pieces);
+    bool ok = pieces_can_make(p->pieces, p->from, p->to, err) && refuse_own_input(p, err) && prepare_pipe(p, err)
+        && sink_expect(p->sink, p->to - p->from, err) && run_blocks(p, err);
+    return ok && (p->to < size || model_finish(p->model, err)) && model_unchanged(p->model, err);
 }

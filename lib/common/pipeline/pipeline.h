@@ -1,9 +1,9 @@
-/* pipeline: runs a plan block by block; the only loop that moves weight bytes.
+/* pipeline: makes pieces block by block; the only loop that moves weight bytes.
  *
  * The output is cut at multiples of PIPELINE_BLOCK, counted from the first byte written, so that every write
  * to a file is page aligned. A block is a pure function of its offset: workers take the next one each, read
- * and decode into their own buffers, and write in turn. Bytes depend neither on the number of workers nor
- * on the range that is asked for.
+ * and decode into their own buffers, and write in turn; to a direct sink behind their turn. Bytes depend neither
+ * on the number of workers nor on the range that is asked for.
  */
 #ifndef PIPELINE_PIPELINE_H
 #define PIPELINE_PIPELINE_H
@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "container/model.h"
 #include "kernel/kernels.h"
-#include "plan/plan.h"
+#include "plan/pieces.h"
 #include "sink/sink.h"
 
 /* Output bytes of a block. With its input it stays in a core's L2 cache. Measured with two workers, to a file and
@@ -21,22 +21,20 @@ enum { PIPELINE_BLOCK = 512 << 10 };
 /* Workers that a job gets by default: the sink is serial, and two keep it busy. Into a pipe one is enough. */
 enum { PIPELINE_JOBS = 2 };
 
+/* The same for a direct sink, where a worker waits for the disk and not for its turn. */
+enum { PIPELINE_DIRECT_JOBS = 4 };
+
 struct pipeline {
     struct model *model;                /* its sources are read; a pipe may be spooled */
-    const struct plan *plan;
+    const struct pieces *pieces;        /* the output */
     const struct kernels *kernels;
-    const char *header;                 /* the first header_len bytes of the output */
-    uint64_t header_len;
     struct sink *sink;
     uint64_t from, to;                  /* bytes [from, to) of the output are written */
     unsigned jobs;                      /* workers; 0: as many as pay */
-    void (*progress)(void *of, uint64_t done, uint64_t total);      /* NULL, or called by one thread at a time */
-    void *progress_of;
+    const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, besides those of the pieces */
+    size_t nhooks;
     uint64_t infinite;                  /* out: decoded values that are infinite in F16 */
 };
-
-/* Header and data: the length of the whole output. */
-uint64_t pipeline_size(const struct pipeline *p);
 
 /* Write the range. An output that is an input is ERR_CREATE, an input that changed meanwhile ERR_IO. The error is that
  * of the lowest failing block, whatever the timing. */

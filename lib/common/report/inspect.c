@@ -1,7 +1,6 @@
 #include "report/inspect.h"
 
 #include "base/version.h"
-#include "plan/meta_text.h"
 #include "report/gguf_facts.h"
 #include "report/meta_json.h"
 #include "report/summary.h"
@@ -213,7 +212,7 @@ add_metadata_types(struct ndjson *j, const struct catalog *catalog)
     for (size_t i = 0; i < catalog_meta_count(catalog); i++) {
         const struct meta *meta = catalog_meta_at(catalog, i);
         type.len = 0;
-        meta_text_type(&type, &meta->value);
+        meta_add_type(&type, &meta->value);
         if (type.failed)
             j->page->text.failed = true;
         ndjson_key_bytes(j, meta->key, meta->key_len);

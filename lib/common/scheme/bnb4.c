@@ -249,14 +249,15 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     /* Steps end at multiples of STEP, so that they touch whole blocks or one. */
     for (uint64_t at = first, n; at < end; at += n) {
         float absmax[BLOCKS], v[STEP];
+        const struct codes4 c = { .map = map, .scales = absmax, .group = (size_t)blocksize };
         uint64_t block = at / blocksize;
         const uint8_t *codes = in[CODES].p + (at / 2 - first / 2);
         n = num_min(end - at, STEP - at % STEP);
         read_absmax(absmax, (size_t)((at + n - 1) / blocksize - block + 1), w, in, block, from);
         if (to == DTYPE_BF16) {
-            k->nf4_bf16((void *)y, codes, (size_t)n, map, absmax, (size_t)blocksize, (size_t)(at % blocksize));
+            k->codes4_bf16((void *)y, codes, (size_t)(at % blocksize), (size_t)n, &c);
         } else {
-            k->nf4_f32(v, codes, (size_t)n, map, absmax, (size_t)blocksize, (size_t)(at % blocksize));
+            k->codes4_f32(v, codes, (size_t)(at % blocksize), (size_t)n, &c);
             kernels_round(k, to, y, v, (size_t)n);
         }
         y += n * dtype_facts(to)->bytes;

@@ -116,10 +116,10 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
         float v[STEP], absmax = float_of_bits(load_le32(in[SCB].p + 4 * (at / cols - first / cols)));
         n = num_min(end - at, cols - at % cols);
         if (to == DTYPE_BF16) {
-            k->nf4_int8_bf16((void *)y, codes, (size_t)n, absmax);
+            k->int8_row_bf16((void *)y, codes, (size_t)n, absmax);
         } else {
             n = num_min(n, STEP);
-            k->nf4_int8_f32(v, codes, (size_t)n, absmax);
+            k->int8_row_f32(v, codes, (size_t)n, absmax);
             kernels_round(k, to, y, v, (size_t)n);
         }
         y += n * dtype_facts(to)->bytes;

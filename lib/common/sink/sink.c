@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "sink/memory.h"
 #include "sink/sink_priv.h"
 
 enum { PIPE_ROOM = 1 << 20 };
@@ -25,7 +27,10 @@ struct sink {
     bool known;                 /* dev and ino are set */
     uint64_t dev, ino;
     uint64_t start;             /* file offset of the first byte */
-    uint64_t done, expected;
+    enum sink_direct when;
+    struct direct direct;
+    atomic_uint_fast64_t done;
+    uint64_t expected;
     bool expects, reserved;
 };
 
@@ -134,7 +139,8 @@ sink_open(struct sink **out, const struct sink_options *options, struct err *err
     if (!s)
         return err_memory(err, sizeof *s);
     *out = s;
-    s->fd = -1;
+    s->fd = s->direct.fd = -1;
+    s->when = options->direct;
     s->sync = options->sync;
     s->no_clobber = options->no_clobber;
     bool ok = sink_check(options, err)
@@ -153,15 +159,26 @@ sink_identity(const struct sink *s, uint64_t *dev, uint64_t *ino)
     return s->known;
 }
 
+/* What is killed must leave a beginning of the output, not one with holes: so only what has no name yet is direct. */
+static bool
+wants_direct(const struct sink *s, uint64_t nbytes)
+{
+    return s->temp && nbytes != 0 && s->when != SINK_DIRECT_NEVER
+        && (s->when == SINK_DIRECT_ALWAYS || !memory_holds(memory_free(""), nbytes));
+}
+
 bool
 sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
 {
     s->expected = nbytes;
     s->expects = true;
+    bool direct = wants_direct(s, nbytes) && direct_open(&s->direct, s->temp, s->fd);
 #ifdef __linux__
-    /* Keeping the size as it is: a process that is killed must not leave a file that looks complete. */
+    /* Appending keeps the size as it is: a process that is killed must not leave a file that looks complete. Direct
+     * writes want the size: those that change it wait for each other. */
     if (s->is_file && nbytes != 0) {
-        s->reserved = fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)s->start, (off_t)nbytes) == 0;
+        int mode = direct ? 0 : FALLOC_FL_KEEP_SIZE;
+        s->reserved = fallocate(s->fd, mode, (off_t)s->start, (off_t)nbytes) == 0;
         if (!s->reserved && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
             return err_sys(err, ERR_IO, errno, "the output needs %" PRIu64 " bytes", nbytes);
     }
@@ -179,6 +196,12 @@ sink_is_pipe(const struct sink *s)
 }
 
 bool
+sink_is_direct(const struct sink *s)
+{
+    return s->direct.fd >= 0;
+}
+
+bool
 sink_write(struct sink *s, const void *p, size_t n, struct err *err)
 {
     const uint8_t *from = p;
@@ -191,6 +214,24 @@ sink_write(struct sink *s, const void *p, size_t n, struct err *err)
         if (put < 0)
             return err_sys(err, ERR_IO, errno, "the output cannot be written");
         from += put;
+        n -= (size_t)put;
+        s->done += (uint64_t)put;
+    }
+    return true;
+}
+
+bool
+sink_write_at(struct sink *s, uint64_t at, const void *p, size_t n, struct err *err)
+{
+    const uint8_t *from = p;
+    while (n != 0) {
+        ssize_t put = direct_write(&s->direct, s->fd, from, n, s->start + at);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return err_sys(err, ERR_IO, errno, "the output cannot be written");
+        from += put;
+        at += (uint64_t)put;
         n -= (size_t)put;
         s->done += (uint64_t)put;
     }
@@ -233,15 +274,16 @@ bool
 sink_commit(struct sink *s, struct err *err)
 {
     if (s->expects && s->done != s->expected)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%" PRIu64 " bytes were written, %" PRIu64 " promised", s->done,
-            s->expected);
+        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%" PRIu64 " bytes were written, %" PRIu64 " promised",
+            (uint64_t)s->done, s->expected);
     if (s->temp && fchmod(s->fd, s->mode) != 0)
         return failed(err, ERR_IO, "its permissions cannot be set", s->path);
     if (s->sync && s->is_file && fsync(s->fd) != 0)
         return err_sys(err, ERR_IO, errno, "the output cannot be flushed to the disk");
     int fd = s->fd;
     s->fd = -1;
-    if (close(fd) != 0)
+    bool closed = direct_close(&s->direct);
+    if (close(fd) != 0 || !closed)
         return err_sys(err, ERR_IO, errno, "the output cannot be closed");
     s->reserved = false;
     return !s->temp || name_file(s, err);
@@ -259,6 +301,7 @@ sink_close(struct sink *s)
     }
     if (s->fd >= 0 && s->fd != STDOUT_FILENO)
         close(s->fd);
+    direct_close(&s->direct);
     if (s->temp)
         temp_remove(s->temp);
     free(s->temp);

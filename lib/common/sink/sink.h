@@ -1,7 +1,10 @@
 /* sink: where the output goes: standard output, or a file that appears under its name only when complete.
  *
- * It appends, counts, and reports errors up to and including close. The process is single-threaded at
- * sink_open() and writes from one thread at a time.
+ * It writes, counts, and reports errors up to and including close, in one of two regimes, which sink_expect() chooses:
+ * through the page cache it appends, from one thread at a time; or it is direct, past the page cache: blocks go to
+ * their offsets, out of turn, from several threads. Only a file that has not got its name yet can be direct. What has
+ * come to any other output is at all times a beginning of the whole, from which a job that was killed can go on. The
+ * process is single-threaded at sink_open().
  */
 #ifndef SINK_SINK_H
 #define SINK_SINK_H
@@ -14,8 +17,15 @@
 
 struct sink;
 
+enum sink_direct {
+    SINK_DIRECT_AUTO,           /* when the output does not fit into free memory */
+    SINK_DIRECT_ALWAYS,
+    SINK_DIRECT_NEVER
+};
+
 struct sink_options {
     const char *path;           /* NULL: standard output */
+    enum sink_direct direct;    /* where the output is a file, and its file system can */
     bool terminal_ok;           /* binary data may go to a terminal */
     bool sync;                  /* flush the file to the disk before it gets its name, and then its name */
     bool no_clobber;            /* replace no file */
@@ -32,14 +42,23 @@ bool sink_open(struct sink **sink, const struct sink_options *options, struct er
 /* Device and inode of the regular file that is or will be replaced by the output; false when there is none. */
 bool sink_identity(const struct sink *sink, uint64_t *dev, uint64_t *ino);
 
-/* The output will have nbytes: reserve the room of a file (a full disk shows here), widen a pipe. */
+/* The output will have nbytes: choose the regime, reserve the room of a file (a full disk shows here), widen a pipe. */
 bool sink_expect(struct sink *sink, uint64_t nbytes, struct err *err);
 
 /* Whether the output is a pipe, into which one thread writes faster than several in turn. */
 bool sink_is_pipe(const struct sink *sink);
 
+/* The regime, the same from sink_expect() on: whether sink_write_at() is to be called, or sink_write(). */
+bool sink_is_direct(const struct sink *sink);
+
 /* Append n bytes, all of them. ERR_IO; err->sys is EPIPE when the reader left. */
 bool sink_write(struct sink *sink, const void *p, size_t n, struct err *err);
+
+/* Direct: n bytes, all of them, at offset `at` of what this sink is given; from any thread, each byte once. Where p and
+ * at are multiples of SINK_ALIGN, all but the last n % SINK_ALIGN bytes go past the page cache; the rest, and all that
+ * the file system refuses, through it. ERR_IO. */
+enum { SINK_ALIGN = 4096 };
+bool sink_write_at(struct sink *sink, uint64_t at, const void *p, size_t n, struct err *err);
 
 /* Everything is written: the promised count is checked, the file closed and given its name. No thread but this one
  * runs. After a failure no file has appeared, unless it is ERR_IO about flushing its folder. */

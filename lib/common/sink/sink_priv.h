@@ -1,8 +1,27 @@
-/* The inside of a sink, for sink.c, temp.c and descriptor.c. */
+/* The inside of a sink, for sink.c, direct.c, temp.c and descriptor.c. */
 #ifndef SINK_SINK_PRIV_H
 #define SINK_SINK_PRIV_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* direct.c: a second descriptor of the file, past the page cache. */
+struct direct {
+    int fd;                     /* -1: there is none */
+    atomic_bool refused;        /* the file system takes no such write after all */
+};
+
+/* Open the file `name`, which `fd` is already; false when that cannot be, or not in this way. */
+bool direct_open(struct direct *direct, const char *name, int fd);
+
+/* One pwrite(2) of at most n bytes: past the page cache what can go there, through `fd` what cannot. Any thread. */
+ssize_t direct_write(struct direct *direct, int fd, const void *p, size_t n, uint64_t at);
+
+/* False and errno. */
+bool direct_close(struct direct *direct);
 
 /* temp.c: the file whose name is not its last one. There is one in a process; from temp_make() to temp_rename() or
  * temp_remove(), each called while no other thread runs, every signal that ends the process removes it first. */

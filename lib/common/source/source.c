@@ -58,6 +58,7 @@ source_open(struct source **out, const char *path, bool pipe_ok, struct inputs *
         return err_memory(err, sizeof *src);
     *out = src;
     src->fd = src->spool = -1;
+    pthread_mutex_init(&src->behind.lock, NULL);
     src->name = shown_name(path);
     if (!src->name)
         return err_memory(err, path ? strlen(path) : 0);
@@ -80,6 +81,8 @@ source_close(struct source *src)
 {
     if (!src)
         return;
+    drop_rest(src);
+    pthread_mutex_destroy(&src->behind.lock);
     if (src->own_fd && src->fd >= 0)
         close(src->fd);
     if (src->spool >= 0)

@@ -47,6 +47,11 @@ bool source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *er
  * ERR_MALFORMED from a pipe, ERR_IO from a file (its size was known, so it shrank). */
 bool source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err);
 
+/* A file: bytes [from, to) have been read and will not be again, so the page cache need not hold them. For a job that
+ * moves more than memory holds, so that it pushes nothing of others out. From any thread; neighbours are given back some
+ * MiB at a time, the last ones when the source is closed. Does nothing to a pipe or a spool. */
+void source_drop(struct source *src, uint64_t from, uint64_t to);
+
 /* A pipe: bytes [at, at + n) will be asked for after they have passed. Call before they pass, in rising order
  * of `at`, without overlap. They are held in memory. Does nothing when seekable. */
 bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);

@@ -1,7 +1,8 @@
-/* The inside of a source, for source.c, pipe.c and spool.c. */
+/* The inside of a source, for source.c, pipe.c, spool.c and drop.c. */
 #ifndef SOURCE_SOURCE_PRIV_H
 #define SOURCE_SOURCE_PRIV_H
 
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include "source/source.h"
@@ -9,6 +10,12 @@
 struct kept {
     uint64_t at, n;
     uint8_t *p;                 /* owned, n bytes */
+};
+
+/* What source_drop() was told and has not given back yet. */
+struct behind {
+    pthread_mutex_t lock;
+    uint64_t from, to;
 };
 
 struct source {
@@ -32,6 +39,8 @@ struct source {
 
     int spool;                  /* descriptor of the spool, or -1 */
     uint64_t spool_base;        /* file offset of its first byte */
+
+    struct behind behind;       /* file */
 };
 
 /* One read(2): at most n bytes, 0 at the end; retries EINTR. False and ERR_IO on failure. */
@@ -42,5 +51,8 @@ bool pipe_read(struct source *src, uint64_t at, void *buf, size_t n, struct err 
 
 /* Go on to offset `to` (UINT64_MAX: to the end), dropping what is not kept. Stops early at the end. */
 bool pipe_skip(struct source *src, uint64_t to, struct err *err);
+
+/* The end of source_drop(): give back what it still gathers. */
+void drop_rest(struct source *src);
 
 #endif

@@ -13,6 +13,8 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_blocks(k);
     avx2_use_nibbles(k);
     avx2_use_groups(k);
+    avx2_use_codes4(k);
+    avx2_use_turn(k);
 }
 
 #endif

@@ -13,6 +13,8 @@ kernels_use_avx512(struct kernels *k)
     avx512_use_blocks(k);
     avx512_use_nibbles(k);
     avx512_use_groups(k);
+    avx512_use_codes4(k);
+    avx512_use_turn(k);
 }
 
 #endif

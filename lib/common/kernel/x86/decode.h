@@ -27,7 +27,7 @@ struct codec {
 static ALWAYS_INLINE void
 emit_block(void *y, const enum format format, const struct unpacked *u, const struct codec c, const bool canonical)
 {
-    const size_t size = format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
+    const size_t size = size_of(format);
 
     for (int e = 0; e < c.elems; e += 32) {
         int g = e / c.group, h = (e + 16) / c.group;
@@ -44,7 +44,7 @@ emit_block(void *y, const enum format format, const struct unpacked *u, const st
 static ALWAYS_INLINE void
 decode(void *restrict y, const enum format format, const uint8_t *restrict src, size_t nblocks, const struct codec c)
 {
-    const size_t size = format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
+    const size_t size = size_of(format);
     struct unpacked u;
     char *to = y;
 

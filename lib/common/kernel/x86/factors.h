@@ -4,8 +4,17 @@
 #define KERNEL_X86_FACTORS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum format { TO_F32, TO_BF16 };
+
+/* Bytes of an element. */
+static inline size_t
+size_of(const enum format format)
+{
+    return format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
+}
 
 /* 32 codes: y = scale * q - min; [0] for codes 0..15, [1] for 16..31. */
 struct factors {

@@ -27,4 +27,12 @@ void avx512_use_nibbles(struct kernels *k);
 void avx2_use_groups(struct kernels *k);
 void avx512_use_groups(struct kernels *k);
 
+/* Rows of 4-bit codes */
+void avx2_use_codes4(struct kernels *k);
+void avx512_use_codes4(struct kernels *k);
+
+/* Matrices turned */
+void avx2_use_turn(struct kernels *k);
+void avx512_use_turn(struct kernels *k);
+
 #endif

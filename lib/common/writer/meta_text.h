@@ -4,8 +4,8 @@
  * true or false; an array is JSON. The types of all keys, in order, are the value of one more key,
  * META_TEXT_TYPES, so that the way back loses nothing: "str u32 [str] [[i32]] ...".
  */
-#ifndef PLAN_META_TEXT_H
-#define PLAN_META_TEXT_H
+#ifndef WRITER_META_TEXT_H
+#define WRITER_META_TEXT_H
 
 #include "base/str.h"
 #include "catalog/metadata.h"
@@ -14,6 +14,5 @@
 
 /* A few bytes of a file can be a long text (an array of zeros): it ends at s->max. */
 void meta_text(struct str *s, const struct meta_value *value);
-void meta_text_type(struct str *s, const struct meta_value *value);
 
 #endif

@@ -1,0 +1,101 @@
+/* codes4: a code has few values, so a group of several elements makes the table of its values first and looks them
+ * up. */
+#include "kernel/codes4.h"
+
+#include "dtype/bfloat16.h"
+#include "kernel/nan.h"
+
+enum { CODES = 16, TABLE_PAYS = 2 * CODES };
+
+/* The code of element i, counted from the first nibble of x[0]. */
+static inline unsigned
+code_of(const uint8_t *x, size_t i, bool low_first)
+{
+    return (i % 2 == 0) == low_first ? x[i / 2] & 15 : x[i / 2] >> 4;
+}
+
+static inline float
+value_of(const struct codes4 *c, size_t g, unsigned code)
+{
+    float value = c->zeros ? c->map[code] - c->zeros[g] : c->map[code];
+
+    return nan_canonical(value * c->scales[g]);
+}
+
+/* Elements of a run of n that are left in the group where it starts. */
+static inline size_t
+in_group(size_t n, size_t first, size_t group)
+{
+    size_t left = group - first % group;
+
+    return n < left ? n : left;
+}
+
+/* Codes without a table until a byte begins, then a byte at a time. low_first is a constant once inlined. */
+static inline void
+run_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
+    const bool low_first)
+{
+    size_t at = first % 2;
+
+    for (size_t g = 0, len; n > 0; g++, first += len, n -= len) {
+        float value[CODES];
+        size_t stop;
+
+        len = in_group(n, first, c->group);
+        stop = at + len;
+        for (; at < stop && (len < TABLE_PAYS || at % 2 != 0); at++)
+            *y++ = value_of(c, g, code_of(x, at, low_first));
+        for (unsigned code = 0; at < stop && code < CODES; code++)
+            value[code] = value_of(c, g, code);
+        for (; stop - at >= 2; at += 2, y += 2) {
+            y[0] = value[code_of(x, at, low_first)];
+            y[1] = value[code_of(x, at + 1, low_first)];
+        }
+        for (; at < stop; at++)
+            *y++ = value[code_of(x, at, low_first)];
+    }
+}
+
+static inline void
+run_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
+    const bool low_first)
+{
+    size_t at = first % 2;
+
+    for (size_t g = 0, len; n > 0; g++, first += len, n -= len) {
+        uint16_t value[CODES];
+        size_t stop;
+
+        len = in_group(n, first, c->group);
+        stop = at + len;
+        for (; at < stop && (len < TABLE_PAYS || at % 2 != 0); at++)
+            *y++ = bfloat16_of_float(value_of(c, g, code_of(x, at, low_first)));
+        for (unsigned code = 0; at < stop && code < CODES; code++)
+            value[code] = bfloat16_of_float(value_of(c, g, code));
+        for (; stop - at >= 2; at += 2, y += 2) {
+            y[0] = value[code_of(x, at, low_first)];
+            y[1] = value[code_of(x, at + 1, low_first)];
+        }
+        for (; at < stop; at++)
+            *y++ = value[code_of(x, at, low_first)];
+    }
+}
+
+void
+codes4_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    if (c->low_first)
+        run_f32(y, x, first, n, c, true);
+    else
+        run_f32(y, x, first, n, c, false);
+}
+
+void
+codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    if (c->low_first)
+        run_bf16(y, x, first, n, c, true);
+    else
+        run_bf16(y, x, first, n, c, false);
+}

@@ -1,0 +1,38 @@
+/* turn: by strips of columns, so that each line of x is used up while it is near. */
+#include "kernel/turn.h"
+
+#include <string.h>
+
+enum { LINE = 64 };
+
+static inline size_t
+min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* `unit` is a constant once inlined: a copy of one is a load and a store. */
+static inline void
+turn_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
+    const size_t unit)
+{
+    const size_t strip = unit < LINE ? LINE / unit : 1;
+
+    for (size_t from = 0; from < cols; from += strip)
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = from; c < min(from + strip, cols); c++)
+                memcpy(y + c * y_stride + r * unit, x + r * x_stride + c * unit, unit);
+}
+
+void
+turn(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
+    size_t unit)
+{
+    switch (unit) {
+    case 1: turn_units(y, y_stride, x, x_stride, rows, cols, 1); break;
+    case 2: turn_units(y, y_stride, x, x_stride, rows, cols, 2); break;
+    case 4: turn_units(y, y_stride, x, x_stride, rows, cols, 4); break;
+    case 8: turn_units(y, y_stride, x, x_stride, rows, cols, 8); break;
+    default: turn_units(y, y_stride, x, x_stride, rows, cols, unit);
+    }
+}

@@ -1,0 +1,159 @@
+/* avx2_codes4: the 16 values of a group are two registers of floats, from which bits 0 to 2 of a code pick and bit 3
+ * chooses. For BF16 they are rounded once and, where that pays, their low and high bytes become two tables for the byte
+ * shuffle. */
+#if defined(__x86_64__)
+
+#include "kernel/x86/x86_priv.h"
+
+#include "kernel/x86/avx2_inline.h"
+#include "kernel/x86/factors.h"
+
+enum { STEP = 16 };             /* codes looked up as floats at a time */
+
+struct table {
+    __m256 low, high;           /* values of codes 0 .. 7, 8 .. 15 */
+};
+
+static ALWAYS_INLINE struct table
+table_load(const float *p)
+{
+    return (struct table){ _mm256_loadu_ps(p), _mm256_loadu_ps(p + 8) };
+}
+
+static ALWAYS_INLINE __m256
+scaled(__m256 v, __m256 zero, __m256 scale)
+{
+    return canonical256(_mm256_mul_ps(_mm256_sub_ps(v, zero), scale));
+}
+
+static ALWAYS_INLINE struct table
+table_of(struct table map, float zero, float scale)
+{
+    __m256 z = _mm256_set1_ps(zero), s = _mm256_set1_ps(scale);
+
+    return (struct table){ scaled(map.low, z, s), scaled(map.high, z, s) };
+}
+
+/* The values of the eight codes of four bytes. */
+static ALWAYS_INLINE __m256
+look8(const uint8_t *x, struct table t, const bool low_first)
+{
+    const __m256i place = low_first ? _mm256_set_epi32(28, 24, 20, 16, 12, 8, 4, 0)
+        : _mm256_set_epi32(24, 28, 16, 20, 8, 12, 0, 4);
+    int32_t bytes;
+    __m256i code;
+
+    memcpy(&bytes, x, sizeof bytes);
+    code = _mm256_srlv_epi32(_mm256_set1_epi32(bytes), place);      /* above the low four bits: rubbish */
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(t.low, code), _mm256_permutevar8x32_ps(t.high, code),
+        _mm256_castsi256_ps(_mm256_slli_epi32(code, 28)));
+}
+
+static ALWAYS_INLINE void
+put16(void *y, const enum format format, __m256 a, __m256 b)
+{
+    if (format == TO_F32) {
+        _mm256_storeu_ps(y, a);
+        _mm256_storeu_ps((float *)y + 8, b);
+    } else {
+        _mm256_storeu_si256(y, concat256(bf16_high256(a), bf16_high256(b)));
+    }
+}
+
+/* 64 codes of 32 bytes, or 32 of 16, from the table of bytes. Four bytes, eight codes, go to where their nibbles, low
+ * and high in turn, are in the order of pick32. */
+static ALWAYS_INLINE size_t
+run_words(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct words16 *words, const bool low_first)
+{
+    const __m256i order = _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0), order16 = _mm256_set_epi32(3, 1, 3, 1, 2, 0, 2, 0);
+    const __m256i nibble = _mm256_set1_epi8(15), none = _mm256_setzero_si256();
+    size_t i = 0;
+
+    for (; n - i >= 64; i += 64) {
+        __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)(x + i / 2)), order);
+        __m256i low = _mm256_and_si256(bytes, nibble), high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble);
+        __m256i a = low_first ? low : high, b = low_first ? high : low;
+
+        pick32(y + i, words, _mm256_unpacklo_epi8(a, b), none);
+        pick32(y + i + 32, words, _mm256_unpackhi_epi8(a, b), none);
+    }
+    if (n - i >= 32) {
+        __m256i bytes = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(x + i / 2)));
+        __m256i low, high;
+
+        bytes = _mm256_permutevar8x32_epi32(bytes, order16);
+        low = _mm256_and_si256(bytes, nibble);
+        high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble);
+        pick32(y + i, words, low_first ? _mm256_unpacklo_epi8(low, high) : _mm256_unpacklo_epi8(high, low), none);
+        i += 32;
+    }
+    return i;
+}
+
+static ALWAYS_INLINE void
+run_table(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, struct table t,
+    const bool low_first)
+{
+    size_t size = size_of(format), i = 0;
+
+    if (format == TO_BF16 && n >= 32) {
+        struct words16 words = words16_rounded(_mm256_permute2f128_ps(t.low, t.high, 0x20),
+            _mm256_permute2f128_ps(t.low, t.high, 0x31));
+
+        i = run_words((uint16_t *)y, x, n, &words, low_first);
+    }
+    for (; n - i >= STEP; i += STEP)
+        put16(y + i * size, format, look8(x + i / 2, t, low_first), look8(x + i / 2 + 4, t, low_first));
+    if (i < n) {
+        uint8_t last[STEP / 2] = { 0 };
+        float values[STEP];
+
+        memcpy(last, x + i / 2, (n - i + 1) / 2);
+        put16(values, format, look8(last, t, low_first), look8(last + 4, t, low_first));
+        memcpy(y + i * size, values, (n - i) * size);
+    }
+}
+
+/* 16 codes, each with its zero and scale. */
+static ALWAYS_INLINE void
+each16(void *y, const enum format format, const uint8_t *x, struct table map, const float *zeros, const float *scales,
+    const bool low_first)
+{
+    __m256 v[2];
+
+    for (int i = 0; i < 2; i++)
+        v[i] = scaled(look8(x + 4 * i, map, low_first), zeros ? _mm256_loadu_ps(zeros + 8 * i) : _mm256_setzero_ps(),
+            _mm256_loadu_ps(scales + 8 * i));
+    put16(y, format, v[0], v[1]);
+}
+
+static ALWAYS_INLINE void
+run_each(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, struct table map,
+    const float *restrict zeros, const float *restrict scales, const bool low_first)
+{
+    size_t size = size_of(format), i = 0;
+
+    for (; n - i >= STEP; i += STEP)
+        each16(y + i * size, format, x + i / 2, map, zeros ? zeros + i : NULL, scales + i, low_first);
+    if (i < n) {
+        uint8_t last[STEP / 2] = { 0 };
+        float values[STEP], z[STEP] = { 0 }, s[STEP] = { 0 };
+
+        memcpy(last, x + i / 2, (n - i + 1) / 2);
+        if (zeros)
+            memcpy(z, zeros + i, (n - i) * sizeof *z);
+        memcpy(s, scales + i, (n - i) * sizeof *s);
+        each16(values, format, last, map, z, s, low_first);
+        memcpy(y + i * size, values, (n - i) * size);
+    }
+}
+
+#include "kernel/x86/codes4.h"
+
+void
+avx2_use_codes4(struct kernels *k)
+{
+    codes4_use(k);
+}
+
+#endif

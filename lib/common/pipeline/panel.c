@@ -1,0 +1,442 @@
+#include "pipeline/panel.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "base/str.h"
+
+enum {
+    SLOTS = 8,
+    LINE = 64,
+    ROW_MAX = 64 << 20          /* bytes of the least band: beyond any model's rows, and never a tensor */
+};
+
+enum state { EMPTY, LOADING, READY, FAILED };
+
+/* One part of a panel while it is read. */
+struct load {
+    const struct tensor *tensor;
+    struct strip strip;         /* rows 0: WHOLE */
+    uint64_t at;                /* file offset of the first stored unit */
+    uint64_t first, units;      /* of the band */
+    uint64_t slab;              /* stored rows that are read and turned at a time */
+    uint64_t chunks;
+    size_t offset;              /* in the panel's memory */
+};
+
+struct slot {
+    struct panel panel;         /* first: a panel is its slot */
+    const struct piece *piece;
+    enum state state;
+    unsigned users;
+    uint64_t stamp;             /* of the last use */
+    uint8_t *mem;               /* owned, `size` bytes */
+    size_t size;
+    struct load load[SCHEME_PARTS];
+    uint64_t chunks, next, done;
+    uint64_t failed;            /* the lowest chunk that failed */
+    struct err err;
+};
+
+struct panels {
+    const struct pipeline *job;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct slot slot[SLOTS];
+    size_t size;                /* of all slots */
+    uint64_t stamp;
+};
+
+struct panels *
+panels_new(const struct pipeline *job, struct err *err)
+{
+    struct panels *p = calloc(1, sizeof *p);
+    if (!p) {
+        err_memory(err, sizeof *p);
+        return NULL;
+    }
+    p->job = job;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->changed, NULL);
+    return p;
+}
+
+void
+panels_free(struct panels *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < SLOTS; i++)
+        free(p->slot[i].mem);
+    pthread_cond_destroy(&p->changed);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+/* --- where things lie */
+
+static enum need
+need_of(const struct piece *piece, unsigned p)
+{
+    if (piece->kind == PIECE_VIEW)
+        return p == 0 ? NEED_STRIP : NEED_NONE;
+    return piece->kind == PIECE_DECODE ? weight_need(piece->of.weight, p) : NEED_NONE;
+}
+
+bool
+panel_is_needed(const struct piece *piece)
+{
+    for (unsigned p = 0; p < SCHEME_PARTS; p++)
+        if (need_of(piece, p) == NEED_STRIP || need_of(piece, p) == NEED_WHOLE)
+            return true;
+    return false;
+}
+
+static void
+strip_of(struct strip *strip, const struct piece *piece, unsigned p)
+{
+    const struct view *view = piece->of.view;
+    if (piece->kind == PIECE_VIEW)
+        *strip = (struct strip){ view->matrices, view->rows, view->cols, 1, dtype_facts(view->tensor->dtype)->bytes };
+    else
+        piece->of.weight->scheme->strip(strip, piece->of.weight, p);
+}
+
+/* The output as bands of rows. */
+struct bands {
+    uint64_t rows, cols;        /* of an output matrix; rows 0: no STRIP part, all is one band */
+    uint64_t granule;           /* rows that share units; a band has a multiple of them */
+    uint64_t band;              /* rows of a band */
+    uint64_t from, to;          /* rows that are wanted, counted over all matrices */
+};
+
+/* The rows that bytes [from, to) of the output touch. */
+static void
+find_wanted(struct bands *b, const struct piece *piece, uint64_t from, uint64_t to)
+{
+    enum dtype type = piece->kind == PIECE_DECODE ? piece->to : piece->of.view->tensor->dtype;
+    uint64_t row = b->cols * dtype_facts(type)->bytes;
+    b->from = (num_max(from, piece->at) - piece->at) / row;
+    b->to = num_ceil_div(num_min(to, piece->at + piece->nbytes) - piece->at, row);
+}
+
+static bool
+find_bands(struct bands *b, const struct panels *panels, const struct piece *piece, struct err *err)
+{
+    uint64_t granule = 1, bytes = 0;            /* of a granule of rows */
+    *b = (struct bands){ 0 };
+    for (unsigned p = 0; p < SCHEME_PARTS; p++) {
+        struct strip s;
+        if (need_of(piece, p) != NEED_STRIP)
+            continue;
+        strip_of(&s, piece, p);
+        granule = num_max(granule, s.unit_rows);
+        b->rows = num_max(b->rows, s.units * s.unit_rows);
+    }
+    if (b->rows == 0)
+        return true;
+    if (piece->kind == PIECE_VIEW)
+        b->cols = piece->of.view->rows;
+    else
+        b->cols = shape_dim(&piece->of.weight->shape, piece->of.weight->shape.rank - 1);
+    for (unsigned p = 0; p < SCHEME_PARTS; p++) {
+        struct strip s;
+        if (need_of(piece, p) != NEED_STRIP)
+            continue;
+        strip_of(&s, piece, p);
+        bytes += num_min(s.rows, ROW_MAX) * s.unit_bytes * (granule / s.unit_rows);
+    }
+    const struct tensor *codes = piece_input(piece, 0);
+    char name[STR_SHOWN];
+    if (bytes > ROW_MAX)
+        return err_set(err, ERR_LIMIT, codes->extent.at, "tensor %s: a row of the output is made of %" PRIu64
+            " bytes that lie apart, more than the limit of %d", str_shown(name, codes->name, codes->name_len), bytes,
+            ROW_MAX);
+    if (piece->kind == PIECE_DECODE)        /* the last units may be good for more rows than there are */
+        b->rows = shape_dim(&piece->of.weight->shape, piece->of.weight->shape.rank - 2);
+    /* As few bands as the memory allows, of one size. */
+    uint64_t granules = num_ceil_div(b->rows, granule), most = num_max(PANEL_BYTES / num_max(bytes, 1), 1);
+    b->granule = granule;
+    b->band = num_ceil_div(granules, num_ceil_div(granules, most)) * granule;
+    find_wanted(b, piece, panels->job->from, panels->job->to);
+    return true;
+}
+
+/* Elements [first, end) and the first row of the band with this element: no more of it than is wanted. */
+static void
+find_band(struct panel *panel, const struct bands *b, uint64_t element)
+{
+    *panel = (struct panel){ .end = UINT64_MAX };
+    if (b->rows == 0)
+        return;
+    uint64_t row = element / b->cols, base = row / b->rows * b->rows;           /* of the matrix */
+    uint64_t top = base + (row - base) / b->band * b->band, end = num_min(base + b->rows, top + b->band);
+    if (b->from > top)
+        top += (b->from - top) / b->granule * b->granule;
+    panel->cols = b->cols;
+    panel->row = top;
+    panel->first = top * b->cols;
+    panel->end = num_min(end, b->to) * b->cols;
+}
+
+/* --- reading */
+
+/* How part p is read, behind `size` bytes of the parts before it. */
+static size_t
+plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
+{
+    struct load *l = &slot->load[p];
+    enum need need = need_of(slot->piece, p);
+    *l = (struct load){ .tensor = piece_input(slot->piece, p), .offset = size };
+    slot->panel.part[p] = (struct part_bytes){ .p = NULL };
+    slot->panel.unit_rows[p] = 0;
+    if (need == NEED_WHOLE) {
+        l->at = l->tensor->extent.at;
+        l->chunks = 1;
+        return size + (size_t)num_ceil_div(l->tensor->extent.nbytes, LINE) * LINE;
+    }
+    if (need != NEED_STRIP)
+        return size;
+    strip_of(&l->strip, slot->piece, p);
+    const struct strip *s = &l->strip;
+    uint64_t rows = (slot->panel.end - slot->panel.first) / b->cols, top = slot->panel.row % b->rows;
+    uint64_t matrix = slot->panel.row / b->rows;
+    l->first = top / s->unit_rows;
+    l->units = num_ceil_div(rows, s->unit_rows);
+    l->at = l->tensor->extent.at + ((matrix * s->rows) * s->units + l->first) * s->unit_bytes;
+    /* Whole cache lines of a turned row at a time. */
+    uint64_t per_line = num_max(LINE / s->unit_bytes, 1), width = num_min(l->units * s->unit_bytes, PANEL_STAGING);
+    l->slab = num_max(PANEL_STAGING / num_max(width, 1), 1);
+    l->slab = l->slab > per_line ? l->slab / per_line * per_line : l->slab;
+    l->chunks = num_ceil_div(s->rows, l->slab);
+    /* A stride of a power of two would have all rows meet in a few sets of the cache. */
+    size_t stride = (size_t)num_ceil_div(s->rows * s->unit_bytes, LINE) * LINE;
+    slot->panel.part[p].stride = stride + (stride % 512 == 0 ? LINE : 0);
+    slot->panel.unit_rows[p] = s->unit_rows;
+    return size + (size_t)l->units * slot->panel.part[p].stride;
+}
+
+/* Stored rows [r0, r1) of the units of the band: read, and turned into columns of the panel. */
+static bool
+load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uint64_t r0, uint64_t r1,
+    uint8_t *staging, struct err *err)
+{
+    const struct load *l = &slot->load[p];
+    const struct strip *s = &l->strip;
+    struct source *src = panels->job->model->src[l->tensor->extent.file];
+    uint64_t pitch = s->units * s->unit_bytes, most = PANEL_STAGING / s->unit_bytes;
+    bool all = l->units == s->units && pitch * (r1 - r0) <= PANEL_STAGING;
+    for (uint64_t u = 0, n; u < l->units; u += n) {
+        n = num_min(l->units - u, most);
+        size_t width = (size_t)n * s->unit_bytes;
+        bool ok = !all || source_read(src, l->at + r0 * pitch, staging, (size_t)(pitch * (r1 - r0)), err);
+        for (uint64_t r = r0; !all && ok && r < r1; r++)
+            ok = source_read(src, l->at + r * pitch + u * s->unit_bytes, staging + (r - r0) * width, width, err);
+        if (!ok)
+            return false;
+        size_t stride = slot->panel.part[p].stride;
+        uint8_t *y = slot->mem + l->offset + u * stride + r0 * s->unit_bytes;
+        panels->job->kernels->turn(y, stride, staging, width, (size_t)(r1 - r0), (size_t)n, s->unit_bytes);
+    }
+    return true;
+}
+
+static bool
+load_chunk(const struct panels *panels, const struct slot *slot, uint64_t chunk, uint8_t *staging, struct err *err)
+{
+    unsigned p = 0;
+    for (; chunk >= slot->load[p].chunks; p++)
+        chunk -= slot->load[p].chunks;
+    const struct load *l = &slot->load[p];
+    if (l->strip.rows != 0)
+        return load_strip(panels, slot, p, chunk * l->slab, num_min(l->strip.rows, (chunk + 1) * l->slab), staging, err);
+    return source_read(panels->job->model->src[l->tensor->extent.file], l->at, slot->mem + l->offset,
+        (size_t)l->tensor->extent.nbytes, err);
+}
+
+/* --- slots; all of this holds the lock */
+
+static struct slot *
+find_slot(struct panels *panels, const struct piece *piece, uint64_t element)
+{
+    for (size_t i = 0; i < SLOTS; i++) {
+        struct slot *s = &panels->slot[i];
+        if (s->state != EMPTY && s->piece == piece && s->panel.first <= element && element < s->panel.end)
+            return s;
+    }
+    return NULL;
+}
+
+/* The slot that nobody uses, has at least `size` bytes, and was used least lately; or NULL. */
+static struct slot *
+idle_slot(struct panels *panels, size_t size)
+{
+    struct slot *idle = NULL;
+    for (size_t i = 0; i < SLOTS; i++) {
+        struct slot *s = &panels->slot[i];
+        if (s->users == 0 && s->size >= size && (!idle || s->stamp < idle->stamp))
+            idle = s;
+    }
+    return idle;
+}
+
+static void
+resize(struct panels *panels, struct slot *s, size_t size)
+{
+    free(s->mem);
+    s->mem = size != 0 ? aligned_alloc(LINE, size) : NULL;
+    panels->size -= s->size;
+    s->size = s->mem ? size : 0;
+    panels->size += s->size;
+    s->state = EMPTY;
+}
+
+static bool
+is_used(const struct panels *panels)
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        if (panels->slot[i].users != 0)
+            return true;
+    return false;
+}
+
+/* A slot with `size` bytes: one that has them, or memory anew, at the cost of what is idle. NULL with *wait: not while
+ * the others are in use. */
+static struct slot *
+make_room(struct panels *panels, size_t size, bool *wait, struct err *err)
+{
+    struct slot *s = idle_slot(panels, num_max(size, 1));
+    *wait = false;
+    if (s)
+        return s;
+    while (panels->size + size > PANELS_BYTES && (s = idle_slot(panels, 1)) != NULL)
+        resize(panels, s, 0);
+    s = idle_slot(panels, 0);
+    *wait = !s || (panels->size + size > PANELS_BYTES && is_used(panels));
+    if (*wait)
+        return NULL;
+    resize(panels, s, size);
+    if (!s->mem)
+        err_memory(err, size);
+    return s->mem ? s : NULL;
+}
+
+/* Begin to load the panel with this element. *slot is NULL when it has to wait; false is a failure. */
+static bool
+begin(struct panels *panels, const struct piece *piece, uint64_t element, struct slot **slot, struct err *err)
+{
+    struct slot plan = { .piece = piece, .state = LOADING, .failed = UINT64_MAX };
+    struct bands b;
+    size_t size = 0;
+    bool wait;
+    if (!find_bands(&b, panels, piece, err))
+        return false;
+    find_band(&plan.panel, &b, element);
+    for (unsigned p = 0; p < SCHEME_PARTS; p++) {
+        size = plan_load(&plan, &b, p, size);
+        plan.chunks += plan.load[p].chunks;
+    }
+    *slot = make_room(panels, num_max(size, LINE), &wait, err);
+    if (!*slot)
+        return wait;
+    plan.mem = (*slot)->mem;
+    plan.size = (*slot)->size;
+    plan.state = plan.chunks != 0 ? LOADING : READY;
+    for (unsigned p = 0; p < SCHEME_PARTS; p++)
+        plan.panel.part[p].p = plan.load[p].chunks ? plan.mem + plan.load[p].offset : NULL;
+    **slot = plan;
+    return true;
+}
+
+/* Take part in the loading until it is done. */
+static void
+load(struct panels *panels, struct slot *s, uint8_t *staging)
+{
+    while (s->state == LOADING) {
+        if (s->next == s->chunks) {
+            pthread_cond_wait(&panels->changed, &panels->lock);
+            continue;
+        }
+        uint64_t chunk = s->next++;
+        struct err err;
+        err_init(&err);
+        pthread_mutex_unlock(&panels->lock);
+        bool ok = load_chunk(panels, s, chunk, staging, &err);
+        pthread_mutex_lock(&panels->lock);
+        if (!ok && chunk < s->failed) {
+            s->failed = chunk;
+            s->err = err;
+        }
+        if (++s->done == s->chunks) {
+            s->state = s->failed == UINT64_MAX ? READY : FAILED;
+            pthread_cond_broadcast(&panels->changed);
+        }
+    }
+}
+
+/* Where the output leaves the page cache alone, so does the input: a stored matrix when its last band was used. */
+static void
+drop_matrix(const struct panels *panels, const struct slot *s, unsigned p)
+{
+    const struct load *l = &s->load[p];
+    uint64_t nbytes = l->strip.rows * l->strip.units * l->strip.unit_bytes;
+    if (nbytes == 0 || l->first + l->units != l->strip.units || !sink_is_direct(panels->job->sink))
+        return;
+    uint64_t from = l->at - l->first * l->strip.unit_bytes;
+    source_drop(panels->job->model->src[l->tensor->extent.file], from, from + nbytes);
+}
+
+static void
+release(struct panels *panels, struct slot *s)
+{
+    if (--s->users != 0)
+        return;
+    if (s->state == FAILED)
+        s->state = EMPTY;
+    for (unsigned p = 0; p < SCHEME_PARTS; p++)
+        drop_matrix(panels, s, p);
+    pthread_cond_broadcast(&panels->changed);
+}
+
+const struct panel *
+panels_take(struct panels *panels, const struct piece *piece, uint64_t element, uint8_t *staging, struct err *err)
+{
+    struct slot *s;
+    pthread_mutex_lock(&panels->lock);
+    bool ok = true;
+    while ((s = find_slot(panels, piece, element)) == NULL && (ok = begin(panels, piece, element, &s, err)) && !s)
+        pthread_cond_wait(&panels->changed, &panels->lock);
+    if (ok) {
+        s->users++;
+        s->stamp = ++panels->stamp;
+        load(panels, s, staging);
+        if (s->state == FAILED) {
+            *err = s->err;
+            release(panels, s);
+            ok = false;
+        }
+    }
+    pthread_mutex_unlock(&panels->lock);
+    return ok ? &s->panel : NULL;
+}
+
+void
+panels_release(struct panels *panels, const struct panel *panel)
+{
+    pthread_mutex_lock(&panels->lock);
+    release(panels, (struct slot *)panel);
+    pthread_mutex_unlock(&panels->lock);
+}
+
+struct part_bytes
+panel_part(const struct panel *panel, unsigned p, uint64_t element)
+{
+    struct part_bytes part = panel->part[p];
+    if (panel->unit_rows[p] != 0)
+        part.p += (element / panel->cols - panel->row) / panel->unit_rows[p] * part.stride;
+    else
+        part.stride = 0;
+    return part;
+}

@@ -1,0 +1,82 @@
+#include "pipeline/ticket.h"
+
+#include <time.h>
+
+enum {
+    SPIN_NS = 100000,                   /* how long a worker looks at the ticket before it sleeps */
+    SPIN_LOOKS = 64                     /* looks between two looks at the clock */
+};
+
+void
+ticket_init(struct ticket *t, bool looks)
+{
+    t->looks = looks;
+    atomic_init(&t->turn, 0);
+    atomic_init(&t->sleepers, 0);
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->turned, NULL);
+}
+
+void
+ticket_clear(struct ticket *t)
+{
+    pthread_cond_destroy(&t->turned);
+    pthread_mutex_destroy(&t->lock);
+}
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Look at the ticket for a while. */
+static bool
+spin(struct ticket *t, uint64_t block)
+{
+    for (uint64_t end = now_ns() + SPIN_NS; now_ns() < end;)
+        for (int i = 0; i < SPIN_LOOKS; i++) {
+            if (atomic_load_explicit(&t->turn, memory_order_acquire) == block)
+                return true;
+#ifdef __x86_64__
+            __builtin_ia32_pause();
+#endif
+        }
+    return false;
+}
+
+/* Sleep until at least this turn. */
+static void
+sleep_until(struct ticket *t, uint64_t turn)
+{
+    pthread_mutex_lock(&t->lock);
+    atomic_fetch_add(&t->sleepers, 1);
+    while (atomic_load(&t->turn) < turn)
+        pthread_cond_wait(&t->turned, &t->lock);
+    atomic_fetch_sub(&t->sleepers, 1);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* A wake-up costs as much as writing a block. So whoever is not the next one sleeps, is woken one turn early,
+ * and looks at the ticket while the block before its own is written. */
+void
+ticket_wait(struct ticket *t, uint64_t block)
+{
+    if (t->looks && atomic_load(&t->turn) + 1 < block)
+        sleep_until(t, block - 1);
+    if (!t->looks || !spin(t, block))
+        sleep_until(t, block);
+}
+
+void
+ticket_pass(struct ticket *t, uint64_t block)
+{
+    atomic_store(&t->turn, block + 1);
+    if (atomic_load(&t->sleepers) == 0)
+        return;
+    pthread_mutex_lock(&t->lock);
+    pthread_cond_broadcast(&t->turned);
+    pthread_mutex_unlock(&t->lock);
+}

@@ -1,0 +1,46 @@
+#include "plan/choice.h"
+
+#include <stdlib.h>
+
+struct tensor
+chosen_tensor(const struct chosen *chosen)
+{
+    const struct weight *w = chosen->decode;
+    struct tensor t = w ? *w->part[0] : *chosen->copy;
+    t.big_endian = false;
+    t.dtype = chosen->dtype;
+    if (w) {
+        t.name = w->name;
+        t.name_len = w->name_len;
+        t.shape = w->shape;
+    }
+    return t;
+}
+
+bool
+choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to,
+    struct err *err)
+{
+    size_t room = (catalog_count(input) + 1) * sizeof *choice->list;
+    *choice = (struct choice){ .input = input, .decodes = roles_weight_count(roles) != 0 };
+    if (!roles_decodable(roles, err))
+        return false;
+    choice->list = malloc(room);
+    if (!choice->list)
+        return err_memory(err, room);
+    for (size_t i = 0; i < catalog_count(input); i++) {
+        if (roles_is_companion(roles, i))
+            continue;
+        const struct weight *w = roles_weight_of(roles, i);
+        const struct tensor *t = catalog_at(input, i);
+        choice->list[choice->n++] = (struct chosen){ .copy = w ? NULL : t, .decode = w, .dtype = w ? to : t->dtype };
+    }
+    return true;
+}
+
+void
+choice_clear(struct choice *choice)
+{
+    free(choice->list);
+    *choice = (struct choice){ 0 };
+}

@@ -1,0 +1,34 @@
+/* choice: the tensors of an output, in the order of their weights in the input, and what becomes of each. Names and
+ * shapes only: where they lie in the output is up to a writer. */
+#ifndef PLAN_CHOICE_H
+#define PLAN_CHOICE_H
+
+#include "base/err.h"
+#include "catalog/catalog.h"
+#include "scheme/roles.h"
+
+/* An input tensor whose bytes are kept, or a weight to decode. Exactly one is not NULL. */
+struct chosen {
+    const struct tensor *copy;
+    const struct weight *decode;
+    enum dtype dtype;           /* of the output */
+};
+
+/* Zeroed: empty. Catalog and roles are borrowed. */
+struct choice {
+    const struct catalog *input;
+    struct chosen *list;        /* n of them; owned. A writer may order them anew */
+    size_t n;
+    bool decodes;               /* some weight is decoded, so that what speaks of quantization is no longer true */
+};
+
+/* All tensors but the companions, decoded weights as `to` (BF16, F16 or F32). Everything must be decodable
+ * (ERR_UNSUPPORTED). Clear it also after a failure. */
+bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to,
+    struct err *err);
+void choice_clear(struct choice *choice);
+
+/* The output tensor: name, dtype and shape. Its extent is that of what it is made of. */
+struct tensor chosen_tensor(const struct chosen *chosen);
+
+#endif

@@ -1,0 +1,86 @@
+/* pieces: every byte of an output, as runs of one kind, in order and without a gap. A writer lays them out; the pipeline
+ * cuts them into blocks and knows no container.
+ */
+#ifndef PLAN_PIECES_H
+#define PLAN_PIECES_H
+
+#include "base/str.h"
+#include "plan/choice.h"
+
+enum piece_kind {
+    PIECE_TEXT,                 /* bytes in memory: a header */
+    PIECE_COPY,                 /* an input tensor as it is, the units of a big-endian one turned around */
+    PIECE_VIEW,                 /* an input tensor whose matrices are transposed */
+    PIECE_DECODE,               /* elements of a weight */
+    PIECE_ZERO,                 /* padding */
+    PIECE_LATE                  /* what is known once everything before it has been made: a checksum, a directory */
+};
+
+/* The last two dimensions of a stored tensor, exchanged: matrices times cols x rows elements come out. */
+struct view {
+    const struct tensor *tensor;
+    uint64_t matrices, rows, cols;      /* as stored */
+};
+
+/* Makes bytes [from, from + n) of a LATE piece; called in turn, when the hooks have seen all that is before them. */
+struct late {
+    void (*make)(void *of, uint64_t from, uint8_t *y, size_t n);
+    void *of;
+};
+
+struct piece {
+    enum piece_kind kind;
+    enum dtype to;              /* of a DECODE */
+    uint64_t at, nbytes;        /* in the output; nbytes may be 0 */
+    union {
+        const char *text;               /* TEXT: owned by the pieces */
+        const struct tensor *tensor;    /* COPY */
+        const struct view *view;        /* VIEW: owned by the pieces */
+        const struct weight *weight;    /* DECODE */
+        const struct late *late;        /* LATE: borrowed */
+    } of;
+};
+
+/* Something that sees the output in order, whoever makes it and however it is written. */
+struct hook {
+    /* Out of turn, by the thread that made the bytes: what can be computed of them alone. NULL: nothing, 0. */
+    uint64_t (*digest)(void *of, const uint8_t *p, size_t n);
+    /* In turn: bytes [at, at + n) of the output, and their digest. */
+    void (*see)(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest);
+    void *of;
+};
+enum { PIECES_HOOKS = 4 };      /* of a writer, or of a job */
+
+struct pieces;
+
+struct pieces *pieces_new(struct err *err);             /* NULL on failure */
+void pieces_free(struct pieces *p);                     /* takes NULL */
+
+/* Append a piece. All together have less than 2^63 bytes: else ERR_LIMIT. */
+bool pieces_text(struct pieces *p, struct str *text, struct err *err);      /* takes the text, and clears it */
+bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY or DECODE */
+bool pieces_view(struct pieces *p, const struct view *view, struct err *err);           /* copied */
+bool pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err);
+bool pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err);
+
+/* What the writer needs to see for its LATE pieces; copied. At most PIECES_HOOKS. */
+void pieces_hook(struct pieces *p, const struct hook *hook);
+size_t pieces_hooks(const struct pieces *p, const struct hook **hooks);
+
+uint64_t pieces_nbytes(const struct pieces *p);
+size_t pieces_count(const struct pieces *p);
+const struct piece *pieces_at(const struct pieces *p, size_t i);
+
+/* The piece that holds byte `at` of the output, which is below pieces_nbytes(). */
+size_t pieces_find(const struct pieces *p, uint64_t at);
+
+/* The next byte from `at` on that belongs to a LATE piece, or UINT64_MAX. */
+uint64_t pieces_next_late(const struct pieces *p, uint64_t at);
+
+/* Whether bytes [from, to) can be made alone: a LATE piece needs all that is before it. Else ERR_UNSUPPORTED. */
+bool pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *err);
+
+/* Part i, below SCHEME_PARTS, of what a piece is made of: its tensor, or one of its weight; NULL when there is none. */
+const struct tensor *piece_input(const struct piece *piece, unsigned i);
+
+#endif

@@ -1,0 +1,109 @@
+#include "report/outline.h"
+
+#include "base/num.h"
+#include "base/version.h"
+#include "report/ndjson.h"
+
+/* The output tensor of a piece; false of padding and the like. */
+static bool
+tensor_of(struct tensor *t, const struct piece *piece)
+{
+    struct chosen chosen = { .dtype = piece->to };
+    switch (piece->kind) {
+    case PIECE_DECODE:
+        chosen.decode = piece->of.weight;
+        break;
+    case PIECE_COPY:
+    case PIECE_VIEW:
+        chosen.copy = piece_input(piece, 0);
+        chosen.dtype = chosen.copy->dtype;
+        break;
+    default:
+        return false;
+    }
+    *t = chosen_tensor(&chosen);
+    return true;
+}
+
+/* The bytes of part p that bytes [from, to) of a piece need. */
+static struct span
+needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
+{
+    struct span s = { .len = piece_input(piece, p)->extent.nbytes };
+    if (piece->kind == PIECE_COPY)
+        return (struct span){ from, to - from };
+    if (piece->kind == PIECE_DECODE && weight_need(piece->of.weight, p) == NEED_RUN && from < to) {
+        uint64_t size = dtype_facts(piece->to)->bytes, first = from / size;
+        piece->of.weight->scheme->run(&s, piece->of.weight, p, first, num_ceil_div(to, size) - first);
+    }
+    return s;
+}
+
+static void
+add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece)
+{
+    uint64_t from = num_max(in->from, piece->at) - piece->at, to = num_min(in->to, piece->at + piece->nbytes) - piece->at;
+    ndjson_key(j, "inputs");
+    ndjson_array(j);
+    for (unsigned p = 0; p < SCHEME_PARTS; p++) {
+        const struct tensor *t = piece_input(piece, p);
+        if (!t)
+            continue;
+        struct span s = needs(piece, p, from, to);
+        ndjson_object(j);
+        ndjson_set_text(j, "file", in->files[t->extent.file]);
+        ndjson_key(j, "tensor");
+        ndjson_bytes(j, t->name, t->name_len);
+        ndjson_set_u64(j, "offset", t->extent.at + s.at);
+        ndjson_set_u64(j, "nbytes", s.len);
+        ndjson_object_end(j);
+    }
+    ndjson_array_end(j);
+}
+
+static void
+add_piece(struct ndjson *j, const struct outline *in, const struct piece *piece, const struct tensor *t)
+{
+    const uint8_t *dims = t->shape.packed;
+    ndjson_object(j);
+    ndjson_set_u64(j, "report", VERSION_REPORT);
+    ndjson_key(j, "name");
+    ndjson_bytes(j, t->name, t->name_len);
+    ndjson_set_text(j, "dtype", dtype_name(t->dtype));
+    ndjson_key(j, "shape");
+    ndjson_array(j);
+    for (uint32_t i = 0; i < t->shape.rank; i++)
+        ndjson_u64(j, shape_next(&dims));
+    ndjson_array_end(j);
+    ndjson_set_u64(j, "offset", piece->at);
+    ndjson_set_u64(j, "nbytes", piece->nbytes);
+    add_inputs(j, in, piece);
+    ndjson_object_end(j);
+    ndjson_line(j);
+}
+
+/* Whether some byte of the piece is asked for; one without bytes is where it lies. */
+static bool
+is_wanted(const struct outline *in, const struct piece *piece)
+{
+    uint64_t end = piece->at + piece->nbytes;
+    if (piece->nbytes == 0)
+        return in->from <= piece->at && piece->at <= in->to;
+    return in->from < end && piece->at < in->to;
+}
+
+bool
+outline_json(FILE *out, const struct outline *in, struct err *err)
+{
+    struct page page;
+    struct ndjson j;
+    struct tensor t;
+    page_init(&page, out);
+    ndjson_init(&j, &page);
+    for (size_t i = 0; i < pieces_count(in->pieces); i++) {
+        const struct piece *piece = pieces_at(in->pieces, i);
+        if (is_wanted(in, piece) && tensor_of(&t, piece))
+            add_piece(&j, in, piece, &t);
+    }
+    return page_finish(&page, err);
+}

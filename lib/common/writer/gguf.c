@@ -1,0 +1,168 @@
+/* Layout: container/gguf.c. Rules: src/gguf.cpp of ggml, which a reader of ours may be kinder than: data in the order of
+ * the infos, each tensor and the last one too padded to 32 bytes, names of at most 63 bytes, at most 4 dimensions.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "writer/stale.h"
+#include "writer/writer.h"
+
+enum { VERSION = 3, ALIGNMENT = 32, NAME_MAX_BYTES = 63, RANK_MAX = 4 };
+
+/* --- numbers and keys, little-endian */
+
+static void
+put(struct str *out, uint64_t v, size_t nbytes)
+{
+    uint8_t bytes[8];
+    store_le64(bytes, v);
+    str_add(out, (const char *)bytes, nbytes);
+}
+
+static void
+put_string(struct str *out, const char *p, size_t n)
+{
+    put(out, n, 8);
+    str_add(out, p, n);
+}
+
+static void
+put_value(struct str *out, const struct meta_value *v)
+{
+    double f;
+    uint64_t bits;
+    switch (v->type) {
+    case META_STRING:
+        put_string(out, v->as.s.p, v->as.s.n);
+        break;
+    case META_ARRAY: {
+        struct meta_iter it = meta_first(&v->as.a);
+        struct meta_value item;
+        put(out, v->as.a.type, 4);
+        put(out, v->as.a.count, 8);
+        while (!out->failed && meta_next(&it, &item))
+            put_value(out, &item);
+        break;
+    }
+    case META_F32:
+        put(out, bits_of_float((float)v->as.f), 4);
+        break;
+    case META_F64:
+        f = v->as.f;
+        memcpy(&bits, &f, sizeof bits);
+        put(out, bits, 8);
+        break;
+    default:        /* a signed number has the bits of the unsigned one */
+        put(out, v->as.u, meta_type_size(v->type));
+    }
+}
+
+static void
+put_keys(struct str *out, const struct choice *choice)
+{
+    for (size_t i = 0; i < catalog_meta_count(choice->input) && !out->failed; i++) {
+        const struct meta *m = catalog_meta_at(choice->input, i);
+        if (stale_key(m, choice))
+            continue;
+        put_string(out, m->key, m->key_len);
+        put(out, m->value.type, 4);
+        put_value(out, &m->value);
+    }
+}
+
+static uint64_t
+key_count(const struct choice *choice)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < catalog_meta_count(choice->input); i++)
+        n += !stale_key(catalog_meta_at(choice->input, i), choice);
+    return n;
+}
+
+/* --- tensors */
+
+/* Bytes of a tensor that the format can hold. */
+static bool
+measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
+{
+    char name[STR_SHOWN];
+    bool whole = true;
+    str_shown(name, t->name, t->name_len);
+    if (t->name_len > NAME_MAX_BYTES)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in a GGUF file has at most %d bytes", name,
+            NAME_MAX_BYTES);
+    if (t->shape.rank > RANK_MAX)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: has %" PRIu32 " dimensions, a GGUF file can hold "
+            "%d", name, t->shape.rank, RANK_MAX);
+    if (dtype_facts(t->dtype)->ggml == DTYPE_NO_GGML)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a GGUF file cannot hold %s", name,
+            dtype_name(t->dtype));
+    return (shape_nbytes(&t->shape, t->dtype, nbytes, &whole) && whole) || err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
+        "tensor %s: its size leaves 64 bits", name);
+}
+
+/* *at: where its data begin, from the first data byte; then where those of the next one do. */
+static bool
+put_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct err *err)
+{
+    const struct tensor t = chosen_tensor(chosen);
+    uint32_t rank = t.shape.rank;
+    uint64_t nbytes;
+    if (!measure(&t, &nbytes, err))
+        return false;
+    put_string(out, t.name, t.name_len);
+    put(out, rank ? rank : 1, 4);
+    if (rank == 0)
+        put(out, 1, 8);
+    while (rank-- > 0)
+        put(out, shape_dim(&t.shape, rank), 8);
+    put(out, (uint64_t)dtype_facts(t.dtype)->ggml, 4);
+    put(out, *at, 8);
+    return (num_add(at, *at, nbytes) && num_align(at, *at, ALIGNMENT))
+        || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^64 bytes");
+}
+
+static bool
+add_header(struct str *out, const struct choice *choice, struct err *err)
+{
+    uint64_t at = 0;
+    out->max = limits_default.alloc;
+    str_text(out, "GGUF");
+    put(out, VERSION, 4);
+    put(out, choice->n, 8);
+    put(out, key_count(choice), 8);
+    put_keys(out, choice);
+    for (size_t i = 0; i < choice->n; i++)
+        if (!put_tensor(out, &choice->list[i], &at, err))
+            return false;
+    if (out->full)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "GGUF header of the output: more than the limit of %zu bytes",
+            out->max);
+    return !out->failed || err_memory(err, out->len);
+}
+
+/* Zeros up to the next multiple of the alignment. */
+static bool
+pad(struct pieces *pieces, struct err *err)
+{
+    return pieces_zero(pieces, -pieces_nbytes(pieces) % ALIGNMENT, err);
+}
+
+static bool
+lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
+{
+    struct str header = { 0 };
+    if (options->order != WRITER_ORDER_INPUT)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "a GGUF file has no order but that of its input");
+    bool ok = add_header(&header, choice, err) && pieces_text(pieces, &header, err)
+        && (choice->n == 0 || pad(pieces, err));
+    for (size_t i = 0; ok && i < choice->n; i++)
+        ok = pieces_chosen(pieces, &choice->list[i], err) && pad(pieces, err);
+    str_clear(&header);
+    return ok;
+}
+
+const struct writer writer_gguf = { .name = "GGUF", .lay_out = lay_out };

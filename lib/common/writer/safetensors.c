@@ -1,0 +1,201 @@
+/* Layout: container/safetensors.c. Form: huggingface/safetensors, tensor.rs, prepare() and serde_json:
+ * compact, __metadata__ first, fields as below, only what JSON demands is escaped. The length of the JSON in 8 bytes, the
+ * JSON, spaces up to a multiple of 8; the data follow without a gap. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "writer/meta_text.h"
+#include "writer/stale.h"
+#include "writer/writer.h"
+
+enum { PREFIX = 8, ALIGN = 8 };
+
+static const char metadata_name[] = "__metadata__";
+
+static bool
+text_is(const char *p, size_t n, const char *text)
+{
+    return n == strlen(text) && memcmp(p, text, n) == 0;
+}
+
+static void
+add_string(struct str *out, const char *p, size_t n)
+{
+    str_add(out, "\"", 1);
+    str_add_json(out, p, n, false);
+    str_add(out, "\"", 1);
+}
+
+/* --- metadata */
+
+/* Whether all values are strings, which need no key that says their types. */
+static bool
+is_untyped(const struct catalog *input)
+{
+    for (size_t i = 0; i < catalog_meta_count(input); i++)
+        if (catalog_meta_at(input, i)->value.type != META_STRING)
+            return false;
+    return true;
+}
+
+static void
+add_key(struct str *out, bool *any, const char *key, size_t n)
+{
+    if (*any)
+        str_add(out, ",", 1);
+    *any = true;
+    add_string(out, key, n);
+    str_add(out, ":", 1);
+}
+
+/* A value that is no string: as text, which must fit what is left of the header. */
+static void
+add_text(struct str *out, const struct meta_value *value)
+{
+    struct str text = { .max = out->max - out->len };
+    meta_text(&text, value);
+    if (text.failed) {
+        out->failed = true;
+        out->full = text.full;
+    } else {
+        add_string(out, text.p ? text.p : "", text.len);
+    }
+    str_clear(&text);
+}
+
+/* Carry the metadata over as strings, and say what types they had when they were no strings. */
+static void
+add_metadata(struct str *out, const struct choice *choice)
+{
+    static const char types_key[] = META_TEXT_TYPES;
+    struct str types = { .max = out->max };
+    bool any = false, has_format = false, typed = false, untyped = is_untyped(choice->input);
+    str_format(out, "{\"%s\":{", metadata_name);
+    for (size_t i = 0; i < catalog_meta_count(choice->input) && !out->failed; i++) {
+        const struct meta *m = catalog_meta_at(choice->input, i);
+        bool ours = !untyped && text_is(m->key, m->key_len, types_key), format = text_is(m->key, m->key_len, "format");
+        if (ours || stale_key(m, choice))
+            continue;
+        str_text(&types, types.len ? " " : "");
+        meta_add_type(&types, &m->value);
+        typed = typed || m->value.type != META_STRING;
+        has_format = has_format || format;
+        add_key(out, &any, m->key, m->key_len);
+        if (format)
+            str_text(out, "\"pt\"");
+        else if (m->value.type == META_STRING)
+            add_string(out, m->value.as.s.p, m->value.as.s.n);
+        else
+            add_text(out, &m->value);
+    }
+    if (typed) {
+        add_key(out, &any, types_key, sizeof types_key - 1);
+        add_string(out, types.p ? types.p : "", types.len);
+        out->failed = out->failed || types.failed;
+        out->full = out->full || types.full;
+    }
+    if (!has_format) {
+        add_key(out, &any, "format", 6);
+        str_text(out, "\"pt\"");
+    }
+    str_add(out, "}", 1);
+    str_clear(&types);
+}
+
+/* --- tensors */
+
+/* Bytes of a tensor that the format can hold. */
+static bool
+measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
+{
+    char name[STR_SHOWN], text[SHAPE_TEXT];
+    bool whole = true;
+    str_shown(name, t->name, t->name_len);
+    if (!shape_nbytes(&t->shape, t->dtype, nbytes, &whole) || !whole) {
+        /* Without elements it is only the shape that the format cannot hold; with them it is the size. */
+        enum err_kind kind = shape_is_empty(&t->shape) || !whole ? ERR_UNSUPPORTED : ERR_LIMIT;
+        return err_set(err, kind, ERR_NO_OFFSET, "tensor %s: safetensors cannot hold the shape %s as %s", name,
+            shape_text(text, &t->shape), dtype_name(t->dtype));
+    }
+    if (!str_is_utf8(t->name, t->name_len))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in a safetensors file must be UTF-8", name);
+    if (text_is(t->name, t->name_len, metadata_name))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET,
+            "tensor %s: a safetensors file cannot hold a tensor of this name", metadata_name);
+    return t->dtype < DTYPE_SCALARS || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a safetensors file "
+        "cannot hold %s", name, dtype_name(t->dtype));
+}
+
+/* *at: where the tensor before it ends; then where it ends. */
+static bool
+add_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct err *err)
+{
+    const struct tensor t = chosen_tensor(chosen);
+    uint64_t nbytes, end;
+    if (!measure(&t, &nbytes, err))
+        return false;
+    if (!num_add(&end, *at, nbytes))
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^64 bytes");
+    str_add(out, ",", 1);
+    add_string(out, t.name, t.name_len);
+    str_format(out, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(t.dtype));
+    const uint8_t *dims = t.shape.packed;
+    for (uint32_t i = 0; i < t.shape.rank; i++)
+        str_format(out, "%s%" PRIu64, i ? "," : "", shape_next(&dims));
+    str_format(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", *at, end);
+    *at = end;
+    return true;
+}
+
+/* Order of the reference writer: wider types first (by rank), then names by bytes. */
+static int
+compare_reference(const void *pa, const void *pb)
+{
+    const struct tensor a = chosen_tensor(pa), b = chosen_tensor(pb);
+    if (a.dtype != b.dtype)
+        return a.dtype > b.dtype ? -1 : 1;
+    return str_compare(a.name, a.name_len, b.name, b.name_len);
+}
+
+/* The header of all tensors, whose data lie one behind the other. The caller clears `out` in any case. */
+static bool
+add_header(struct str *out, const struct choice *choice, struct err *err)
+{
+    static const char zero[PREFIX];
+    uint64_t at = 0;
+    out->max = PREFIX + limits_default.json_header;
+    str_add(out, zero, PREFIX);
+    add_metadata(out, choice);
+    for (size_t i = 0; i < choice->n; i++)
+        if (!add_tensor(out, &choice->list[i], &at, err))
+            return false;
+    str_add(out, "}", 1);
+    while (!out->failed && out->len % ALIGN != 0)
+        str_add(out, " ", 1);
+    if (out->full)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "safetensors header of the output: more than the limit of %" PRIu64
+            " bytes", limits_default.json_header);
+    if (out->failed)
+        return err_memory(err, out->len);
+    store_le64((uint8_t *)out->p, out->len - PREFIX);
+    return true;
+}
+
+static bool
+lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
+{
+    struct str header = { 0 };
+    if (options->order == WRITER_ORDER_NAME && choice->n != 0)
+        qsort(choice->list, choice->n, sizeof *choice->list, compare_reference);
+    bool ok = add_header(&header, choice, err) && pieces_text(pieces, &header, err);
+    for (size_t i = 0; ok && i < choice->n; i++)
+        ok = pieces_chosen(pieces, &choice->list[i], err);
+    str_clear(&header);
+    return ok;
+}
+
+const struct writer writer_safetensors = { .name = "safetensors", .lay_out = lay_out };

@@ -1,0 +1,33 @@
+/* writer: how an output is laid out. A new format is one file and one row here: its limits, its order, what it makes of
+ * metadata, its pieces. No writer moves weight bytes.
+ */
+#ifndef WRITER_WRITER_H
+#define WRITER_WRITER_H
+
+#include "plan/pieces.h"
+
+enum writer_order {
+    WRITER_ORDER_INPUT,         /* as the weights lie in the input */
+    WRITER_ORDER_NAME           /* as the reference writer of the format has it */
+};
+
+struct writer_options {
+    enum writer_order order;
+};
+
+struct writer {
+    const char *name;           /* "safetensors" */
+    /* Put the tensors of a choice in order, check that the format can hold them (ERR_UNSUPPORTED, ERR_LIMIT, naming the
+     * tensor), and append the pieces of the whole output. */
+    bool (*lay_out)(struct pieces *pieces, struct choice *choice, const struct writer_options *options,
+        struct err *err);
+};
+
+/* safetensors: metadata become strings, without what only describes the input's file or the quantization that is gone;
+ * "format" is "pt", added where it is missing. Byte for byte the header of the reference writer. */
+extern const struct writer writer_safetensors;
+
+/* GGUF version 3, little-endian: the typed metadata of a GGUF input; tensors and data at multiples of 32 bytes. */
+extern const struct writer writer_gguf;
+
+#endif

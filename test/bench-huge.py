@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""bench-huge.py BIN: S16, an output of 1.3 times the memory: amn-remember as it is against `cat` of the same output.
+
+Minutes, and room on the disk for the input and two outputs: nothing runs without it, and what is made is removed however
+the bench ends. The input is Q4_K, the smallest for its output, and cold, as is what cat reads. A missed goal is marked
+and nothing more; the status is not 0 only when a tool fails, its bytes differ, or there is no room. TMPDIR says where.
+"""
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+
+import bench
+
+TIMES = 1.3                     # outputs of so many times the memory
+WALL, CPU, PEAK = 0.4, 0.3, 16
+ROOM = 2 << 30                  # of the disk and of memory that is left alone
+SLICES, SLICE = 24, 1 << 20     # compared with those of one scalar thread
+
+
+def total_memory():
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def input_bytes(layers):
+    _, elems, nbytes, _ = bench.BLOCKS["Q4_K"]
+    return layers * bench.LAYER_OUT // 2 // elems * nbytes
+
+
+def cool(path):
+    """Out of the page cache."""
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+
+def measured(command, *cold):
+    """Seconds of the clock, of the processors, and the peak in MiB of one run."""
+    os.sync()
+    for path in cold:
+        cool(path)
+    bench.prime(bench.available_memory() - ROOM)        # others may be at work
+    taken, usage = command.once()
+    return taken, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+class Huge:
+    def __init__(self, opt, folder, layers):
+        self.remember = os.path.join(os.path.abspath(opt.bin), "amn-remember")
+        self.input, self.out, self.new = (os.path.join(folder, n) for n in ("in", "out", "new"))
+        self.layers, self.never = layers, opt.never
+
+    def ours(self, *options):
+        return bench.Command([self.remember, *options, "-o", self.out, self.input], new=self.out)
+
+    def check(self):
+        size = os.path.getsize(self.out)
+        rng = random.Random(16)
+        with open(self.out, "rb") as f:
+            for at in [0, size - SLICE, *(rng.randrange(size - SLICE) for _ in range(SLICES))]:
+                want = subprocess.run([self.remember, f"--range={at}-{at + SLICE - 1}", "-j1", self.input],
+                                      env={**os.environ, "AMN_CPU": "scalar"}, stdout=subprocess.PIPE, check=True).stdout
+                f.seek(at)
+                if f.read(SLICE) != want:
+                    raise bench.Failed(f"other bytes at {at}")
+
+    def run(self):
+        bench.make_gguf(self.input, "Q4_K", self.layers, copied=False)
+        runs = {}
+        if self.never:
+            runs["--direct=never"] = measured(self.ours("--direct=never"), self.input)
+            os.unlink(self.out)
+        runs["auto"] = measured(self.ours(), self.input)
+        self.check()
+        cat = measured(bench.Command(["cat", self.out], stdout=self.new), self.input, self.out)
+        table = bench.Table(1)
+        for label, (wall, cpu, peak) in runs.items():
+            for what, a, b, goal in ("wall", wall, cat[0], WALL), ("CPU", cpu, cat[1], CPU):
+                table.line(f"S16 Q4_K -> file, {label}, {what}", f"{a:.1f}", f"{b:.1f}", f"{a / b:.2f}", f"{goal:.2f}",
+                           f"{peak:.1f}", a / b > goal or peak > PEAK)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="An output larger than memory, and cat of it.")
+    parser.add_argument("bin", help="folder of the tools")
+    parser.add_argument("--never", action="store_true", help="a run through the page cache as well")
+    parser.add_argument("--cpus", type=int, default=2, help="CPUs to run on (2, as the goals are)")
+    opt = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))        # so that the folder goes
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:opt.cpus])
+    layers = -(-int(TIMES * total_memory()) // bench.LAYER_OUT)
+    size = layers * bench.LAYER_OUT
+    need = input_bytes(layers) + 2 * size + ROOM
+    with tempfile.TemporaryDirectory(prefix="amn-huge.") as folder:
+        disk = os.statvfs(folder)
+        room = disk.f_bavail * disk.f_frsize
+        print(f"{size / 1e9:.1f} GB of output, {total_memory() / 1e9:.1f} GB of memory; {need / 1e9:.1f} GB of disk needed,"
+              f" {room / 1e9:.1f} free in {folder}", flush=True)
+        if room < need:
+            print("bench-huge.py: not enough room; TMPDIR says where to make the files", file=sys.stderr)
+            return 1
+        if os.getloadavg()[0] > 0.5:
+            print(f"note: the load is {os.getloadavg()[0]:.1f}; beside other work the figures mean little")
+        try:
+            Huge(opt, folder, layers).run()
+        except (bench.Failed, OSError, subprocess.SubprocessError) as e:
+            print(f"bench-huge.py: {e}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

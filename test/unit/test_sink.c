@@ -1,0 +1,271 @@
+/* The two regimes of a sink: which one is chosen, and direct writes from several threads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "sink/memory.h"
+#include "sink/sink.h"
+
+static char top[1024];                  /* a folder of this test's own */
+
+/* ---- how much memory is free: a tree that stands for / ---- */
+
+static void
+put(const char *root, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s/%s", top, root, name);
+    for (char *slash = path + strlen(top) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = '\0';
+        mkdir(path, 0700);
+    }
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+        perror(path), exit(2);
+}
+
+static uint64_t
+free_in(const char *root)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", top, root);
+    return memory_free(path);
+}
+
+static const char meminfo[] = "MemTotal:       24684096 kB\nMemFree:        100 kB\nMemAvailable:   20000 kB\n";
+static const uint64_t AVAILABLE = 20000 * 1024;
+
+static void
+check_machine(void)
+{
+    put("empty", "none", "");
+    CHECK(free_in("empty") == MEMORY_UNKNOWN);
+    put("plain", "proc/meminfo", meminfo);
+    CHECK(free_in("plain") == AVAILABLE);
+    put("plain", "proc/self/cgroup", "0::/\n");
+    CHECK(free_in("plain") == AVAILABLE);
+    put("odd", "proc/meminfo", "MemAvailable: none\nNot MemAvailable: 5 kB\n");
+    put("odd", "proc/self/cgroup", "no line of this kind\n0\n:\n::\n0::relative\n");
+    CHECK(free_in("odd") == MEMORY_UNKNOWN);
+    CHECK(memory_free("") > 0);
+}
+
+static void
+check_second_generation(void)
+{
+    put("v2", "proc/meminfo", meminfo);
+    put("v2", "proc/self/cgroup", "1:name=systemd:/other\n0::/a/b\n");
+    put("v2", "sys/fs/cgroup/a/b/memory.max", "max\n");
+    put("v2", "sys/fs/cgroup/a/b/memory.high", "max\n");
+    put("v2", "sys/fs/cgroup/a/b/memory.current", "4096\n");
+    CHECK(free_in("v2") == AVAILABLE);
+    put("v2", "sys/fs/cgroup/a/b/memory.max", "10000000\n");
+    CHECK(free_in("v2") == 10000000 - 4096);
+    put("v2", "sys/fs/cgroup/a/b/memory.high", "9000000\n");
+    CHECK(free_in("v2") == 9000000 - 4096);
+    /* Pages of files give way. */
+    put("v2", "sys/fs/cgroup/a/b/memory.stat", "anon 96\nfile 4000\ninactive_file 3000\nactive_file 1000\n");
+    CHECK(free_in("v2") == 9000000 - 96);
+    put("v2", "sys/fs/cgroup/a/b/memory.stat", "inactive_file 30000\n");
+    CHECK(free_in("v2") == 9000000);
+    /* A group above, and more than its limit. */
+    put("v2", "sys/fs/cgroup/a/memory.max", "8000000\n");
+    CHECK(free_in("v2") == 9000000);            /* how much of that is used is not known */
+    put("v2", "sys/fs/cgroup/a/memory.current", "7000000\n");
+    CHECK(free_in("v2") == 1000000);
+    put("v2", "sys/fs/cgroup/a/memory.current", "8000001\n");
+    CHECK(free_in("v2") == 0);
+    /* No name space: the path is that of the host, what is mounted is this group. */
+    put("inside", "proc/meminfo", meminfo);
+    put("inside", "proc/self/cgroup", "0::/host/pod/x\n");
+    put("inside", "sys/fs/cgroup/memory.max", "5000000\n");
+    put("inside", "sys/fs/cgroup/memory.current", "1000000\n");
+    CHECK(free_in("inside") == 4000000);
+}
+
+static void
+check_first_generation(void)
+{
+    put("v1", "proc/meminfo", meminfo);
+    put("v1", "proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/a\n3:cpuset:/c\n0::/\n");
+    put("v1", "sys/fs/cgroup/memory/c/memory.limit_in_bytes", "1\n");
+    put("v1", "sys/fs/cgroup/memory/c/memory.usage_in_bytes", "1\n");
+    CHECK(free_in("v1") == AVAILABLE);
+    put("v1", "sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
+    put("v1", "sys/fs/cgroup/memory/a/memory.usage_in_bytes", "2000000\n");
+    CHECK(free_in("v1") == AVAILABLE);
+    put("v1", "sys/fs/cgroup/memory/a/memory.limit_in_bytes", "6000000\n");
+    CHECK(free_in("v1") == 4000000);
+    put("v1", "sys/fs/cgroup/memory/a/memory.stat",
+        "inactive_file 5\nactive_file 5\ntotal_inactive_file 400000\ntotal_active_file 600000\n");
+    CHECK(free_in("v1") == 5000000);
+}
+
+static void
+check_holds(void)
+{
+    CHECK(memory_holds(MEMORY_UNKNOWN, UINT64_C(1) << 62));
+    CHECK(memory_holds(AVAILABLE, AVAILABLE / 2));
+    CHECK(!memory_holds(AVAILABLE, AVAILABLE / 2 + 1));
+    CHECK(memory_holds(0, 0) && !memory_holds(0, 1));
+}
+
+/* ---- a sink ---- */
+
+enum { BLOCK = 64 << 10, BLOCKS = 13, TAIL = 777, SIZE = BLOCKS * BLOCK + TAIL, THREADS = 4 };
+
+static uint8_t
+byte_at(uint64_t at)
+{
+    return (uint8_t)(at * 31 + at / 4096);
+}
+
+struct writer {
+    struct sink *sink;
+    unsigned first;             /* block; every THREADS-th from there, the last one first */
+    unsigned skew;              /* bytes that the buffer is off a page */
+    bool ok;
+    struct err err;
+};
+
+static void *
+write_blocks(void *of)
+{
+    struct writer *w = of;
+    uint8_t *buf = aligned_alloc(SINK_ALIGN, BLOCK + SINK_ALIGN);
+    w->ok = buf != NULL;
+    for (int b = BLOCKS; w->ok && b >= 0; b--) {
+        uint64_t at = (uint64_t)b * BLOCK;
+        size_t n = b == BLOCKS ? TAIL : BLOCK;
+        if ((unsigned)b % THREADS != w->first)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            buf[w->skew + i] = byte_at(at + i);
+        w->ok = sink_write_at(w->sink, at, buf + w->skew, n, &w->err);
+    }
+    free(buf);
+    return NULL;
+}
+
+static bool
+holds_bytes(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    uint64_t n = 0;
+    int c;
+    while (f && (c = getc(f)) != EOF && (uint8_t)c == byte_at(n))
+        n++;
+    bool ok = f && feof(f) && n == SIZE;
+    if (f)
+        fclose(f);
+    return ok;
+}
+
+/* One output from several threads, the last block first. */
+static void
+check_threads(unsigned skew)
+{
+    char path[PATH_MAX + 16];
+    struct sink *sink = NULL;
+    struct err err;
+    err_init(&err);
+    snprintf(path, sizeof path, "%s/out", top);
+    const struct sink_options options = { .path = path, .direct = SINK_DIRECT_ALWAYS };
+    if (!CHECK(sink_open(&sink, &options, &err) && sink_expect(sink, SIZE, &err)))
+        return;
+    if (!sink_is_direct(sink)) {
+        check_skip("direct writes", "the file system of TMPDIR takes none");
+        sink_close(sink);
+        return;
+    }
+    pthread_t threads[THREADS];
+    struct writer writers[THREADS];
+    for (unsigned i = 0; i < THREADS; i++) {
+        writers[i] = (struct writer){ .sink = sink, .first = i, .skew = skew };
+        err_init(&writers[i].err);
+        CHECK(pthread_create(&threads[i], NULL, write_blocks, &writers[i]) == 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK_ROW(writers[i].ok, writers[i].err.text);
+    }
+    CHECK(access(path, F_OK) != 0);
+    CHECK(sink_commit(sink, &err));
+    sink_close(sink);
+    CHECK(holds_bytes(path));
+    unlink(path);
+}
+
+/* Without one of its blocks the file has its size, and is not given its name. */
+static void
+check_promise(void)
+{
+    char path[PATH_MAX + 16];
+    struct sink *sink = NULL;
+    struct err err;
+    err_init(&err);
+    snprintf(path, sizeof path, "%s/out", top);
+    const struct sink_options options = { .path = path, .direct = SINK_DIRECT_ALWAYS };
+    CHECK(sink_open(&sink, &options, &err) && sink_expect(sink, SIZE, &err));
+    struct writer w = { .sink = sink, .first = BLOCKS % THREADS };
+    err_init(&w.err);
+    if (sink_is_direct(sink)) {
+        write_blocks(&w);
+        CHECK(w.ok && !sink_commit(sink, &err) && err.kind == ERR_BUG);
+    }
+    sink_close(sink);
+    CHECK(access(path, F_OK) != 0);
+}
+
+/* Which regime an output gets, and that it is the same for no bytes. */
+static void
+check_regimes(void)
+{
+    static const struct {
+        const char *path;
+        enum sink_direct direct;
+        uint64_t nbytes;
+    } cached[] = {
+        { "out", SINK_DIRECT_NEVER, SIZE }, { "out", SINK_DIRECT_ALWAYS, 0 }, { "out", SINK_DIRECT_AUTO, 1 },
+        { "/dev/null", SINK_DIRECT_ALWAYS, SIZE },
+    };
+    for (size_t i = 0; i < sizeof cached / sizeof *cached; i++) {
+        char path[PATH_MAX + 16];
+        struct sink *sink = NULL;
+        struct err err;
+        err_init(&err);
+        snprintf(path, sizeof path, "%s/out", top);
+        const struct sink_options options = { .path = *cached[i].path == '/' ? cached[i].path : path,
+            .direct = cached[i].direct };
+        CHECK(sink_open(&sink, &options, &err) && sink_expect(sink, cached[i].nbytes, &err) && !sink_is_direct(sink));
+        sink_close(sink);
+    }
+}
+
+int
+main(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(top, sizeof top, "%s/amn-sink.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(top))
+        perror(top), exit(2);
+    check_machine();
+    check_second_generation();
+    check_first_generation();
+    check_holds();
+    check_threads(0);
+    check_threads(1);
+    check_promise();
+    check_regimes();
+    char command[PATH_MAX + 32];
+    snprintf(command, sizeof command, "rm -rf '%s'", top);
+    CHECK(system(command) == 0);
+    return check_done("test_sink");
+}
