@@ -8,20 +8,24 @@
 #include "scheme/roles.h"
 #include "writer/writer.h"
 
-/* The size of the model in BF16; a model that amn-remember refuses has none, which is no failure here. */
+/* What amn-remember would write. A model that it refuses has no such size, which is no failure here; of a part of a
+ * split model, which it refuses as well, the bytes of the tensors are known. */
 static bool
-size_in_bf16(struct inspect *in, struct err *err)
+measure(struct remembered *r, const struct inspect *in, struct err *err)
 {
     const struct writer_options options = { .order = WRITER_ORDER_INPUT };
     struct choice choice = { 0 };
-    struct pieces *pieces = pieces_new(err);
     struct err why;
     err_init(&why);
-    in->bf16_known = pieces && choice_make(&choice, in->catalog, in->roles, DTYPE_BF16, &why)
+    struct pieces *pieces = pieces_new(&why);
+    r->bytes_known = pieces && choice_make(&choice, in->catalog, in->roles, r->to, &why)
         && writer_safetensors.lay_out(pieces, &choice, &options, &why);
-    if (in->bf16_known)
-        in->bytes_bf16 = pieces_nbytes(pieces) - pieces_at(pieces, 0)->nbytes;      /* without the header */
-    else if (why.kind != ERR_NONE && why.kind != ERR_UNSUPPORTED)
+    r->size_known = r->bytes_known && catalog_facts_of(in->catalog)->split_count == 0;
+    if (r->bytes_known) {
+        r->size = pieces_nbytes(pieces);
+        r->bytes = r->size - pieces_at(pieces, 0)->nbytes;      /* without the header */
+    }
+    if (why.kind != ERR_UNSUPPORTED && why.kind != ERR_LIMIT)
         *err = why;
     pieces_free(pieces);
     choice_clear(&choice);
@@ -37,8 +41,9 @@ report(const struct options *opt, const struct model *model, const struct roles 
         .catalog = model->catalog,
         .roles = roles,
         .arrays = opt->arrays,
+        .remembered.to = opt->to,
     };
-    return size_in_bf16(&in, err)
+    return measure(&in.remembered, &in, err)
         && (cli_human(&opt->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err));
 }
 

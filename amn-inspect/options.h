@@ -3,10 +3,12 @@
 #define AMN_INSPECT_OPTIONS_H
 
 #include "cli/cli.h"
+#include "dtype/dtype.h"
 
 struct options {
     struct cli cli;
     bool arrays;                /* --arrays: metadata arrays in full */
+    enum dtype to;              /* --to: BF16, F16 or F32 */
 };
 
 /* Ends the process after --help, --version and usage errors. */

@@ -41,8 +41,6 @@ take_instead(struct options *o, enum instead instead, struct err *err)
 static bool
 take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
-    static const char *const dtypes[] = { "bf16", "f16", "f32", NULL };
-    static const enum dtype targets[] = { DTYPE_BF16, DTYPE_F16, DTYPE_F32 };
     static const char *const orders[] = { "input", "name", NULL };
     static const char *const directs[] = { "auto", "always", "never", NULL };
     static const enum sink_direct regimes[] = { SINK_DIRECT_AUTO, SINK_DIRECT_ALWAYS, SINK_DIRECT_NEVER };
@@ -58,9 +56,9 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     case 'f':
         return o->output.terminal_ok = true;
     case OPT_TO:
-        if (!cli_choice(&choice, option, arg, dtypes, err))
+        if (!cli_choice(&choice, option, arg, dtype_targets, err))
             return false;
-        o->to = targets[choice];
+        o->to = dtype_target(choice);
         return true;
     case OPT_ORDER:
         if (!cli_choice(&choice, option, arg, orders, err))

@@ -152,16 +152,63 @@ tools="amn-parse amn-inspect amn-remember"
         is_empty out
         [ "$(wc -l <err)" -eq 1 ]
         jq -e --arg t $t --arg f "$fx/bad-hole.safetensors" '.tool == $t and .file == $f and .kind == "malformed"
-            and .status == 65 and (.message | contains("tensor b")) and (.offset | type) == "number"' err
+            and .status == 65 and (.message | contains("tensor b")) and .tensor == "b"
+            and (.offset | type) == "number"' err
     done
     try 66 amn-remember --json-errors nowhere
-    jq -e '.status == 66 and .offset == null' err
+    jq -e '.status == 66 and .kind == "open" and .file == "nowhere" and .tensor == null and .offset == null' err
+    try 73 amn-remember --json-errors -o nowhere/out "$fx/good-plain.safetensors"
+    jq -e '.status == 73 and .kind == "create"' err
+    need_full
+    out=/dev/full try 74 amn-remember --json-errors "$fx/good-plain.safetensors"
+    jq -e '.status == 74 and .kind == "io"' err
+    try 75 amn-parse --json-errors --max-items=1 "$fx/good-plain.safetensors"
+    jq -e '.status == 75 and .kind == "limit"' err
     try 2 amn-remember --nonsense --json-errors
     jq -e '.status == 2 and .kind == "usage" and .file == null' err
     try 69 amn-inspect --json-errors "$fx/unsupported-ggjt.bin"
     jq -e '.status == 69 and .kind == "unsupported"' err
     try 65 amn-remember --json-errors "$fx/bad-name-hostile.safetensors"
     jq -e '.kind == "malformed"' err
+}
+
+# failure FILE: its error as JSON goes to err.
+failure() {
+    amn-remember --json-errors --size "$1" 2>err && { echo "$1: no failure"; return 1; }
+    jq -e .kind err >/dev/null
+}
+
+@test "--json-errors: the tensor, whatever its name and wherever it is found out" {
+    failure "$fx/bad-scale-missing.safetensors"
+    jq -e '.tensor | type == "string"' err
+    failure "$corpus/gguf-bad/dim-2p63-1.gguf"        # GGUF names what it reads
+    jq -e '.tensor as $t | $t != null and (.message | startswith("tensor " + $t + ": "))' err
+    failure "$corpus/safetensors-bad/index-missing-tensor"
+    jq -e '.tensor != null' err
+    failure "$fx/unsupported-exl3.safetensors"
+    jq -e '.kind == "unsupported" and .tensor != null' err
+    python3 - <<'END'
+import json
+def put(file, tensors):
+    head = json.dumps({n: {"dtype": d, "shape": s, "data_offsets": o} for n, d, s, o in tensors}).encode()
+    open(file, "wb").write(len(head).to_bytes(8, "little") + head + bytes(8))
+put("colons", [("a: tensor b: c", "F32", [3], [0, 8])])
+put("escape", [("a\x1bb", "F32", [3], [0, 8])])
+END
+    failure colons
+    jq -e '.tensor == "a: tensor b: c"' err
+    failure escape
+    jq -e '.tensor == "a\\u{1b}b"' err
+}
+
+@test "--json-errors: the members of every error, warning and note are those of amn-json(5)" {
+    { amn-remember --json-errors --nonsense || :; } 2>objects
+    for f in "$fx"/good-* "$fx"/bad-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-bad/* nowhere; do
+        amn-remember --json-errors -v --size "$f" 2>>objects >/dev/null </dev/null || [ $? -ne 70 ]
+    done
+    "$helpers/json-keys" 'ERRORS AND NOTES' <objects
+    jq -es 'all(.[]; if .kind == "note" or .kind == "warning" then .status == null else .status >= 2 end)
+        and ([.[].kind] | unique - ["limit", "malformed", "note", "open", "unsupported", "usage", "warning", "io"] == [])' objects
 }
 
 @test "AMN_CPU: an unknown name is usage, an empty one is none" {

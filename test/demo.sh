@@ -27,7 +27,7 @@ show 'ls -l model.gguf model-fp8.safetensors'
 show 'amn inspect --human model.gguf'
 
 say 'The same for programs: JSON in a pipe'
-show "amn inspect model.gguf | jq '{format, architecture, file_type, parameters, bits_per_weight, dtypes}'"
+show "amn inspect model.gguf | jq '{format, scheme, architecture: .gguf.architecture, file_type: .gguf.file_type, parameters, bits_per_weight, dtypes}'"
 
 say 'An FP8 model becomes BF16 safetensors, in one pass, and is inspected on the way'
 show 'amn-inspect --human model-fp8.safetensors'

@@ -89,6 +89,7 @@ page() {
 @test "examples of amn-inspect(1)" { page amn-inspect.1; }
 @test "examples of amn-remember(1)" { page amn-remember.1; }
 @test "examples of amn-formats(5)" { page amn-formats.5; }
+@test "examples of amn-json(5)" { page amn-json.5; }
 
 @test "the session of README.md" {
     examples_of_readme "$root/README.md" >examples

@@ -13,7 +13,7 @@ forms() { "$helpers/gguf-forms" . ; }
             cmp out.file little && cmp out.pipe little
         done
     done
-    [ "$(amn-inspect big.gguf | jq -r .byte_order)" = big ]
+    [ "$(amn-inspect big.gguf | jq -r .gguf.byte_order)" = big ]
     refute cmp -s big.gguf little.gguf
 }
 
@@ -21,7 +21,7 @@ forms() { "$helpers/gguf-forms" . ; }
     forms
     amn-remember little.gguf >little
     remembers align64.gguf && cmp out.file little
-    [ "$(amn-inspect align64.gguf | jq .alignment)" = 64 ]
+    [ "$(amn-inspect align64.gguf | jq .gguf.alignment)" = 64 ]
 }
 
 @test "a split model gives what the merged one gives, by its first part and by its folder" {
@@ -35,7 +35,8 @@ forms() { "$helpers/gguf-forms" . ; }
 
 @test "one part alone: inspect shows which, a conversion refuses it by name" {
     forms
-    [ "$(amn-inspect split-00003-of-00003.gguf | jq -c '[.split.no, .split.count]')" = '[2,3]' ]
+    [ "$(amn-inspect split-00003-of-00003.gguf | jq -c '[.gguf.split, .remembered.size, .remembered.bytes != null]')" \
+        = '[{"no":2,"count":3},null,true]' ]
     both 69 split-00003-of-00003.gguf amn-remember
     grep -q 'part 3 of 3' err.file && is_empty out.file && is_empty out.pipe
 }
@@ -77,7 +78,7 @@ END
 
 @test "a header of 300 000 tokens: the vocabulary is counted, the memory is that of the header" {
     forms
-    [ "$(amn-inspect tokens.gguf | jq -c '[.tokenizer.model, .tokenizer.vocabulary]')" = '["gpt2",300000]' ]
+    [ "$(amn-inspect tokens.gguf | jq -c '[.gguf.tokenizer.model, .gguf.tokenizer.vocabulary]')" = '["gpt2",300000]' ]
     [ "$(amn-inspect --arrays tokens.gguf | jq '.metadata["tokenizer.ggml.tokens"] | length')" -eq 300000 ]
     if is_sanitized; then skip "a sanitizer's own memory is in the way"; fi
     kib=$("$peak_memory" amn-inspect tokens.gguf)

@@ -16,19 +16,29 @@ load helper
     jq -e '.format == "safetensors" and .tensors == 5 and .quantized == 2 and .passthrough == 1 and .companions == 2
         and .parameters == 130*140 + 20*300 + 40
         and .bytes == 130*140 + 20*300 + 80 + 4*4 + 3*2
-        and .bytes_bf16 == 2*(130*140 + 20*300 + 40)
-        and .lethe_took == .bytes_bf16 - .bytes
-        and (.scheme | test("FP8"))
-        and .metadata.note == "kept"' out
+        and .remembered.dtype == "BF16" and .remembered.bytes == 2*(130*140 + 20*300 + 40)
+        and .lethe_took == .remembered.bytes - .bytes
+        and .scheme == "fp8" and (.scheme_label | startswith("FP8 (E4M3, ")) and .scheme_label == "FP8 (" + .detail + ")"
+        and .roles == {plain: 1, weight: 2, scale: 2, zero_point: 0, g_idx: 0, codebook: 0, state: 0, shape: 0,
+            activation: 0}
+        and (.schemes | keys) == ["fp8"] and .schemes.fp8.quantized == 2 and .schemes.fp8.companions == 2
+        and .schemes.fp8.bytes == .bytes - 80 and (.schemes.fp8.labels | map(.quantized) | add) == 2
+        and .gguf == null and .version == null and .files == 1
+        and .metadata.note == "kept" and .metadata_types.note == "str"' out
 }
 
 @test "GGUF: the model's facts, dtypes, metadata of every type" {
     try 0 amn-inspect "$fx/good-gguf.gguf"
-    jq -e '.format == "GGUF" and .version == 3 and .architecture == "llama" and .name == "tiny é"
-        and .block_count == 1 and .head_count == 2 and .head_count_kv == 1 and .context_length == 128
+    jq -e '.format == "GGUF" and .version == 3 and .scheme == "gguf" and .detail == null
+        and (.schemes | keys) == ["gguf"] and (.schemes.gguf.labels | map(.label) | sort) == ["GGUF Q4_0", "GGUF Q8_0"]
+        and (.gguf | .architecture == "llama" and .name == "tiny é" and .byte_order == "little" and .split == null
+            and .block_count == 1 and .head_count == 2 and .head_count_kv == 1 and .context_length == 128)
         and .tensors == 4 and .quantized == 2 and .dtypes.Q8_0.tensors == 1 and .dtypes.Q4_0.bytes == 6*18
         and .metadata["x.u8"] == 200 and .metadata["x.i8"] == -5 and .metadata["x.i32"] == -70000
-        and .metadata["x.f32"] == 0.5 and .metadata["x.bool"] == true and .metadata["x.f64"] == 0.1' out
+        and .metadata["x.f32"] == 0.5 and .metadata["x.bool"] == true and .metadata["x.f64"] == 0.1
+        and (.metadata | keys) == (.metadata_types | keys)
+        and ([.metadata_types | .["x.u8", "x.i8", "x.u64", "x.f32", "x.f64", "x.bool", "general.name", "x.words"]]
+            == ["u8", "i8", "u64", "f32", "f64", "bool", "str", "[str]"])' out
     try 0 amn-inspect "$fx/good-gguf-v2.gguf"
     jq -e '.version == 2' out
 }
@@ -106,7 +116,9 @@ shows() {
 
 @test "what cannot be decoded is described all the same" {
     try 0 amn-inspect "$fx/unsupported-exl3.safetensors"
-    jq -e '(.scheme | test("EXL3")) and .bytes_bf16 == null and .lethe_took == null' out
+    jq -e '(.scheme | type == "string" and . != "mixed") and .scheme_label == "EXL3" and .detail == null
+        and (.schemes | keys) == [.scheme] and .remembered == {dtype: "BF16", bytes: null, size: null}
+        and .lethe_took == null and .parameters == null' out
 }
 
 @test "a model directory and its index are one model" {
@@ -122,4 +134,64 @@ shows() {
     jq -e '.tensors == 0 and .bytes == 0' out
     try 0 amn-inspect "$fx/good-no-metadata.safetensors"
     jq -e '.metadata == {} and .lethe_took == 0' out
+}
+
+@test "a file type that the file does not say is guessed, and said to be" {
+    try 0 amn-inspect "$corpus/gguf-good/file-type-absent.gguf"
+    jq -e '.gguf.file_type_guessed == true and (.gguf.file_type | contains("guess") | not)' out
+    try 0 amn-inspect --human "$corpus/gguf-good/file-type-absent.gguf"
+    grep -q '^File type *(guessed) ' out
+    try 0 amn-inspect "$corpus/gguf-good/file-type-15.gguf"
+    jq -e '.gguf.file_type_guessed == false and .gguf.file_type == "Q4_K - Medium"' out
+}
+
+@test "nothing quantized: no scheme, which is false to jq; several: mixed" {
+    try 0 amn-inspect "$fx/good-plain.safetensors"
+    refute jq -e .scheme out
+    jq -e '.scheme == null and .scheme_label == null and .detail == null and .schemes == {} and .lethe_took == 0' out
+    try 0 amn-inspect --human "$fx/good-plain.safetensors"
+    grep -q '^Scheme *none$' out
+    "$helpers/two-schemes" both.safetensors
+    try 0 amn-inspect both.safetensors
+    jq -e '.scheme == "mixed" and (.schemes | keys) == ["bnb-int8", "fp8"] and .quantized == 2
+        and (.schemes | map(.quantized) | add) == 2 and (.schemes["bnb-int8"].bytes == 8*16 + 8*4)
+        and (.scheme_label | startswith("mixed: ") and contains("FP8") and contains("bitsandbytes INT8"))' out
+    amn-parse both.safetensors | jq -es 'map({key: .name, value: .scheme}) | from_entries ==
+        {"a.weight": "bnb-int8", "a.SCB": "bnb-int8", "b.weight": "fp8", "b.weight_scale": "fp8"}'
+}
+
+# good_inputs: all that should be read: models, one a line.
+good_inputs() {
+    find "$fx" "$fx/schemes" "$corpus/safetensors-good" "$corpus/gguf-good" -maxdepth 1 -mindepth 1 \
+        ! -name '*.bf16' ! -name '*.f16' ! -name '*.f32' ! -name '*.json' ! -name schemes ! -name covered ! -name LIST ! -name EXPECT |
+        sort
+}
+
+@test "the three tools agree: schemes, roles, bytes, names, and the size that is written, to a byte" {
+    good_inputs | "$helpers/agree" >said || { cat said; false; }
+    cat said
+    [ "$(sed -n '$s/ agree.*//p' said)" -ge 250 ]
+    unknown=$(sed -n '$s/.*of \([0-9]*\) the size.*/\1/p' said)     # of bitsandbytes NF4 and FP4
+    [ "$unknown" -ge 5 ] && [ "$unknown" -le 50 ]
+}
+
+@test "--to: another type is another size; what is none is usage" {
+    for to in bf16 f32; do
+        try 0 amn-inspect --to $to "$fx/good-fp8-late.safetensors"
+        mv out $to
+    done
+    jq -es '.[0].remembered.bytes < .[1].remembered.bytes and .[0].lethe_took < .[1].lethe_took' bf16 f32
+    try 0 amn-inspect --to f32 --human "$fx/good-fp8-late.safetensors"
+    grep -q '^In F32 ' out
+    try 2 amn-inspect --to f8 "$fx/good-plain.safetensors"
+}
+
+@test "the members of all objects are those of amn-json(5)" {
+    for f in $(good_inputs); do
+        amn-inspect "$f" 2>/dev/null || [ $? -ne 70 ]
+    done >objects
+    "$helpers/gguf-forms" .
+    amn-inspect split-00003-of-00003.gguf >>objects
+    amn-inspect tokens.gguf >>objects
+    "$helpers/json-keys" AMN-INSPECT <objects
 }

@@ -17,12 +17,17 @@ load helper
 @test "roles, shapes, offsets" {
     try 0 amn-parse "$fx/good-fp8-late.safetensors"
     jq -es 'map({key: .name, value: .}) | from_entries
-        | .["l.0.weight"].role == "quantized" and .["l.0.weight"].shape == [130, 140]
-        and .["l.0.weight_scale_inv"].role == "companion" and .["model.norm.weight"].role == "plain"
+        | .["l.0.weight"].role == "weight" and .["l.0.weight"].shape == [130, 140]
+        and .["l.0.weight"].weight == "l.0.weight" and .["l.0.weight"].scheme == "fp8"
+        and (.["l.0.weight_scale_inv"] | .role == "scale" and .weight == "l.0.weight" and .scheme == "fp8")
+        and .["l.0.weight_scale_inv"].scheme_label == .["l.0.weight"].scheme_label
+        and (.["l.0.weight"] | .scheme_label == "FP8 (" + .detail + ")")
+        and (.["model.norm.weight"] | .role == "plain" and .weight == null and .scheme == null and .detail == null)
         and .["l.1.weight"].offset == .["l.0.weight"].offset + 130*140' out
     try 0 amn-parse "$fx/good-gguf.gguf"
     jq -es '.[0].name == "token_embd.weight" and .[0].shape == [4, 64] and .[0].ne == [64, 4]
-        and .[0].dtype == "Q8_0" and .[0].nbytes == 8*34' out
+        and .[0].dtype == "Q8_0" and .[0].nbytes == 8*34 and .[0].scheme == "gguf" and .[0].scheme_label == "GGUF Q8_0"
+        and .[0].detail == null' out
 }
 
 @test "the offset is where the bytes lie" {
@@ -50,4 +55,34 @@ load helper
 @test "a sharded model: each tensor names its file" {
     try 0 amn-parse "$fx/good-sharded"
     jq -es 'length == 4 and ([.[].file | sub(".*/"; "")] | unique | length == 2)' out
+}
+
+# roles FILE: "NAME ROLE WEIGHT" of each tensor.
+roles() {
+    try 0 amn-parse "$1"
+    jq -r '[.name, .role, .weight // "-"] | join(" ")' out
+}
+
+@test "every companion belongs to a weight" {
+    roles "$corpus/safetensors-good/bnb-int8.safetensors" >list
+    grep -qE '^(.*)\.weight weight \1\.weight$' list
+    grep -qE '^(.*)\.SCB scale \1\.weight$' list
+    roles "$corpus/safetensors-good/bnb-nf4-bs64-bfloat16-dq.safetensors" >list
+    grep -qE '^(.*)\.weight weight \1\.weight$' list
+    grep -qE '^(.*)\.weight\.absmax scale \1\.weight$' list
+    grep -qE '^(.*)\.weight\.nested_absmax scale \1\.weight$' list
+}
+
+@test "on a terminal a companion shows its role" {
+    try 0 amn-parse --human "$fx/good-fp8-late.safetensors"
+    grep -qE '^l\.0\.weight .* FP8 \(E4M3, ' out
+    grep -qE '^l\.0\.weight_scale_inv .* scale$' out
+    grep -qE '^model\.norm\.weight .* bytes$' out
+}
+
+@test "the members of all lines are those of amn-json(5)" {
+    for f in "$fx"/good-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-good/*; do
+        amn-parse "$f" 2>/dev/null || [ $? -ne 70 ]
+    done >lines
+    "$helpers/json-keys" AMN-PARSE <lines
 }

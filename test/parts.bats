@@ -97,6 +97,14 @@ bytes_read() {
     cmp stored needed
 }
 
+@test "the members of a plan are those of amn-json(5)" {
+    for f in "$fx/good-sharded" "$fx/good-fp8-late.safetensors" "$fx/good-gguf.gguf"; do
+        amn-remember --plan "$f"
+        amn-remember --plan --part 2/3 "$f"
+    done >lines
+    "$helpers/json-keys" AMN-REMEMBER <lines
+}
+
 @test "the plan of a part is its tensors, and what of their inputs it needs" {
     f=$fx/good-fp8-wide.safetensors
     for i in 1 2 3; do amn-remember --plan --part $i/3 "$f" | jq -r .name; done | sort -u >parts

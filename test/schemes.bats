@@ -60,9 +60,9 @@ cases() {
 
 @test "reports name a ComfyUI weight by its tensors, without reading its marker" {
     try 0 amn-parse "$fx/schemes/comfy-marker-twice.safetensors"
-    grep -q '"scheme":"FP8"' out
+    grep -q '"scheme":"fp8"' out
     try 0 amn-parse "$fx/schemes/comfy-params-and-top.safetensors"
-    grep -q '"scheme":"ComfyUI int8_tensorwise"' out
+    grep -q '"scheme_label":"ComfyUI int8_tensorwise"' out
     try 0 amn-parse "$fx/schemes/comfy-layer-unknown.safetensors"
-    grep -q '"scheme":"ComfyUI","detail":"float3_magic"' out
+    grep -q '"scheme":"comfy","scheme_label":"ComfyUI (float3_magic)"' out
 }

@@ -1,5 +1,7 @@
 /* What reaches a terminal, a log or a JSON reader: base/str.h, report/ndjson.h and the line of cli/cli.h. */
+#include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -317,7 +319,7 @@ test_tally(void)
     err_init(&err);
     for (unsigned i = 0; i < 3000; i++) {
         snprintf(label, sizeof label, "t%u", i % 1000);
-        CHECK(tally_add(&tally, label, i % 1000, &err));
+        CHECK(tally_add(&tally, label, 1, i % 1000, &err));
     }
     CHECK(tally.n == 1000 && strcmp(tally.rows[7].label, "t7") == 0);
     CHECK(tally.rows[7].count == 3 && tally.rows[7].nbytes == 21);
@@ -332,9 +334,50 @@ test_tally(void)
 static void
 test_status(void)
 {
-    static const int statuses[] = { 0, 2, 65, 66, 69, 70, 73, 74, 75, 77 };
-    for (unsigned kind = 0; kind < ERR_KINDS; kind++)
-        CHECK(cli_status((enum err_kind)kind) == statuses[kind]);
+    static const struct { int status; const char *word; } kinds[] = {
+        { 0, "none" }, { 2, "usage" }, { 65, "malformed" }, { 66, "open" }, { 69, "unsupported" }, { 70, "bug" },
+        { 73, "create" }, { 74, "io" }, { 75, "limit" }, { 75, "memory" }, { 77, "unsafe" },
+    };
+    CHECK(sizeof kinds / sizeof *kinds == ERR_KINDS);
+    for (unsigned kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        CHECK_ROW(cli_status((enum err_kind)kind) == kinds[kind].status, kinds[kind].word);
+        CHECK_ROW(strcmp(err_kind_word((enum err_kind)kind), kinds[kind].word) == 0, kinds[kind].word);
+    }
+}
+
+static bool
+set_behind(struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    err_vset(err, ERR_MALFORMED, 7, "part 1: ", format, args);
+    va_end(args);
+    return false;
+}
+
+/* The tensor is told by the format, whatever the name and the text are. */
+static void
+test_err_tensor(void)
+{
+    struct err err;
+    err_init(&err);
+    CHECK(!err_set(&err, ERR_MALFORMED, 7, ERR_TENSOR "is %d", "a: b: ", 5));
+    CHECK(strcmp(err.tensor, "a: b: ") == 0 && strcmp(err.text, "tensor a: b: : is 5") == 0 && err.at == 7);
+    CHECK(!err_set(&err, ERR_MALFORMED, 7, ERR_TENSOR "is %d", "other", 6));
+    CHECK(strcmp(err.tensor, "a: b: ") == 0);           /* the first failure is kept */
+
+    err_init(&err);
+    CHECK(!err_set(&err, ERR_LIMIT, 7, ERR_TENSORS "one name", "a", "b"));
+    CHECK(strcmp(err.tensor, "a") == 0 && strcmp(err.text, "tensors a and b: one name") == 0);
+    err_init(&err);
+    CHECK(!err_set(&err, ERR_LIMIT, 7, "%s", "tensor a: text that only looks like it"));
+    CHECK(err.tensor[0] == '\0');
+    err_init(&err);
+    CHECK(!set_behind(&err, ERR_TENSOR "%d", "a", 1));
+    CHECK(strcmp(err.tensor, "a") == 0 && strcmp(err.text, "part 1: tensor a: 1") == 0 && err.at == 7);
+    err_init(&err);
+    CHECK(!err_sys(&err, ERR_IO, ENOENT, ERR_TENSOR "gone", "a"));
+    CHECK(strcmp(err.tensor, "a") == 0 && strncmp(err.text, "tensor a: gone: ", 16) == 0);
 }
 
 int
@@ -350,5 +393,6 @@ main(void)
     test_full_disk();
     test_tally();
     test_status();
+    test_err_tensor();
     return check_done("test_cli_text");
 }

@@ -141,7 +141,7 @@ test_report(int which, const char *path)
         failed = false;
         left = i++;
         bool ok = report(which, path, part, &npart, &err);
-        CHECK(ok == (err.kind == ERR_NONE) && (ok || (failed && err.kind == ERR_LIMIT)));
+        CHECK(ok == (err.kind == ERR_NONE) && (ok || (failed && err.kind == ERR_MEMORY)));
         CHECK(npart <= nwhole && memcmp(part, whole, npart) == 0 && (!ok || npart == nwhole));
     } while (failed && i < 10000);
     CHECK(i > 20 && !failed);

@@ -7,8 +7,8 @@
 #include "base/err.h"
 
 /* The array of n items, *room places and `size` bytes an item, with a place for one more: moved when it was full.
- * It starts as NULL with no room; the caller keeps what is returned, and frees it. NULL and ERR_LIMIT when there is no
- * memory: the array is still where it was. */
+ * It starts as NULL with no room; the caller keeps what is returned, and frees it. NULL and ERR_MEMORY when there is
+ * none: the array is still where it was. */
 void *array_grow(void *array, size_t n, size_t *room, size_t size, struct err *err);
 
 #endif

@@ -1,6 +1,5 @@
 #include "base/err.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,25 +9,46 @@ err_init(struct err *err)
     *err = (struct err){ .kind = ERR_NONE, .at = ERR_NO_OFFSET };
 }
 
-/* Keep the failure; the text goes on behind what it returns, the number of bytes written. */
-static size_t
-keep(struct err *err, enum err_kind kind, const char *format, va_list args)
+static bool
+begins(const char *text, const char *with)
 {
-    int n = vsnprintf(err->text, sizeof err->text, format, args);
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Keep the failure; the text goes on behind what it returns, the number of bytes written. The format, not the text,
+ * tells whether a tensor is named: a name may hold anything. */
+static size_t
+keep(struct err *err, enum err_kind kind, const char *before, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    if (begins(format, ERR_TENSOR) || begins(format, ERR_TENSORS))
+        snprintf(err->tensor, sizeof err->tensor, "%s", va_arg(again, const char *));
+    va_end(again);
+    snprintf(err->text, sizeof err->text, "%s", before);
+    size_t n = strlen(err->text);
+    vsnprintf(err->text + n, sizeof err->text - n, format, args);
     err->kind = kind;
-    return n < 0 ? 0 : (size_t)n < sizeof err->text ? (size_t)n : sizeof err->text - 1;
+    return n + strlen(err->text + n);
+}
+
+bool
+err_vset(struct err *err, enum err_kind kind, uint64_t at, const char *before, const char *format, va_list args)
+{
+    if (err->kind != ERR_NONE)
+        return false;
+    keep(err, kind, before, format, args);
+    err->at = at;
+    return false;
 }
 
 bool
 err_set(struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
 {
-    if (err->kind != ERR_NONE)
-        return false;
     va_list args;
     va_start(args, format);
-    keep(err, kind, format, args);
+    err_vset(err, kind, at, "", format, args);
     va_end(args);
-    err->at = at;
     return false;
 }
 
@@ -39,7 +59,7 @@ err_sys(struct err *err, enum err_kind kind, int sys, const char *format, ...)
         return false;
     va_list args;
     va_start(args, format);
-    size_t n = keep(err, kind, format, args);
+    size_t n = keep(err, kind, "", format, args);
     va_end(args);
     snprintf(err->text + n, sizeof err->text - n, "%s%s", n ? ": " : "", strerror(sys));
     err->sys = sys;
@@ -49,7 +69,7 @@ err_sys(struct err *err, enum err_kind kind, int sys, const char *format, ...)
 bool
 err_memory(struct err *err, uint64_t n)
 {
-    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: %llu bytes cannot be allocated",
+    return err_set(err, ERR_MEMORY, ERR_NO_OFFSET, "memory: %llu bytes cannot be allocated",
         (unsigned long long)n);
 }
 
@@ -61,14 +81,30 @@ err_in_file(struct err *err, const char *shown)
     return false;
 }
 
+static const struct {
+    const char *name, *word;
+} kinds[ERR_KINDS] = {
+    [ERR_NONE] = { "none", "none" },
+    [ERR_USAGE] = { "usage", "usage" },
+    [ERR_MALFORMED] = { "malformed", "malformed" },
+    [ERR_OPEN] = { "cannot open", "open" },
+    [ERR_UNSUPPORTED] = { "unsupported", "unsupported" },
+    [ERR_BUG] = { "bug", "bug" },
+    [ERR_CREATE] = { "cannot create", "create" },
+    [ERR_IO] = { "input/output", "io" },
+    [ERR_LIMIT] = { "limit", "limit" },
+    [ERR_MEMORY] = { "limit", "memory" },
+    [ERR_UNSAFE] = { "unsafe pickle", "unsafe" },
+};
+
 const char *
 err_kind_name(enum err_kind kind)
 {
-    static const char *const names[ERR_KINDS] = {
-        [ERR_NONE] = "none",           [ERR_USAGE] = "usage",       [ERR_MALFORMED] = "malformed",
-        [ERR_OPEN] = "cannot open",    [ERR_UNSUPPORTED] = "unsupported", [ERR_BUG] = "bug",
-        [ERR_CREATE] = "cannot create", [ERR_IO] = "input/output",  [ERR_LIMIT] = "limit",
-        [ERR_UNSAFE] = "unsafe pickle",
-    };
-    return kind < ERR_KINDS ? names[kind] : "bug";
+    return kinds[kind < ERR_KINDS ? kind : ERR_BUG].name;
+}
+
+const char *
+err_kind_word(enum err_kind kind)
+{
+    return kinds[kind < ERR_KINDS ? kind : ERR_BUG].word;
 }

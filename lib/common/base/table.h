@@ -25,7 +25,7 @@ typedef const char *table_name(const void *owner, uint32_t number, size_t *n);
 
 void table_clear(struct table *t);
 
-/* Room for `more` names, so that table_add cannot fail as often. ERR_LIMIT. */
+/* Room for `more` names, so that table_add cannot fail as often. ERR_MEMORY. */
 bool table_reserve(struct table *t, size_t more, struct err *err);
 
 /* The number of a name; false when it is not there. */
@@ -33,7 +33,7 @@ bool table_find(const struct table *t, table_name *name_of, const void *owner, c
     uint32_t *number);
 
 /* Give the name to *number, which is not UINT32_MAX. When it has one already that is put into *number, and *again is
- * true. ERR_LIMIT. The owner need not know the name under the new number yet. */
+ * true. ERR_MEMORY. The owner need not know the name under the new number yet. */
 bool table_add(struct table *t, table_name *name_of, const void *owner, const char *name, size_t n, uint32_t *number,
     bool *again, struct err *err);
 

@@ -15,8 +15,8 @@
 enum { TREE_BUDGET = 64 << 20 };
 
 /* Read an object. `what` names the text in a failure: "config.json". Not JSON, a key twice, bytes behind the value, or
- * no object: ERR_MALFORMED; over the budget or out of memory: ERR_LIMIT. The caller gives *root back with
- * json_decref; it is NULL after a failure. Not for two threads at once. */
+ * no object: ERR_MALFORMED; over the budget: ERR_LIMIT; out of memory: ERR_MEMORY. The caller gives *root
+ * back with json_decref; it is NULL after a failure. Not for two threads at once. */
 bool tree_read(json_t **root, const char *text, size_t n, const char *what, struct err *err);
 
 #endif

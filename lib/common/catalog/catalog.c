@@ -235,7 +235,7 @@ catalog_seal(struct catalog *c, struct err *err)
             return false;
         char shown[STR_SHOWN];
         if (again)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "two tensors have the name %s",
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "there are two of this name",
                 str_shown(shown, t->name, t->name_len));
     }
     return true;
@@ -361,7 +361,7 @@ catalog_note(struct catalog *c, const char *format, ...)
 bool
 catalog_remarks_kept(const struct catalog *c, struct err *err)
 {
-    return !c->lost || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: a remark about the input cannot be kept");
+    return !c->lost || err_set(err, ERR_MEMORY, ERR_NO_OFFSET, "memory: a remark about the input cannot be kept");
 }
 
 size_t

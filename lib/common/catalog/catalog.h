@@ -78,7 +78,7 @@ struct catalog_remark {
     bool warning;
     const char *text;
 };
-bool catalog_remarks_kept(const struct catalog *c, struct err *err);     /* else ERR_LIMIT */
+bool catalog_remarks_kept(const struct catalog *c, struct err *err);     /* else ERR_MEMORY */
 size_t catalog_remark_count(const struct catalog *c);
 const struct catalog_remark *catalog_remark_at(const struct catalog *c, size_t i);
 

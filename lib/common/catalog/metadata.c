@@ -187,3 +187,20 @@ meta_next(struct meta_iter *it, struct meta_value *value)
     it->left--;
     return true;
 }
+
+void
+meta_add_type(struct str *s, const struct meta_value *value)
+{
+    if (value->type != META_ARRAY) {
+        str_text(s, meta_type_name(value->type));
+        return;
+    }
+    struct meta_iter it = meta_first(&value->as.a);
+    struct meta_value item;
+    str_text(s, "[");
+    if (value->as.a.type != META_ARRAY)
+        str_text(s, meta_type_name(value->as.a.type));
+    else if (meta_next(&it, &item))
+        meta_add_type(s, &item);
+    str_text(s, "]");
+}

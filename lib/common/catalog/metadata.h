@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 enum meta_type {
     META_U8, META_I8, META_U16, META_I16, META_U32, META_I32, META_F32, META_BOOL, META_STRING, META_ARRAY,
     META_U64, META_I64, META_F64, META_TYPES
@@ -44,6 +46,9 @@ struct meta {
 /* Bytes of a value of fixed size, 0 for strings and arrays. */
 size_t meta_type_size(enum meta_type type);
 const char *meta_type_name(enum meta_type type);        /* "u8" .. "f64", ggml's short names */
+
+/* The type of a value, of an array with that of its elements: "u32", "[str]", "[[i32]]". */
+void meta_add_type(struct str *s, const struct meta_value *value);
 
 /* The bytes that the value borrows, *n of them: of a string or an array; NULL and 0 for any other. */
 const void *meta_bytes(const struct meta_value *value, size_t *n);

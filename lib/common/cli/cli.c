@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/version.h"
 #include "cli/progress.h"
 
 enum { LINE_MAX_BYTES = 2048 };         /* of one message */
@@ -19,11 +20,12 @@ enum { LINE_MAX_BYTES = 2048 };         /* of one message */
 
 /* What one line on stderr says. */
 struct remark {
-    const char *file;                   /* "" when none */
-    const char *kind, *text;
-    int status;
+    const char *file, *tensor;          /* "" when none */
+    const char *kind, *word, *text;     /* the kind for people and for programs */
+    int status;                         /* or NO_STATUS */
     uint64_t at;                        /* or ERR_NO_OFFSET */
 };
+enum { NO_STATUS = -1 };                /* of a note or a warning */
 
 int
 cli_status(enum err_kind kind)
@@ -31,16 +33,17 @@ cli_status(enum err_kind kind)
     static const int statuses[ERR_KINDS] = {
         [ERR_NONE] = 0,     [ERR_USAGE] = 2,        [ERR_MALFORMED] = 65, [ERR_OPEN] = 66,
         [ERR_UNSUPPORTED] = 69, [ERR_BUG] = 70,     [ERR_CREATE] = 73,    [ERR_IO] = 74,
-        [ERR_LIMIT] = 75,   [ERR_UNSAFE] = 77,
+        [ERR_LIMIT] = 75,   [ERR_MEMORY] = 75,      [ERR_UNSAFE] = 77,
     };
     return kind < ERR_KINDS ? statuses[kind] : statuses[ERR_BUG];
 }
 
+/* Null when the value is NULL or empty. */
 static void
 add_member(struct str *s, const char *name, const char *value)
 {
-    str_format(s, "%c\"%s\":", s->len == 0 ? '{' : ',', name);
-    if (!value) {
+    str_format(s, ",\"%s\":", name);
+    if (!value || !value[0]) {
         str_text(s, "null");
         return;
     }
@@ -52,10 +55,15 @@ add_member(struct str *s, const char *name, const char *value)
 static void
 add_json(struct str *s, const struct cli *cli, const struct remark *r)
 {
+    str_format(s, "{\"report\":%d", VERSION_REPORT);
     add_member(s, "tool", cli->tool);
-    add_member(s, "file", r->file[0] ? r->file : NULL);
-    add_member(s, "kind", r->kind);
-    str_format(s, ",\"status\":%d", r->status);
+    add_member(s, "kind", r->word);
+    if (r->status == NO_STATUS)
+        str_text(s, ",\"status\":null");
+    else
+        str_format(s, ",\"status\":%d", r->status);
+    add_member(s, "file", r->file);
+    add_member(s, "tensor", r->tensor);
     add_member(s, "message", r->text);
     if (r->at == ERR_NO_OFFSET)
         str_text(s, ",\"offset\":null}");
@@ -125,8 +133,8 @@ cli_fail(const struct cli *cli, const struct err *err)
     if (err->kind == ERR_IO && err->sys == EPIPE)
         die_of_sigpipe();
     const struct remark r = {
-        .file = err->file, .kind = err_kind_name(err->kind), .text = err->text,
-        .status = cli_status(err->kind), .at = err->at,
+        .file = err->file, .tensor = err->tensor, .kind = err_kind_name(err->kind), .word = err_kind_word(err->kind),
+        .text = err->text, .status = cli_status(err->kind), .at = err->at,
     };
     say(cli, &r);
     return r.status;
@@ -137,7 +145,8 @@ vremark(const struct cli *cli, const char *file, const char *kind, const char *f
 {
     char text[ERR_TEXT];
     vsnprintf(text, sizeof text, format, args);
-    const struct remark r = { .file = file ? file : "", .kind = kind, .text = text, .at = ERR_NO_OFFSET };
+    const struct remark r = { .file = file ? file : "", .tensor = "", .kind = kind, .word = kind, .text = text,
+        .status = NO_STATUS, .at = ERR_NO_OFFSET };
     say(cli, &r);
 }
 

@@ -32,16 +32,18 @@ enum {
 bool
 gguf_fail(const struct gguf *g, struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
 {
-    char text[ERR_TEXT], item[STR_SHOWN + 32] = "", shown[STR_SHOWN];
+    char text[ERR_TEXT], shown[STR_SHOWN];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (g->item && g->name_at != 0)
-        snprintf(item, sizeof item, "%s %s: ", g->item, str_shown(shown, gguf_at(g, g->name_at), g->name_len));
-    else if (g->item)
-        snprintf(item, sizeof item, "%s number %" PRIu64 ": ", g->item, g->index + 1);
-    return err_set(err, kind, at, "%s%s", item, text);
+    if (!g->item)
+        return err_set(err, kind, at, "%s", text);
+    if (g->name_at == 0)
+        return err_set(err, kind, at, "%s number %" PRIu64 ": %s", g->item, g->index + 1, text);
+    str_shown(shown, gguf_at(g, g->name_at), g->name_len);
+    return strcmp(g->item, "tensor") == 0 ? err_set(err, kind, at, ERR_TENSOR "%s", shown, text)
+        : err_set(err, kind, at, "%s %s: %s", g->item, shown, text);
 }
 
 const char *

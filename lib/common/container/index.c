@@ -114,7 +114,7 @@ arrange(struct index *x, const struct limits *limits, struct err *err)
     for (size_t i = 1; i < x->count; i++)
         if (compare_tensor(&x->entry[i - 1], &x->entry[i]) == 0) {
             char shown[STR_SHOWN];
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the index names tensor %s twice",
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "the index names it twice",
                 str_shown(shown, x->entry[i].tensor, x->entry[i].tensor_len));
         }
     x->shard = malloc((x->count + 1) * sizeof *x->shard);
@@ -178,7 +178,8 @@ index_check(const struct index *x, struct catalog *catalog, struct err *err)
         const struct tensor *t = catalog_find(catalog, e->tensor, e->tensor_len);
         char name[STR_SHOWN], file[STR_SHOWN];
         if (!t || strcmp(x->shard[t->extent.file], e->shard) != 0)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the index names tensor %s in %s, which does not hold it",
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+                ERR_TENSOR "the index says that it is in %s, which does not hold it",
                 str_shown(name, e->tensor, e->tensor_len), str_shown(file, e->shard, strlen(e->shard)));
     }
     if (catalog_count(catalog) > x->count)

@@ -193,7 +193,7 @@ note_other(struct catalog *catalog, const char *what, const char *root, const js
     if (blob_path(&path, root, layer, &why))
         catalog_note(catalog, "the model has %s, which is a file of its own: %s", what,
             str_shown(shown, path.p, path.len));
-    else if (why.kind == ERR_LIMIT)
+    else if (why.kind == ERR_MEMORY)
         *err = why;
     str_clear(&path);
 }

@@ -92,3 +92,12 @@ dtype_is_float8(enum dtype dtype)
     return dtype == DTYPE_F8_E4M3 || dtype == DTYPE_F8_E5M2 || dtype == DTYPE_F8_E4M3FNUZ
         || dtype == DTYPE_F8_E5M2FNUZ;
 }
+
+const char *const dtype_targets[] = { "bf16", "f16", "f32", NULL };
+
+enum dtype
+dtype_target(unsigned i)
+{
+    static const enum dtype targets[] = { DTYPE_BF16, DTYPE_F16, DTYPE_F32 };
+    return targets[i];
+}

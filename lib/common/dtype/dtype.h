@@ -56,6 +56,10 @@ bool dtype_from_ggml(enum dtype *out, uint32_t id);
 /* The name of a ggml id that existed once ("Q4_2"), or NULL. */
 const char *dtype_ggml_removed(uint32_t id);
 
+/* What weights are decoded to, by the words of --to, which end with NULL, and the type of word i. */
+extern const char *const dtype_targets[];
+enum dtype dtype_target(unsigned i);
+
 /* What a weight may be without being quantized, and what FP8 is. */
 bool dtype_is_float(enum dtype dtype);      /* F64 F32 F16 BF16 */
 bool dtype_is_float8(enum dtype dtype);     /* E4M3, E5M2 and their FNUZ forms; not E8M0 */

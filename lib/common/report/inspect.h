@@ -6,14 +6,21 @@
 
 #include "scheme/roles.h"
 
+/* The model as amn-remember --to writes it. */
+struct remembered {
+    enum dtype to;
+    bool bytes_known, size_known;   /* false: it cannot be decoded, or not written */
+    uint64_t bytes;                 /* of tensor data */
+    uint64_t size;                  /* of the file, its header included */
+};
+
 /* What there is to report on; all borrowed. */
 struct inspect {
     const char *file;               /* what the user named; any bytes */
     uint32_t nfiles;                /* of the model */
     const struct catalog *catalog;
     const struct roles *roles;
-    bool bf16_known;                /* false: some tensor cannot be decoded */
-    uint64_t bytes_bf16;            /* tensor data of the model as amn-remember writes it */
+    struct remembered remembered;
     bool arrays;                    /* metadata arrays in full */
 };
 

@@ -138,12 +138,7 @@ static void
 add_scheme(struct str *out, const struct summary *s)
 {
     add_label(out, "Scheme");
-    summary_add_scheme(out, s);
-    if (s->details.n != 0) {
-        str_text(out, " (");
-        summary_add_detail(out, s);
-        str_text(out, ")");
-    }
+    summary_add_label(out, s);
     str_text(out, "\n");
 }
 
@@ -176,22 +171,24 @@ add_dtypes(struct str *out, const struct tally *dtypes)
 static void
 add_sizes(struct str *out, const struct inspect *in, const struct summary *s)
 {
-    char size[STR_SIZE];
+    char size[STR_SIZE], label[LABEL_WIDTH];
+    const struct remembered *r = &in->remembered;
     add_label(out, "Size now");
     str_format(out, "%s%s\n", str_size(size, s->nbytes), s->unsized ? " and tensors of unknown size" : "");
-    add_label(out, "In BF16");
-    if (!in->bf16_known) {
+    snprintf(label, sizeof label, "In %s", dtype_name(r->to));
+    add_label(out, label);
+    if (!r->bytes_known) {
         str_text(out, "unknown: not every tensor can be decoded\n");
         return;
     }
-    str_format(out, "%s\n", str_size(size, in->bytes_bf16));
+    str_format(out, "%s\n", str_size(size, r->bytes));
     add_label(out, "Lethe took");
-    if (s->quantized == 0 || in->bytes_bf16 == s->nbytes)
+    if (s->nschemes == 0 || r->bytes == s->nbytes)
         str_text(out, "nothing\n");
-    else if (in->bytes_bf16 > s->nbytes)
-        str_format(out, "%s\n", str_size(size, in->bytes_bf16 - s->nbytes));
+    else if (r->bytes > s->nbytes)
+        str_format(out, "%s\n", str_size(size, r->bytes - s->nbytes));
     else
-        str_format(out, "nothing, it added %s\n", str_size(size, s->nbytes - in->bytes_bf16));
+        str_format(out, "nothing, it added %s\n", str_size(size, s->nbytes - r->bytes));
 }
 
 static void
@@ -231,10 +228,10 @@ inspect_text(FILE *out, const struct inspect *in, struct err *err)
         add_format(&page.text, in);
         add_gguf(&page.text, in);
         add_scheme(&page.text, &s);
-        add_tensors(&page.text, "Quantized", s.quantized);
-        add_tensors(&page.text, "Pass-through", s.passthrough);
-        if (s.companions != 0)
-            add_tensors(&page.text, "Companions", s.companions);
+        add_tensors(&page.text, "Quantized", s.roles[ROLE_WEIGHT]);
+        add_tensors(&page.text, "Pass-through", s.roles[ROLE_PLAIN]);
+        if (summary_companions(&s) != 0)
+            add_tensors(&page.text, "Companions", summary_companions(&s));
         add_dtypes(&page.text, &s.dtypes);
         add_parameters(&page.text, &s);
         add_sizes(&page.text, in, &s);

@@ -177,3 +177,13 @@ ndjson_set_u64(struct ndjson *j, const char *key, uint64_t v)
     ndjson_key(j, key);
     ndjson_u64(j, v);
 }
+
+void
+ndjson_set_known(struct ndjson *j, const char *key, bool known, uint64_t v)
+{
+    ndjson_key(j, key);
+    if (known)
+        ndjson_u64(j, v);
+    else
+        ndjson_null(j);
+}

@@ -37,5 +37,6 @@ void ndjson_bytes(struct ndjson *j, const char *p, size_t n);
 /* A name and its value at once. */
 void ndjson_set_text(struct ndjson *j, const char *key, const char *text);
 void ndjson_set_u64(struct ndjson *j, const char *key, uint64_t v);
+void ndjson_set_known(struct ndjson *j, const char *key, bool known, uint64_t v);      /* else null */
 
 #endif

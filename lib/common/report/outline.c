@@ -1,6 +1,7 @@
 #include "report/outline.h"
 
 #include "base/num.h"
+#include "base/version.h"
 #include "report/ndjson.h"
 
 /* The output tensor of a piece; false of padding and the like. */
@@ -65,7 +66,7 @@ add_piece(struct ndjson *j, const struct outline *in, const struct piece *piece,
 {
     const uint8_t *dims = t->shape.packed;
     ndjson_object(j);
-    ndjson_set_u64(j, "report", 1);
+    ndjson_set_u64(j, "report", VERSION_REPORT);
     ndjson_key(j, "name");
     ndjson_bytes(j, t->name, t->name_len);
     ndjson_set_text(j, "dtype", dtype_name(t->dtype));

@@ -19,7 +19,7 @@ void page_init(struct page *page, FILE *file);
 /* Hand the text on if there is enough of it. After a failure it is dropped. */
 void page_turn(struct page *page);
 
-/* Hand everything on, flush, release the memory. False with ERR_IO or ERR_LIMIT when anything failed. */
+/* Hand everything on, flush, release the memory. False with ERR_IO or ERR_MEMORY when anything failed. */
 bool page_finish(struct page *page, struct err *err);
 
 #endif

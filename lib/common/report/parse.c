@@ -2,26 +2,9 @@
 
 #include <string.h>
 
+#include "base/version.h"
 #include "report/ndjson.h"
 #include "report/summary.h"
-
-/* What a tensor is for. */
-struct part {
-    const char *name;               /* "plain", "quantized", "companion" */
-    const char *scheme;             /* NULL unless quantized */
-    char detail[SCHEME_DETAIL];
-};
-
-static void
-role_of(struct part *role, const struct roles *roles, size_t i)
-{
-    const struct weight *w = roles_weight_of(roles, i);
-    *role = (struct part){ .name = w ? "quantized" : roles_is_companion(roles, i) ? "companion" : "plain" };
-    if (!w)
-        return;
-    role->scheme = w->scheme->name;
-    summary_describe(role->detail, w);
-}
 
 /* ---- JSON ---- */
 
@@ -45,49 +28,48 @@ add_ne(struct ndjson *j, const struct shape *shape)
     ndjson_array_end(j);
 }
 
+/* What tensor i is for: its role, and how the weight is quantized that it is or belongs to. */
 static void
-add_role(struct ndjson *j, const struct part *role)
+add_purpose(struct ndjson *j, const struct roles *roles, size_t i)
 {
-    ndjson_set_text(j, "role", role->name);
-    if (!role->scheme)
-        return;
-    ndjson_set_text(j, "scheme", role->scheme);
-    ndjson_set_text(j, "detail", role->detail[0] ? role->detail : NULL);
+    char label[SUMMARY_LABEL], detail[SCHEME_DETAIL];
+    const struct weight *w = roles_owner(roles, i);
+    ndjson_set_text(j, "role", role_name(roles_role(roles, i)));
+    ndjson_key(j, "weight");
+    if (w)
+        ndjson_bytes(j, w->name, w->name_len);
+    else
+        ndjson_null(j);
+    ndjson_set_text(j, "scheme", w ? summary_code(w) : NULL);
+    ndjson_set_text(j, "scheme_label", w ? summary_label(label, w) : NULL);
+    ndjson_set_text(j, "detail", w && summary_describe(detail, w)[0] ? detail : NULL);
 }
 
 static void
 add_tensor(struct ndjson *j, const struct parse *in, size_t i, bool gguf)
 {
     char dtype[SUMMARY_DTYPE];
-    struct part role;
     uint64_t parameters;
     const struct tensor *t = catalog_at(in->catalog, i);
-    role_of(&role, in->roles, i);
 
     ndjson_object(j);
+    ndjson_set_u64(j, "report", VERSION_REPORT);
     ndjson_key(j, "name");
     ndjson_bytes(j, t->name, t->name_len);
     ndjson_set_text(j, "dtype", summary_dtype(dtype, t));
     ndjson_key(j, "shape");
     add_dims(j, &t->shape);
-    if (gguf) {
-        ndjson_key(j, "ne");
+    ndjson_key(j, "ne");
+    if (gguf)
         add_ne(j, &t->shape);
-    }
-    if (in->nfiles > 1)
-        ndjson_set_text(j, "file", in->files[t->extent.file]);
+    else
+        ndjson_null(j);
+    ndjson_set_text(j, "file", in->nfiles > 1 ? in->files[t->extent.file] : NULL);
     ndjson_set_u64(j, "offset", t->extent.at);
-    ndjson_key(j, "nbytes");
-    if (t->dtype == DTYPE_UNKNOWN)
-        ndjson_null(j);
-    else
-        ndjson_u64(j, t->extent.nbytes);
-    ndjson_key(j, "parameters");
-    if (summary_parameters(&parameters, in->catalog, in->roles, i))
-        ndjson_u64(j, parameters);
-    else
-        ndjson_null(j);
-    add_role(j, &role);
+    ndjson_set_known(j, "nbytes", t->dtype != DTYPE_UNKNOWN, t->extent.nbytes);
+    bool known = summary_parameters(&parameters, in->catalog, in->roles, i);
+    ndjson_set_known(j, "parameters", known, parameters);
+    add_purpose(j, in->roles, i);
     ndjson_object_end(j);
     ndjson_line(j);
 }
@@ -143,17 +125,16 @@ add_row(struct str *out, struct str cell[COLUMNS], const int width[COLUMNS])
     }
 }
 
+/* The last cell: of a weight how it is quantized, of a companion what it is to its weight, else nothing. */
 static void
-add_purpose(struct str *out, const struct parse *in, size_t i)
+add_last(struct str *out, const struct parse *in, size_t i)
 {
-    struct part role;
-    role_of(&role, in->roles, i);
-    if (!role.scheme)
-        str_text(out, strcmp(role.name, "plain") == 0 ? "" : role.name);
-    else if (role.detail[0])
-        str_format(out, "%s (%s)", role.scheme, role.detail);
-    else
-        str_text(out, role.scheme);
+    char label[SUMMARY_LABEL];
+    enum role role = roles_role(in->roles, i);
+    if (role == ROLE_WEIGHT)
+        str_text(out, summary_label(label, roles_owner(in->roles, i)));
+    else if (role != ROLE_PLAIN)
+        str_text(out, role_name(role));
     while (!out->failed && out->len != 0 && out->p[out->len - 1] == ' ')
         out->len--;
     str_text(out, "\n");
@@ -178,7 +159,7 @@ parse_text(FILE *out, const struct parse *in, struct err *err)
     for (size_t i = 0; i < n && page.sys == 0; i++) {
         row_cells(cell, catalog_at(in->catalog, i));
         add_row(&page.text, cell, width);
-        add_purpose(&page.text, in, i);
+        add_last(&page.text, in, i);
         page_turn(&page);
     }
     for (int c = 0; c < COLUMNS; c++)

@@ -2,8 +2,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/num.h"
 
 enum { PHRASE_ITEMS = 4 };          /* named in one phrase; the rest is counted */
@@ -51,56 +53,104 @@ summary_parameters(uint64_t *n, const struct catalog *catalog, const struct role
     return !w || !w->vague;
 }
 
+/* Whether the type of the codes is half of the scheme's name ("GGUF Q4_K"). */
+static bool
+named_by_type(const struct tensor *codes)
+{
+    enum dtype_class class = dtype_facts(codes->dtype)->kind;
+    return class == DTYPE_IS_BLOCK || class == DTYPE_IS_UNKNOWN;
+}
+
+const char *
+summary_code(const struct weight *w)
+{
+    return w->scheme->code ? w->scheme->code : "recognised";    /* until every row of the table has one */
+}
+
+/* "FP8", "GGUF Q4_K" */
+static const char *
+name_of(char buf[SUMMARY_LABEL], const struct weight *w)
+{
+    char type[SUMMARY_DTYPE];
+    if (named_by_type(w->part[0]))
+        snprintf(buf, SUMMARY_LABEL, "%s %s", w->scheme->name, summary_dtype(type, w->part[0]));
+    else
+        snprintf(buf, SUMMARY_LABEL, "%s", w->scheme->name);
+    return buf;
+}
+
 const char *
 summary_describe(char buf[SCHEME_DETAIL], const struct weight *w)
 {
+    const struct tensor *codes = w->part[0];
     buf[0] = '\0';
     w->scheme->describe(w, buf);
-    if (strcmp(buf, w->scheme->name) == 0)
+    if (strcmp(buf, w->scheme->name) == 0 || codes->dtype == DTYPE_UNKNOWN
+        || (named_by_type(codes) && strcmp(buf, dtype_name(codes->dtype)) == 0))
         buf[0] = '\0';
     return buf;
 }
 
-/* A ggml type is half of a scheme's name ("GGUF Q4_K"); what else there is to say stands in the detail. */
-static bool
-add_weight(struct summary *s, const struct weight *w, struct err *err)
+const char *
+summary_label(char buf[SUMMARY_LABEL], const struct weight *w)
 {
-    char detail[SCHEME_DETAIL], type[SUMMARY_DTYPE] = "", name[2 * SCHEME_DETAIL], kind[2 * SCHEME_DETAIL];
-    const struct tensor *codes = w->part[0];
-    enum dtype_class class = dtype_facts(codes->dtype)->kind;
-    if (class == DTYPE_IS_BLOCK || class == DTYPE_IS_UNKNOWN)
-        summary_dtype(type, codes);
-    summary_describe(detail, w);
+    char detail[SCHEME_DETAIL];
+    size_t n = strlen(name_of(buf, w));
+    if (summary_describe(detail, w)[0])
+        snprintf(buf + n, SUMMARY_LABEL - n, " (%s)", detail);
+    return buf;
+}
 
-    snprintf(name, sizeof name, "%s%s%s", w->scheme->name, type[0] ? " " : "", type);
-    snprintf(kind, sizeof kind, "%s%s%s", w->scheme->name, detail[0] ? " " : "", detail);
-    bool more = detail[0] && class != DTYPE_IS_UNKNOWN && strcmp(detail, type) != 0;
-    s->quantized++;
-    return tally_add(&s->schemes, name, codes->extent.nbytes, err)
-        && (!more || tally_add(&s->details, detail, codes->extent.nbytes, err))
-        && tally_add(&s->kinds, kind, codes->extent.nbytes, err);
+/* The row of a code. A model has a handful of them. NULL when there is no memory. */
+static struct summary_scheme *
+scheme_of(struct summary *s, const char *code, struct err *err)
+{
+    for (size_t i = 0; i < s->nschemes; i++)
+        if (strcmp(s->schemes[i].code, code) == 0)
+            return &s->schemes[i];
+    struct summary_scheme *schemes = array_grow(s->schemes, s->nschemes, &s->room, sizeof *schemes, err);
+    if (!schemes)
+        return NULL;
+    s->schemes = schemes;
+    schemes[s->nschemes] = (struct summary_scheme){ .code = code };
+    return &schemes[s->nschemes++];
+}
+
+/* A part of weight w, of so many bytes: its codes or a companion. */
+static bool
+add_part(struct summary *s, const struct weight *w, bool codes, uint64_t nbytes, struct err *err)
+{
+    char label[SUMMARY_LABEL], detail[SCHEME_DETAIL];
+    struct summary_scheme *scheme = scheme_of(s, summary_code(w), err);
+    if (!scheme)
+        return false;
+    scheme->weights += codes;
+    scheme->companions += !codes;
+    scheme->nbytes = add_up(scheme->nbytes, nbytes);
+    if (!tally_add(&scheme->labels, summary_label(label, w), codes, nbytes, err))
+        return false;
+    return !codes || (tally_add(&s->names, name_of(label, w), 1, nbytes, err)
+        && (!summary_describe(detail, w)[0] || tally_add(&s->details, detail, 1, nbytes, err)));
 }
 
 static bool
 add_tensor(struct summary *s, const struct catalog *catalog, const struct roles *roles, size_t i, struct err *err)
 {
-    char label[SUMMARY_DTYPE];
+    char dtype[SUMMARY_DTYPE];
     const struct tensor *t = catalog_at(catalog, i);
-    const struct weight *w = roles_weight_of(roles, i);
+    const struct weight *w = roles_owner(roles, i);
     uint64_t nbytes = t->dtype == DTYPE_UNKNOWN ? 0 : t->extent.nbytes, parameters;
 
     s->tensors++;
+    s->roles[roles_role(roles, i)]++;
     s->unsized += t->dtype == DTYPE_UNKNOWN;
     s->nbytes = add_up(s->nbytes, nbytes);
     if (summary_parameters(&parameters, catalog, roles, i))
         s->parameters = add_up(s->parameters, parameters);
     else
         s->uncounted++;
-    if (!w && roles_is_companion(roles, i))
-        s->companions++;
-    else if (!w)
-        s->passthrough++;
-    return tally_add(&s->dtypes, summary_dtype(label, t), nbytes, err) && (!w || add_weight(s, w, err));
+    return tally_add(&s->dtypes, summary_dtype(dtype, t), 1, nbytes, err)
+        && (!w || add_part(s, w, !roles_is_companion(roles, i), nbytes, err));
 }
 
 bool
@@ -117,9 +167,18 @@ void
 summary_clear(struct summary *s)
 {
     tally_clear(&s->dtypes);
-    tally_clear(&s->schemes);
+    tally_clear(&s->names);
     tally_clear(&s->details);
-    tally_clear(&s->kinds);
+    for (size_t i = 0; i < s->nschemes; i++)
+        tally_clear(&s->schemes[i].labels);
+    free(s->schemes);
+    *s = (struct summary){ 0 };
+}
+
+size_t
+summary_companions(const struct summary *s)
+{
+    return s->tensors - s->roles[ROLE_PLAIN] - s->roles[ROLE_WEIGHT];
 }
 
 static void
@@ -136,17 +195,28 @@ add_labels(struct str *out, const struct tally *tally, const char *between)
 void
 summary_add_scheme(struct str *out, const struct summary *s)
 {
-    if (s->schemes.n == 0)
+    if (s->nschemes == 0)
         str_text(out, "none");
-    if (s->schemes.n > 1)
+    if (s->nschemes > 1)
         str_text(out, "mixed: ");
-    add_labels(out, &s->schemes, ", ");
+    add_labels(out, &s->names, ", ");
 }
 
 void
 summary_add_detail(struct str *out, const struct summary *s)
 {
     add_labels(out, &s->details, "; ");
+}
+
+void
+summary_add_label(struct str *out, const struct summary *s)
+{
+    summary_add_scheme(out, s);
+    if (s->details.n == 0)
+        return;
+    str_text(out, " (");
+    summary_add_detail(out, s);
+    str_text(out, ")");
 }
 
 bool

@@ -25,7 +25,7 @@ label_of(const void *tally, uint32_t i, size_t *n)
 }
 
 bool
-tally_add(struct tally *tally, const char *label, uint64_t nbytes, struct err *err)
+tally_add(struct tally *tally, const char *label, size_t more, uint64_t nbytes, struct err *err)
 {
     uint32_t i = (uint32_t)tally->n;
     bool again;
@@ -42,7 +42,7 @@ tally_add(struct tally *tally, const char *label, uint64_t nbytes, struct err *e
         tally->n++;
     }
     struct tally_row *row = &rows[i];
-    row->count++;
+    row->count += more;
     if (!num_add(&row->nbytes, row->nbytes, nbytes))
         row->nbytes = UINT64_MAX;
     return true;

@@ -21,8 +21,8 @@ struct tally {
 
 void tally_clear(struct tally *tally);
 
-/* One more of this label (copied). False with ERR_LIMIT when there is no memory. */
-bool tally_add(struct tally *tally, const char *label, uint64_t nbytes, struct err *err);
+/* `more` of this label (copied), which have so many bytes. False with ERR_MEMORY when there is none. */
+bool tally_add(struct tally *tally, const char *label, size_t more, uint64_t nbytes, struct err *err);
 
 /* Indices of the rows with the most bytes, most first, into top[0..max); returns how many. */
 size_t tally_top(const struct tally *tally, size_t *top, size_t max);

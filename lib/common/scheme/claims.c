@@ -162,15 +162,15 @@ bool
 claims_missing(const struct claims *c, uint64_t at, struct err *err, const char *format, ...)
 {
     const struct catalog_facts *f = catalog_facts_of(c->catalog);
-    char text[ERR_TEXT];
+    char before[ERR_TEXT] = "";
     va_list args;
+    if (f->shards != 0)
+        snprintf(before, sizeof before, "part of a model of %" PRIu64 " files; give the directory or %s: ", f->shards,
+            f->index ? f->index : "the index");
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    err_vset(err, f->shards != 0 ? ERR_UNSUPPORTED : ERR_MALFORMED, at, before, format, args);
     va_end(args);
-    if (f->shards == 0)
-        return err_set(err, ERR_MALFORMED, at, "%s", text);
-    return err_set(err, ERR_UNSUPPORTED, at, "part of a model of %" PRIu64 " files; give the directory or %s: %s",
-        f->shards, f->index ? f->index : "the index", text);
+    return false;
 }
 
 bool

@@ -270,8 +270,8 @@ read_tensor(struct comfy_marker *m, const struct claims *c, const struct tensor 
     char name[STR_SHOWN], what[STR_SHOWN + 16], shape[SHAPE_TEXT];
     snprintf(what, sizeof what, "tensor %s", str_shown(name, t->name, t->name_len));
     if (t->dtype != DTYPE_U8 || t->shape.rank != 1)
-        return err_set(err, ERR_MALFORMED, t->extent.at, "%s: is %s %s, expected U8 [n]", what, dtype_name(t->dtype),
-            shape_text(shape, &t->shape));
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected U8 [n]", name,
+            dtype_name(t->dtype), shape_text(shape, &t->shape));
     if (!limits_check(n, MARKER_MAX, "bytes of a comfy_quant", err))
         return false;
     m->unread = !contents;

@@ -72,20 +72,3 @@ meta_text(struct str *s, const struct meta_value *value)
 {
     add_value(s, value, false);
 }
-
-void
-meta_text_type(struct str *s, const struct meta_value *value)
-{
-    if (value->type != META_ARRAY) {
-        str_text(s, meta_type_name(value->type));
-        return;
-    }
-    struct meta_iter it = meta_first(&value->as.a);
-    struct meta_value item;
-    str_text(s, "[");
-    if (value->as.a.type != META_ARRAY)
-        str_text(s, meta_type_name(value->as.a.type));
-    else if (meta_next(&it, &item))
-        meta_text_type(s, &item);
-    str_text(s, "]");
-}

@@ -14,6 +14,5 @@
 
 /* A few bytes of a file can be a long text (an array of zeros): it ends at s->max. */
 void meta_text(struct str *s, const struct meta_value *value);
-void meta_text_type(struct str *s, const struct meta_value *value);
 
 #endif

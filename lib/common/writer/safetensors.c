@@ -81,7 +81,7 @@ add_metadata(struct str *out, const struct choice *choice)
         if (ours || stale_key(m, choice))
             continue;
         str_text(&types, types.len ? " " : "");
-        meta_text_type(&types, &m->value);
+        meta_add_type(&types, &m->value);
         typed = typed || m->value.type != META_STRING;
         has_format = has_format || format;
         add_key(out, &any, m->key, m->key_len);
