@@ -66,3 +66,79 @@ cases() {
     try 0 amn-parse "$fx/schemes/comfy-layer-unknown.safetensors"
     grep -q '"scheme":"comfy","scheme_label":"ComfyUI (float3_magic)"' out
 }
+
+# as_config METHOD NAME SCHEME: --scheme gives the bytes that a config.json with that method gives.
+as_config() {
+    echo "{\"quantization_config\": {\"quant_method\": \"$1\"}}" >config
+    try 0 amn-remember --config config "$fx/told/$2.safetensors" && mv out expected &&
+        try 0 amn-remember --scheme "$3" "$fx/told/$2.safetensors" && cmp out expected
+}
+
+# refused STATUS NAME TEXT [OPTION...]: with that text, and nothing comes out.
+refused() {
+    local status=$1 file=$fx/told/$2.safetensors text=$3
+    shift 3
+    try "$status" amn-remember "$@" "$file" || return 1
+    is_empty out
+    grep -qF -e "$text" err || { cat err; return 1; }
+}
+
+@test "--scheme tells the order of MXFP8 scales that could be of two" {
+    refused 69 mxfp8-either '--scheme mxfp8 or mxfp8-comfy'
+    as_config modelopt mxfp8-either mxfp8
+    mv out rows
+    try 0 amn-remember "$fx/told/mxfp8-marked.safetensors"
+    mv out tiles
+    both 0 "$fx/told/mxfp8-either.safetensors" amn-remember --scheme=mxfp8-comfy
+    cmp out.file tiles
+    cmp out.pipe tiles
+    refute cmp -s rows tiles
+    # It goes before config.json.
+    try 0 amn-remember --config config --scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors"
+    cmp out tiles
+    amn-inspect --scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors" | grep -q 'in tiles'
+    amn-parse --scheme mxfp8 "$fx/told/mxfp8-either.safetensors" | grep -q '1x32 scale"'
+}
+
+@test "--scheme tells ComfyUI's order where the shape shows it, and none that the shape denies" {
+    refused 69 mxfp8-tiles '--scheme mxfp8-comfy'
+    try 0 amn-remember --scheme mxfp8-comfy "$fx/told/mxfp8-tiles.safetensors"
+    refused 65 mxfp8-tiles p.weight_scale --scheme mxfp8
+    refused 65 mxfp8-by-rows p.weight_scale --scheme mxfp8-comfy
+    try 0 amn-remember --scheme mxfp8 "$fx/told/mxfp8-by-rows.safetensors"
+    echo '{"quantization_config": {"quant_method": "modelopt"}}' >config
+    refused 65 mxfp8-tiles config.json --config config
+    refused 65 nvfp4-tiles '--scheme says nvfp4-modelopt' --scheme nvfp4-modelopt
+}
+
+@test "--scheme names the NVFP4 that could be of two" {
+    refused 69 nvfp4-either '--scheme nvfp4-modelopt or nvfp4-comfy'
+    refused 69 nvfp4-tiles '--scheme nvfp4-comfy'
+    refused 69 nvfp4-either ': ModelOpt NVFP4 cannot' --scheme nvfp4-modelopt
+    refused 69 nvfp4-either ': ComfyUI nvfp4 cannot' --scheme nvfp4-comfy
+    refused 69 nvfp4-tiles ': ComfyUI nvfp4 cannot' --scheme nvfp4-comfy
+}
+
+@test "--scheme tells FBGEMM's columns, and a scale that SDNQ could have turned" {
+    refused 69 fbgemm '--scheme fp8-fbgemm or fp8'
+    as_config fbgemm_fp8 fbgemm fp8-fbgemm
+    try 0 amn-remember --scheme fp8 "$fx/told/fbgemm.safetensors"
+    refute cmp -s out expected
+    refused 69 turned '--scheme fp8'
+    as_config fp8 turned fp8
+}
+
+@test "--scheme: names that no scheme has, and schemes that no weight has" {
+    for tool in remember inspect parse; do
+        try 2 amn-$tool --scheme float3 "$fx/told/plain.safetensors"
+        grep -q "^amn-$tool: usage: --scheme: 'float3' is none of comfy, .*gptq, .*mxfp8, " err
+        is_empty out
+        try 2 amn-$tool --scheme mxfp8 "$fx/told/plain.safetensors"
+        grep -q "^amn-$tool: usage: --scheme mxfp8: " err
+        is_empty out
+    done
+    try 2 amn-remember --scheme float3 -o new missing.safetensors       # before the input is looked for
+    refused 2 nvfp4-either '--scheme mxfp8' --scheme mxfp8
+    try 2 amn-remember --scheme mxfp8 "$fx/good-fp8-block-f32.safetensors"
+    try 0 amn-remember --scheme fp8 "$fx/good-fp8-block-f32.safetensors"
+}

@@ -56,15 +56,13 @@ static const uint32_t fp4_bits[MAP] = {
 static bool
 check_length(const struct weight *w, unsigned p, uint64_t n, struct err *err)
 {
-    const struct tensor *t = w->part[p], *codes = w->part[CODES];
-    char x[STR_SHOWN], name[STR_SHOWN], shape[SHAPE_TEXT], count[24] = "n";
+    const struct tensor *t = w->part[p];
+    char count[24] = "n";
     if (t->shape.rank == 1 && (n == ANY || shape_dim(&t->shape, 0) == n))
         return true;
     if (n != ANY)
         snprintf(count, sizeof count, "%" PRIu64, n);
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected %s [%s] for %s",
-        str_shown(name, t->name, t->name_len), dtype_name(t->dtype), shape_text(shape, &t->shape),
-        dtype_name(t->dtype), count, str_shown(x, codes->name, codes->name_len));
+    return table_wrong(t, w->part[CODES], err, "[%s]", count);
 }
 
 static bool
@@ -97,11 +95,8 @@ static bool
 check_codes(const struct tensor *codes, struct err *err)
 {
     const struct shape *s = &codes->shape;
-    char name[STR_SHOWN], shape[SHAPE_TEXT];
-    if (s->rank < 2 || shape_dim(s, 0) != 1 || shape_dim(s, 1) <= 1)
-        return true;
-    return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: 4-bit codes of shape %s, expected [%" PRIu64
-        ", 1]", str_shown(name, codes->name, codes->name_len), shape_text(shape, s), shape_dim(s, 1));
+    return s->rank < 2 || shape_dim(s, 0) != 1 || shape_dim(s, 1) <= 1
+        || table_wrong(codes, codes, err, "4-bit codes [%" PRIu64 ", 1]", shape_dim(s, 1));
 }
 
 /* Take the shape and the numbers from the blob, and hold the parts against them. */
@@ -144,7 +139,7 @@ fit(struct found *f, struct weight *w, struct err *err)
         return false;
     *b = (struct bnb4){ .type = !type ? TYPE_UNREAD : strcmp(type, "fp4") == 0 ? TYPE_FP4 : TYPE_NF4 };
     w->own = b;
-    w->vague = !claims_contents(f->claims);
+    w->vague = !f->claims->contents;
     return w->vague || define(w, b, type, f->claims, blob, err);
 }
 

@@ -186,7 +186,7 @@ bnb4_state_read(struct bnb4_state *s, struct claims *c, const struct tensor *blo
     const struct tensor *codes, struct err *err)
 {
     struct reading r = { .blob = blob, .err = err };
-    const struct contents *contents = claims_contents(c);
+    const struct contents *contents = c->contents;
     uint64_t n = blob->extent.nbytes;
     *s = (struct bnb4_state){ 0 };
     if (!limits_check(n, BLOB_MAX, "bytes of a quant_state", err))

@@ -26,28 +26,23 @@ static bool
 check_scb(const struct tensor *codes, const struct tensor *scb, struct err *err)
 {
     const struct shape *s = &codes->shape;
-    char a[STR_SHOWN], b[STR_SHOWN], text[SHAPE_TEXT];
     if (s->rank != 2)
-        return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: INT8 codes of shape %s, expected [out, in]",
-            str_shown(a, codes->name, codes->name_len), shape_text(text, s));
+        return table_wrong(codes, codes, err, "INT8 codes [out, in]");
     return (scb->shape.rank == 1 && shape_dim(&scb->shape, 0) == shape_dim(s, 0))
-        || err_set(err, ERR_MALFORMED, scb->extent.at, "tensor %s: is %s %s, expected F32 [%" PRIu64 "] for %s",
-            str_shown(a, scb->name, scb->name_len), dtype_name(scb->dtype), shape_text(text, &scb->shape),
-            shape_dim(s, 0), str_shown(b, codes->name, codes->name_len));
+        || table_wrong(scb, codes, err, "[%" PRIu64 "]", shape_dim(s, 0));
 }
 
 /* Whether the codes lie by rows; without a reader of contents that is believed. */
 static bool
-check_format(const struct claims *c, const struct tensor *format, struct err *err)
+check_format(const struct claims *c, const struct tensor *format, const struct tensor *codes, struct err *err)
 {
     static const char *const tiled[] = { "row", "col32", "col_turing", "col_ampere" };
-    const struct contents *contents = claims_contents(c);
-    char name[STR_SHOWN], text[SHAPE_TEXT];
+    const struct contents *contents = c->contents;
+    char name[STR_SHOWN];
     uint8_t layout;
     str_shown(name, format->name, format->name_len);
     if (format->extent.nbytes != 1)
-        return err_set(err, ERR_MALFORMED, format->extent.at, "tensor %s: is %s %s, expected one U8", name,
-            dtype_name(format->dtype), shape_text(text, &format->shape));
+        return table_wrong(format, codes, err, "one U8");
     if (!contents)
         return true;
     if (!contents->read(contents->of, format, &layout, err))
@@ -62,7 +57,7 @@ static bool
 fit(struct found *f, struct weight *w, struct err *err)
 {
     const struct tensor *format = table_found(f, ROLE_STATE);
-    return check_scb(f->codes, w->part[SCB], err) && (!format || check_format(f->claims, format, err));
+    return check_scb(f->codes, w->part[SCB], err) && (!format || check_format(f->claims, format, f->codes, err));
 }
 
 static void

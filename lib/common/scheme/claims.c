@@ -6,48 +6,7 @@
 #include "base/array.h"
 #include "base/str.h"
 #include "scheme/roles_priv.h"
-
-const struct catalog *
-claims_catalog(const struct claims *c)
-{
-    return c->catalog;
-}
-
-const struct config *
-claims_config(const struct claims *c)
-{
-    return c->config;
-}
-
-const struct contents *
-claims_contents(const struct claims *c)
-{
-    return c->contents;
-}
-
-const struct comfy_markers *
-claims_comfy(const struct claims *c)
-{
-    return c->comfy;
-}
-
-const struct grids *
-claims_grids(const struct claims *c)
-{
-    return &c->grids;
-}
-
-const char *
-claims_scheme(const struct claims *c)
-{
-    return c->told;
-}
-
-bool
-claims_told(const struct claims *c, const char *code)
-{
-    return c->told && strcmp(c->told, code) == 0;
-}
+#include "scheme/table.h"
 
 const struct left_name *
 claims_left(const struct claims *c, const struct tensor *t, struct part_name *p)

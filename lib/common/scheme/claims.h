@@ -2,11 +2,10 @@
 #ifndef SCHEME_CLAIMS_H
 #define SCHEME_CLAIMS_H
 
+#include <string.h>
+
 #include "scheme/config.h"
 #include "scheme/scheme.h"
-
-struct comfy_markers;       /* comfy_marker.h */
-struct grids;               /* swizzle.h */
 
 /* A name in two pieces: `base_len` bytes of `base`, then `suffix`. */
 struct part_name {
@@ -21,17 +20,39 @@ bool name_strip(const struct tensor *t, const char *suffix, struct part_name *p)
 /* The module of a weight: P of "P.weight", else all of its name. */
 struct part_name name_module(const struct tensor *t);
 
-const struct catalog *claims_catalog(const struct claims *c);
-const struct config *claims_config(const struct claims *c);
-/* NULL: only headers may be read. */
-const struct contents *claims_contents(const struct claims *c);
-/* The ComfyUI markers of the model, and what it shows about the order of block scales. */
-const struct comfy_markers *claims_comfy(const struct claims *c);
-const struct grids *claims_grids(const struct claims *c);
+struct comfy_markers;       /* comfy_marker.h */
+struct left_name;           /* table.h */
+
+/* What is known of the order of block scales where their shape leaves it open (swizzle.h). */
+struct grids {
+    bool config;                /* config.json names a method that only writes plain ones */
+    bool nvfp4, mxfp8;          /* a weight of the kind has a grid that can only be plain */
+};
+
+/* What a scheme sees; it changes nothing of it but by the functions below. */
+struct claims {
+    struct roles *roles;
+    struct catalog *catalog;
+    struct config *config;
+    const struct contents *contents;    /* NULL: only headers may be read */
+    const char *told;                   /* --scheme: the scheme of what cannot be told, or NULL */
+    struct comfy_markers *comfy;        /* the ComfyUI markers of the model */
+    struct grids grids;
+    struct left_name *left;             /* nleft names that only quantizers use */
+    size_t nleft;
+    bool *idle;                         /* which of table_idle occur in the model at all */
+    char *scratch;                      /* a name that is put together: */
+    size_t longest;                     /* bytes of the longest name of the model, and of scratch */
+    bool shares;                        /* the weight being claimed shares a companion */
+};
+
 /* Whether the user said that this scheme (its code) is what cannot be told. */
-bool claims_told(const struct claims *c, const char *code);
-/* That scheme's code, or NULL. */
-const char *claims_scheme(const struct claims *c);
+static inline bool
+claims_told(const struct claims *c, const char *code)
+{
+    return c->told && strcmp(c->told, code) == 0;
+}
+
 /* The row of table_left_names for a tensor's name, and what is before its suffix; NULL when it has none. */
 const struct left_name *claims_left(const struct claims *c, const struct tensor *t, struct part_name *p);
 /* n bytes that live as long as the catalog: a shape that was read. NULL on failure. */

@@ -221,14 +221,10 @@ static bool
 companion_fits(const struct checked *w, size_t i, struct err *err)
 {
     const struct tensor *t = w->f->with[i];
-    char name[STR_SHOWN], codes[STR_SHOWN], a[SHAPE_TEXT], b[SHAPE_TEXT];
     bool fits = false;
     for (unsigned s = 0; s < SHAPES; s++)
         fits = fits || (w->f->row->beside[i].shapes & 1U << s && shape_is(w, 1U << s, &t->shape));
-    return fits || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: %s %s does not fit its weight %s %s %s, which "
-        "is %s", str_shown(name, t->name, t->name_len), dtype_name(t->dtype), shape_text(a, &t->shape),
-        str_shown(codes, w->codes->name, w->codes->name_len), dtype_name(w->codes->dtype),
-        shape_text(b, &w->codes->shape), w->f->scheme->name);
+    return fits || table_wrong(t, w->codes, err, "a shape of %s", w->f->scheme->name);
 }
 
 /* --- a weight */
@@ -325,8 +321,8 @@ static bool
 check_old(const struct claims *c, const struct tensor *t, struct err *err)
 {
     struct part_name p;
-    char name[STR_SHOWN], shape[SHAPE_TEXT];
-    if (!comfy_markers_old(claims_comfy(c)) || !name_strip(t, ".scale_weight", &p))
+    char name[STR_SHOWN];
+    if (!comfy_markers_old(c->comfy) || !name_strip(t, ".scale_weight", &p))
         return true;
     const struct tensor *codes = claims_find(c, p.base, p.base_len, ".weight");
     const struct shape *s = &t->shape;
@@ -335,8 +331,7 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
         return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is the scale of an F8 weight, which is %s", name,
             codes ? dtype_name(codes->dtype) : "not in the model");
     bool one = s->rank == 0 || (s->rank == 1 && shape_dim(s, 0) == 1);
-    return (one && t->dtype == DTYPE_F32) || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected "
-        "one F32", name, dtype_name(t->dtype), shape_text(shape, s));
+    return (one && t->dtype == DTYPE_F32) || table_wrong(t, codes, err, "one F32");
 }
 
 /* A marker says what a weight is, so nothing here is evidence. */
@@ -344,7 +339,7 @@ static enum claim
 choose(struct found *f, struct weight *w, struct err *err)
 {
     struct comfy_marker marker;
-    if (!comfy_markers_any(claims_comfy(f->claims)) || !comfy_is_marked(f->claims, f->codes))
+    if (!comfy_markers_any(f->claims->comfy) || !comfy_is_marked(f->claims, f->codes))
         return CLAIM_NO;
     enum claim claim = CLAIM_FAIL;
     if (comfy_marker_read(&marker, f->claims, f->codes, err)) {

@@ -141,7 +141,7 @@ read_metadata(struct comfy_markers *m, struct claims *c, const char *text, size_
 bool
 comfy_markers_new(struct comfy_markers **out, struct claims *c, struct err *err)
 {
-    const struct catalog *catalog = claims_catalog(c);
+    const struct catalog *catalog = c->catalog;
     struct comfy_markers *m = calloc(1, sizeof *m);
     struct part_name p;
     if (!m)
@@ -191,14 +191,14 @@ static const struct tensor *
 find_tensor(const struct claims *c, const struct tensor *codes)
 {
     struct part_name p;
-    return claims_comfy(c)->tensors && name_strip(codes, ".weight", &p)
+    return c->comfy->tensors && name_strip(codes, ".weight", &p)
         ? claims_find(c, p.base, p.base_len, marker_suffix) : NULL;
 }
 
 bool
 comfy_is_marked(const struct claims *c, const struct tensor *codes)
 {
-    return find_layer(claims_comfy(c), codes) || find_tensor(c, codes);
+    return find_layer(c->comfy, codes) || find_tensor(c, codes);
 }
 
 const json_t *
@@ -264,7 +264,7 @@ read_layer(struct comfy_marker *m, const struct layer *layer, struct err *err)
 static bool
 read_tensor(struct comfy_marker *m, const struct claims *c, const struct tensor *codes, struct err *err)
 {
-    const struct contents *contents = claims_contents(c);
+    const struct contents *contents = c->contents;
     const struct tensor *t = m->tensor;
     uint64_t n = t->extent.nbytes;
     char name[STR_SHOWN], what[STR_SHOWN + 16], shape[SHAPE_TEXT];
@@ -287,7 +287,7 @@ read_tensor(struct comfy_marker *m, const struct claims *c, const struct tensor 
 bool
 comfy_marker_read(struct comfy_marker *m, const struct claims *c, const struct tensor *codes, struct err *err)
 {
-    const struct layer *layer = find_layer(claims_comfy(c), codes);
+    const struct layer *layer = find_layer(c->comfy, codes);
     *m = (struct comfy_marker){ .tensor = find_tensor(c, codes) };
     if (m->tensor && !read_tensor(m, c, codes, err))
         return false;

@@ -104,12 +104,8 @@ check_smooth(const struct weight *w, struct err *err)
     const struct tensor *t = w->part[SMOOTH], *codes = w->part[CODES];
     const struct shape *s = &codes->shape;
     bool flat = !t || t->shape.rank == 1 || (t->shape.rank == 2 && shape_dim(&t->shape, 0) == 1);
-    if (!t || (s->rank == 2 && flat && shape_dim(&t->shape, t->shape.rank - 1) == shape_dim(s, 1)))
-        return true;
-    char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected one for each column of %s %s",
-        str_shown(a, t->name, t->name_len), dtype_name(t->dtype), shape_text(sa, &t->shape),
-        str_shown(b, codes->name, codes->name_len), shape_text(sb, s));
+    return !t || (s->rank == 2 && flat && shape_dim(&t->shape, t->shape.rank - 1) == shape_dim(s, 1))
+        || table_wrong(t, codes, err, "one for each column");
 }
 
 /* Whether all of a zero point is zero, which is how compressed-tensors writes none. */
@@ -117,7 +113,7 @@ static bool
 check_zero_point(const struct claims *c, const struct tensor *t, struct err *err)
 {
     enum { MOST = 16 << 20 };
-    const struct contents *contents = claims_contents(c);
+    const struct contents *contents = c->contents;
     uint64_t size = dtype_facts(t->dtype)->bytes, n = t->extent.nbytes;
     char name[STR_SHOWN];
     str_shown(name, t->name, t->name_len);
@@ -207,7 +203,7 @@ fp8_is_scaled(const struct weight *w)
 static bool
 take_markers(struct claims *c, const struct weight *w, struct err *err)
 {
-    const struct catalog *catalog = claims_catalog(c);
+    const struct catalog *catalog = c->catalog;
     for (size_t i = 0; i < catalog_count(catalog); i++) {
         const struct tensor *t = catalog_at(catalog, i);
         if (is_marker(t) && !claims_is_taken(c, t) && !claims_take_for(c, t, w, ROLE_STATE, err))

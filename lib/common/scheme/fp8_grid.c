@@ -72,7 +72,7 @@ unclear(const struct claims *c, const struct weight *w, struct fp8 *f, const cha
     struct err *err)
 {
     f->advice = ADVICE_WANTED;
-    if (!claims_contents(c))
+    if (!c->contents)
         return true;
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
@@ -129,7 +129,7 @@ find_blocks(const struct claims *c, const struct weight *w, struct fp8 *f, const
     struct part_name module = name_module(w->part[CODES]);
     uint64_t advised[2];
     bool known;
-    if (!config_block_size(claims_config(c), module.base, module.base_len, advised, &known, err))
+    if (!config_block_size(c->config, module.base, module.base_len, advised, &known, err))
         return false;
     enum axis rows = axis_block(m->rows, grid[0], &block[0]), cols = axis_block(m->cols, grid[1], &block[1]);
     bool told = rows == AXIS_ONE && cols == AXIS_ONE;
@@ -158,7 +158,7 @@ static bool
 fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8 *f, const struct fp8_cover *m,
     const uint64_t grid[2], bool *columns, struct err *err)
 {
-    const char *method = config_method(claims_config(c));
+    const char *method = config_method(c->config);
     struct part_name p;
     *columns = false;
     if (!m->stacked || grid[0] != m->cols || grid[1] != 1 || !name_strip(w->part[SCALE], "down_proj_scale", &p)
@@ -176,7 +176,7 @@ static bool
 check_turned(const struct claims *c, const struct weight *w, struct fp8 *f, const uint64_t grid[2], struct err *err)
 {
     struct part_name p;
-    return grid[0] != 1 || grid[1] == 1 || f->rows == 1 || config_method(claims_config(c))
+    return grid[0] != 1 || grid[1] == 1 || f->rows == 1 || config_method(c->config)
         || !name_strip(w->part[SCALE], ".scale", &p) || fp8_told(c, FP8_PLAIN)
         || unclear(c, w, f, "one for each column, or for each row of a weight that SDNQ turned around",
             ASK_CONFIG ", or --scheme fp8", err);
@@ -216,7 +216,7 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8 *f, const struc
         return unclear(c, w, f, "MXFP8 by rows, or in tiles as ComfyUI stores it", ASK_CONFIG ", or --scheme "
             SCHEME_MXFP8 " or " SCHEME_MXFP8_COMFY, err);
     case GRID_DENIED:
-        return misfit(w, claims_scheme(c) ? "; by --scheme they lie in the other order"
+        return misfit(w, c->told ? "; by --scheme they lie in the other order"
             : "; by the method in config.json they lie by rows", err);
     case GRID_PLAIN:
         w->scheme = &fp8_schemes[FP8_MX];

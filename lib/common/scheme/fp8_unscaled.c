@@ -67,11 +67,11 @@ static bool
 check_bare(const struct claims *c, const struct weight *w, struct err *err)
 {
     enum wanted wanted;
-    if (!config_wants_scale(claims_config(c), w, &wanted, err))
+    if (!config_wants_scale(c->config, w, &wanted, err))
         return false;
     if (wanted == WANTED)
         return lost(c, w, "but config.json names a method that has one", err);
-    return wanted == WANTED_NOT || catalog_facts_of(claims_catalog(c))->shards == 0
+    return wanted == WANTED_NOT || catalog_facts_of(c->catalog)->shards == 0
         || lost(c, w, "which may be in another file", err);
 }
 

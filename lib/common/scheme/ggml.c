@@ -29,12 +29,8 @@ fit(struct found *f, struct weight *w, struct err *err)
     if (!scale)
         return true;
     if (scale->shape.rank > 1 || !shape_numel(&scale->shape, &numel) || !shape_numel(s, &total)
-        || (numel != 1 && numel != experts) || numel == 0) {
-        char a[STR_SHOWN], b[STR_SHOWN], text[SHAPE_TEXT];
-        return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: is %s %s, expected F32 [1] or [%" PRIu64
-            "] for %s", str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype),
-            shape_text(text, &scale->shape), experts, str_shown(b, codes->name, codes->name_len));
-    }
+        || (numel != 1 && numel != experts) || numel == 0)
+        return table_wrong(scale, codes, err, "[1] or [%" PRIu64 "]", experts);
     uint64_t *own = claims_alloc(f->claims, sizeof *own, err);
     if (!own)
         return false;

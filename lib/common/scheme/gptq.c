@@ -78,7 +78,7 @@ fits(const struct found *f)
 static uint64_t
 config_number(const struct claims *c, const char *key)
 {
-    const json_t *v = json_object_get(config_block(claims_config(c)), key);
+    const json_t *v = json_object_get(config_block(c->config), key);
     return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
 }
 
@@ -136,7 +136,7 @@ static bool
 look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
-    const struct contents *contents = claims_contents(c);
+    const struct contents *contents = c->contents;
     bool zero = true, ordered = true, ok = true;
     uint64_t first = q->in;                             /* of the next group */
     find_group(c, q);
@@ -188,7 +188,7 @@ find_version(const struct claims *c, struct gptq *q)
         { "packing_format", "auto_round:auto_gptq", false }, { "packing_format", "auto_round", true },
         { "packing_format", "auto_round:gptqmodel", true }, { "packing_format", "auto_round:auto_gptq:v2", true },
     };
-    const json_t *block = config_block(claims_config(c));
+    const json_t *block = config_block(c->config);
     q->carries = q->bits != 3 && is_of_gptqmodel(block);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         const char *value = json_string_value(json_object_get(block, formats[i].key));
@@ -221,7 +221,7 @@ fit(struct found *f, struct weight *w, struct err *err)
         if (!look_at_g_idx(c, w, q, err))
             return false;
         find_version(c, q);
-        if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(claims_config(c)), "sym")))
+        if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(c->config), "sym")))
             q->open = "without qzeros, symmetric or not as config.json says (--config)";
     }
     w->vague = q->open != NULL;

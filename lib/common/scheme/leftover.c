@@ -39,7 +39,7 @@ check(const struct claims *c, const struct tensor *t, size_t *warned, struct err
 bool
 leftover_check(const struct roles *roles, struct claims *c, struct err *err)
 {
-    const struct catalog *catalog = claims_catalog(c);
+    const struct catalog *catalog = c->catalog;
     size_t warned = 0;
     if (strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)    /* other authors, other names */
         return true;

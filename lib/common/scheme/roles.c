@@ -11,6 +11,8 @@
 #include "scheme/fp8.h"
 #include "scheme/leftover.h"
 #include "scheme/roles_priv.h"
+#include "scheme/swizzle.h"
+#include "scheme/table.h"
 #include "scheme/unclaimed.h"
 
 /* One look at all names spares a look-up per weight and idle name. */
@@ -102,11 +104,15 @@ static bool
 claim_everything(struct claims *c, struct err *err)
 {
     const struct scheme *scheme;
+    struct left_name left[LEFT_NAMES];
+    bool idle[TABLE_IDLE] = { false };
+    c->idle = idle;
     bool ok = config_new(&c->config, c->catalog, err) && comfy_markers_new(&c->comfy, c, err);
     if (ok)
         c->grids = swizzle_survey(c);
     find_idle(c);
-    c->nleft = table_left_names(c->left);
+    c->nleft = table_left_names(left);
+    c->left = left;
     for (size_t i = 0; ok && (scheme = table_scheme(i)) != NULL; i++)
         ok = claim_all(scheme, c, err);
     return ok && fp8_finish(c->roles, c, err) && leftover_check(c->roles, c, err) && unclaimed_claim(c->roles, c, err)

@@ -234,11 +234,8 @@ unsupported_part(const struct module *m)
 static bool
 bad(const struct module *m, const struct tensor *t, const char *expected, struct err *err)
 {
-    char name[STR_SHOWN], codes[STR_SHOWN], a[SHAPE_TEXT], b[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, which does not fit the SDNQ %s weight %s "
-        "%s %s: expected %s", str_shown(name, t->name, t->name_len), dtype_name(t->dtype), shape_text(a, &t->shape),
-        m->name, str_shown(codes, m->codes->name, m->codes->name_len), dtype_name(m->codes->dtype),
-        shape_text(b, &m->codes->shape), expected);
+    char shown[STR_SHOWN];
+    return table_wrong(t, m->codes, err, "%s, as in SDNQ %.40s,", expected, str_shown(shown, m->name, strlen(m->name)));
 }
 
 /* Scales of n codes that lie on end; false when they do not divide them. */
@@ -318,7 +315,7 @@ choose_unconfigured(struct found *f, const struct module *m, struct weight *w, s
 static enum claim
 choose(struct found *f, struct weight *w, struct err *err)
 {
-    const struct config *config = claims_config(f->claims);
+    const struct config *config = f->claims->config;
     struct module m = { .claims = f->claims, .codes = f->codes, .p = f->base };
     const char *method = config_method(config);
     struct type type;

@@ -49,8 +49,8 @@ config_is_plain(const struct config *config)
 struct grids
 swizzle_survey(const struct claims *c)
 {
-    const struct catalog *catalog = claims_catalog(c);
-    struct grids g = { .config = config_is_plain(claims_config(c)) };
+    const struct catalog *catalog = c->catalog;
+    struct grids g = { .config = config_is_plain(c->config) };
     struct part_name p;
     for (size_t i = 0; i < catalog_count(catalog) && !g.config; i++) {
         const struct tensor *scale = catalog_at(catalog, i);
@@ -70,7 +70,7 @@ enum grid_kind
 swizzle_of(const struct claims *c, const struct tensor *codes, const struct tensor *scale)
 {
     enum grid_kind kind = kind_of(codes, scale);
-    const struct grids *g = claims_grids(c);
+    const struct grids *g = &c->grids;
     bool mxfp8 = dtype_is_float8(codes->dtype);
     if (kind == GRID_NONE)
         return kind;

@@ -37,12 +37,6 @@ bool swizzle_grid(uint64_t grid[2], uint64_t rows, uint64_t blocks);
  * each with a grid of its own. */
 enum grid_kind swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t blocks);
 
-/* What says that grids are plain where their shape does not: about NVFP4 (U8 codes) and MXFP8 (F8 codes). */
-struct grids {
-    bool config;                /* config.json names a method that only writes plain ones */
-    bool nvfp4, mxfp8;          /* a weight of the kind has a grid that can only be plain */
-};
-
 /* One look at all unmarked weights. */
 struct grids swizzle_survey(const struct claims *c);
 

@@ -1,6 +1,7 @@
 #include "scheme/table.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,24 +139,40 @@ has_both(const struct found *f, const struct tensor *a, const struct tensor *b, 
         str_shown(second, b->name, b->name_len), f->scheme->name);
 }
 
+bool
+table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err, const char *expected, ...)
+{
+    char name[STR_SHOWN], shape[SHAPE_TEXT], text[STR_SHOWN + 128], weight[STR_SHOWN], of[SHAPE_TEXT];
+    va_list args;
+    va_start(args, expected);
+    vsnprintf(text, sizeof text, expected, args);
+    va_end(args);
+    str_shown(name, t->name, t->name_len);
+    shape_text(shape, &t->shape);
+    if (t == codes)
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected %s", name, dtype_name(t->dtype),
+            shape, text);
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected %s for its weight %s %s %s", name,
+        dtype_name(t->dtype), shape, text, str_shown(weight, codes->name, codes->name_len), dtype_name(codes->dtype),
+        shape_text(of, &codes->shape));
+}
+
 static bool
 bad_type(const struct found *f, const struct companion *with, const struct tensor *t, struct err *err)
 {
-    char name[STR_SHOWN], codes[STR_SHOWN], types[128] = "";
+    char types[128] = "";
     size_t n = 0;
     for (enum dtype d = 0; d < DTYPE_SCALARS; d++)
         if (with->dtypes & UINT64_C(1) << d && n < sizeof types)
             n += (size_t)snprintf(types + n, sizeof types - n, "%s%s", n ? ", " : "", dtype_name(d));
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s, expected %s beside %s, the codes of %s",
-        str_shown(name, t->name, t->name_len), dtype_name(t->dtype), types,
-        str_shown(codes, f->codes->name, f->codes->name_len), f->scheme->name);
+    return table_wrong(t, f->codes, err, "%s as %s of %s", types, role_name(with->role), f->scheme->name);
 }
 
 static bool
 bad_shapes(const struct found *f, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT], found[3 * SHAPE_TEXT] = "";
-    const char *told = claims_scheme(f->claims);
+    const char *told = f->claims->told;
     size_t n = 0;
     for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
         if (f->with[i] && n < sizeof found)

@@ -102,6 +102,11 @@ enum claim table_match(struct found *f, struct weight *w, struct err *err);
 /* The first companion of a role that was found, or NULL. */
 const struct tensor *table_found(const struct found *f, enum role role);
 
+/* ERR_MALFORMED: "tensor T: is F32 [3], expected EXPECTED for its weight W.weight I8 [4, 8]"; t may be the codes
+ * themselves. */
+bool table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err, const char *expected, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Let the rows of a scheme look at codes that nobody has claimed. */
 enum claim table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *codes, struct weight *w,
     struct err *err);

@@ -182,8 +182,8 @@ look(struct claims *c, const struct owners *o, const struct tensor *t, struct er
     size_t last, module = module_len(t, &last), n = t->name_len - last;
     bool named = find_words(t->name + last, n, words) < n, ignored = true;
     const struct tensor *scale = named || t->shape.rank >= 2 ? find_scale(c, o, t, named) : NULL;
-    if (!scale && n == 6 && memcmp(t->name + last, "weight", 6) == 0 && config_method(claims_config(c))
-        && !config_ignores(claims_config(c), t->name, module, &ignored, err))
+    if (!scale && n == 6 && memcmp(t->name + last, "weight", 6) == 0 && config_method(c->config)
+        && !config_ignores(c->config, t->name, module, &ignored, err))
         return false;
     const struct weight w = { .scheme = unclaimed_schemes, .part = { t, scale }, .name = t->name,
         .name_len = t->name_len, .shape = t->shape, .vague = true };
@@ -200,7 +200,7 @@ look_at_fp8(const struct claims *c, const struct owners *o, const struct weight 
     char name[STR_SHOWN], shown[STR_SHOWN];
     struct part_name p;
     size_t last;
-    if (!fp8_is(w) || fp8_is_scaled(w) || !claims_contents(c)     /* a report describes it */
+    if (!fp8_is(w) || fp8_is_scaled(w) || !c->contents     /* a report describes it */
         || !(scale = find_scale(c, o, t, name_strip(t, ".weight", &p))) || dtype_is_float8(scale->dtype))
         return true;
     module_len(scale, &last);
@@ -213,7 +213,7 @@ look_at_fp8(const struct claims *c, const struct owners *o, const struct weight 
 bool
 unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err)
 {
-    const struct catalog *catalog = claims_catalog(c);
+    const struct catalog *catalog = c->catalog;
     struct owners o = { 0 };
     bool any = false, ok = true;
     for (size_t i = 0; i < roles_weight_count(roles) && !any; i++)
