@@ -35,7 +35,13 @@ test_rows(void)
     const struct scheme *s;
     for (size_t i = 0; (s = table_scheme(i)) != NULL; i++) {
         CHECK_ROW(s->describe != NULL, s->name);
-        CHECK_ROW(!s->decode || (s->code && s->run && s->need[0] != NEED_NONE), s->name);
+        bool run = false, strip = false;
+        for (unsigned p = 0; p < SCHEME_PARTS; p++) {
+            run = run || s->need[p] == NEED_RUN;
+            strip = strip || s->need[p] == NEED_STRIP;
+        }
+        CHECK_ROW(!s->decode || (s->code && (s->need[0] == NEED_RUN || s->need[0] == NEED_STRIP)), s->name);
+        CHECK_ROW((run == (s->run != NULL)) && (strip == (s->strip != NULL)), s->name);
         CHECK_ROW(!s->code || strspn(s->code, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(s->code), s->name);
         for (size_t r = 0; r < s->nrows; r++)
             check_row(s, &s->rows[r]);
