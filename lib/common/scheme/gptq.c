@@ -140,6 +140,8 @@ look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, st
     bool zero = true, ordered = true, ok = true;
     uint64_t first = q->in;                             /* of the next group */
     find_group(c, q);
+    if (t && !contents)         /* it will tell */
+        q->open = NULL;
     if (!t || !contents || q->in == 0)
         return true;
     if (!limits_check(t->extent.nbytes, G_IDX_MAX, "bytes of a g_idx", err))

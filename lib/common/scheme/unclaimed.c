@@ -182,6 +182,8 @@ look(struct claims *c, const struct owners *o, const struct tensor *t, struct er
     size_t last, module = module_len(t, &last), n = t->name_len - last;
     bool named = find_words(t->name + last, n, words) < n, ignored = true;
     const struct tensor *scale = named || t->shape.rank >= 2 ? find_scale(c, o, t, named) : NULL;
+    if (scale == t)             /* nothing speaks for itself */
+        scale = NULL;
     if (!scale && n == 6 && memcmp(t->name + last, "weight", 6) == 0 && config_method(c->config)
         && !config_ignores(c->config, t->name, module, &ignored, err))
         return false;
