@@ -18,11 +18,12 @@ enum {
     KEEP_MAX = 16 << 20                 /* companions of a pipe held in memory; more of them are spooled */
 };
 
-_Static_assert(PIPELINE_BLOCK % SINK_ALIGN == 0, "blocks go past the page cache whole");
+_Static_assert(PIPELINE_DIRECT_BLOCK % SINK_ALIGN == 0, "blocks go past the page cache whole");
 
 /* What the workers of one job share. */
 struct shared {
     struct pipeline *p;
+    size_t block;                       /* output bytes of one */
     uint64_t nblocks;
     atomic_uint_fast64_t next;          /* block that nobody has taken */
     atomic_uint_fast64_t turn;          /* block that may be written */
@@ -133,7 +134,7 @@ work(struct shared *s, struct bench *bench)
     err_init(&err);
     uint64_t block;
     while (!atomic_load(&s->stop) && (block = atomic_fetch_add(&s->next, 1)) < s->nblocks) {
-        uint64_t from = p->from + block * PIPELINE_BLOCK, to = num_min(p->to, from + PIPELINE_BLOCK);
+        uint64_t from = p->from + block * s->block, to = num_min(p->to, from + s->block);
         bool made = block_make(p, bench, from, to, &err);
         wait_turn(s, block);
         bool wanted = !atomic_load(&s->stop), ok = !wanted || (made && take_turn(s, bench, from, to, &err));
@@ -153,11 +154,12 @@ work(struct shared *s, struct bench *bench)
 static void *
 help(void *of)
 {
+    struct shared *s = of;
     struct bench bench = { 0 };
     struct err ignored;
     err_init(&ignored);
-    if (bench_init(&bench, &ignored))
-        work(of, &bench);
+    if (bench_init(&bench, s->block, &ignored))
+        work(s, &bench);
     bench_clear(&bench);
     return NULL;
 }
@@ -189,10 +191,11 @@ worker_count(const struct pipeline *p, uint64_t nblocks)
 static bool
 run_blocks(struct pipeline *p, struct err *err)
 {
-    struct shared s = { .p = p, .nblocks = num_ceil_div(p->to - p->from, PIPELINE_BLOCK), .err = err };
+    size_t block = sink_is_direct(p->sink) ? PIPELINE_DIRECT_BLOCK : PIPELINE_BLOCK;
+    struct shared s = { .p = p, .block = block, .nblocks = num_ceil_div(p->to - p->from, block), .err = err };
     unsigned n = worker_count(p, s.nblocks), started = 0;
     struct bench bench = { 0 };
-    if (!bench_init(&bench, err))
+    if (!bench_init(&bench, block, err))
         return false;
     pthread_t *threads = calloc(n, sizeof *threads);
     if (!threads) {
