@@ -79,7 +79,8 @@ with tempfile.TemporaryDirectory() as work:
     os.environ["TMPDIR"] = os.path.join(work, "spool")
     jobs = [Job("good-fp8-wide.safetensors", False), Job("good-fp8-wide.safetensors", True),
             Job("good-fp8-wide-late.safetensors", True), Job("good-gguf-k.gguf", False, "--to=f32", "-j2"),
-            Job("good-fp8-wide.safetensors", False, "--direct=always"), Job("good-gguf-k.gguf", True, "--direct=always", "--sync"),
+            Job("good-fp8-wide.safetensors", False, "--direct=always", "--to=f32"),
+            Job("good-gguf-k.gguf", True, "--direct=always", "--sync"),
             Job("good-plain.safetensors", False, "--sync")]
     ended = replaced = bad = 0
     for i in range(runs):

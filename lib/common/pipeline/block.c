@@ -12,14 +12,14 @@ enum {
 };
 
 bool
-bench_init(struct bench *b, struct err *err)
+bench_init(struct bench *b, size_t block, struct err *err)
 {
     void *p;
-    size_t n = PIPELINE_BLOCK + BLOCK_WINDOW + BLOCK_SPARE;
+    size_t n = block + BLOCK_WINDOW + BLOCK_SPARE;
     if (posix_memalign(&p, 4096, n) != 0)
         return err_memory(err, n);
     b->out = p;
-    b->in = b->out + PIPELINE_BLOCK;
+    b->in = b->out + block;
     b->spare = b->in + BLOCK_WINDOW;
     return true;
 }

@@ -7,7 +7,7 @@
 
 /* Buffers of one worker. */
 struct bench {
-    uint8_t *out;               /* PIPELINE_BLOCK bytes, page aligned; owned */
+    uint8_t *out;               /* room for one block, page aligned; owned */
     uint8_t *in;                /* BLOCK_WINDOW bytes behind it */
     uint8_t *spare;             /* BLOCK_SPARE bytes behind that, for elements that would lie across words */
     uint64_t infinite;          /* values decoded so far that F16 made infinite, or that were */
@@ -17,10 +17,10 @@ struct bench {
  * panels are read through. */
 enum { BLOCK_WINDOW = 320 << 10, BLOCK_SPARE = 64 << 10 };
 
-bool bench_init(struct bench *b, struct err *err);
+bool bench_init(struct bench *b, size_t block, struct err *err);        /* bytes of a block */
 void bench_clear(struct bench *b);
 
-/* Make output bytes [from, to), at most PIPELINE_BLOCK of them, in b->out; those of LATE pieces are left as they are. */
+/* Make output bytes [from, to), no more than a block, in b->out; those of LATE pieces are left as they are. */
 bool block_make(const struct pipeline *p, struct panels *panels, struct bench *b, uint64_t from, uint64_t to,
     struct err *err);
 

@@ -15,12 +15,15 @@ enum { KEEP_MAX = 16 << 20 };           /* companions of a pipe held in memory; 
 
 enum { HOOKS = 2 * PIECES_HOOKS };
 
+_Static_assert(PIPELINE_DIRECT_BLOCK % SINK_ALIGN == 0, "blocks go past the page cache whole");
+
 /* What the workers of one job share. */
 struct shared {
     struct pipeline *p;
     struct panels *panels;
     const struct hook *hook[HOOKS];     /* nhooks */
     size_t nhooks;
+    size_t block;                       /* output bytes of one */
     uint64_t nblocks;
     atomic_uint_fast64_t next;          /* block that nobody has taken */
     atomic_bool stop;                   /* a block failed: no further ones are made */
@@ -130,8 +133,8 @@ work(struct shared *s, struct bench *bench)
     err_init(&err);
     uint64_t i;
     while (!atomic_load(&s->stop) && (i = atomic_fetch_add(&s->next, 1)) < s->nblocks) {
-        struct block b = { .from = p->from + i * PIPELINE_BLOCK };
-        b.to = num_min(p->to, b.from + PIPELINE_BLOCK);
+        struct block b = { .from = p->from + i * s->block };
+        b.to = num_min(p->to, b.from + s->block);
         bool made = make(s, bench, &b, &err);
         ticket_wait(&s->ticket, i);
         bool wanted = !atomic_load(&s->stop), ok = !wanted || (made && take_turn(s, &b, &err));
@@ -151,11 +154,12 @@ work(struct shared *s, struct bench *bench)
 static void *
 help(void *of)
 {
+    struct shared *s = of;
     struct bench bench = { 0 };
     struct err ignored;
     err_init(&ignored);
-    if (bench_init(&bench, &ignored))
-        work(of, &bench);
+    if (bench_init(&bench, s->block, &ignored))
+        work(s, &bench);
     bench_clear(&bench);
     return NULL;
 }
@@ -197,7 +201,7 @@ run_workers(struct shared *s, struct err *err)
 {
     unsigned n = worker_count(s->p, s->nblocks), started = 0;
     struct bench bench = { 0 };
-    if (!bench_init(&bench, err))
+    if (!bench_init(&bench, s->block, err))
         return false;
     pthread_t *threads = calloc(n, sizeof *threads);
     if (!threads) {
@@ -220,12 +224,14 @@ run_workers(struct shared *s, struct err *err)
 static bool
 run_blocks(struct pipeline *p, struct err *err)
 {
-    struct shared s = { .p = p, .nblocks = num_ceil_div(p->to - p->from, PIPELINE_BLOCK), .err = err };
+    bool direct = sink_is_direct(p->sink);
+    size_t block = direct ? PIPELINE_DIRECT_BLOCK : PIPELINE_BLOCK;
+    struct shared s = { .p = p, .block = block, .nblocks = num_ceil_div(p->to - p->from, block), .direct = direct,
+        .err = err };
     const struct hook *hooks;
     size_t n = pieces_hooks(p->pieces, &hooks);
     list_hooks(&s, hooks, n);
     list_hooks(&s, p->hooks, p->nhooks);
-    s.direct = sink_is_direct(p->sink);
     s.panels = panels_new(p, err);
     bool ok = s.panels && run_workers(&s, err);
     panels_free(s.panels);
