@@ -8,26 +8,32 @@
 #include "scheme/roles.h"
 #include "writer/writer.h"
 
-/* What amn-remember would write. A model that it refuses has no such size, which is no failure here; of a part of a
- * split model, which it refuses as well, the bytes of the tensors are known. */
+/* The length of the file that amn-remember would write; none of a part of a split model, which it refuses. Its header has
+ * the metadata as text, of which there can be a lot: so only when that is asked for. */
 static bool
-measure(struct remembered *r, const struct inspect *in, struct err *err)
+measure_file(struct remembered *r, struct choice *choice, struct err *why)
 {
     const struct writer_options options = { .order = WRITER_ORDER_INPUT };
+    struct pieces *pieces = pieces_new(why);
+    r->size_known = pieces && writer_safetensors.lay_out(pieces, choice, &options, why)
+        && catalog_facts_of(choice->input)->split_count == 0;
+    if (r->size_known)
+        r->size = pieces_nbytes(pieces);
+    pieces_free(pieces);
+    return why->kind == ERR_NONE;
+}
+
+/* What amn-remember would write. A model that it refuses has no such size, which is no failure here. */
+static bool
+measure(struct remembered *r, const struct inspect *in, bool size, struct err *err)
+{
     struct choice choice = { 0 };
     struct err why;
     err_init(&why);
-    struct pieces *pieces = pieces_new(&why);
-    r->bytes_known = pieces && choice_make(&choice, in->catalog, in->roles, r->to, &why)
-        && writer_safetensors.lay_out(pieces, &choice, &options, &why);
-    r->size_known = r->bytes_known && catalog_facts_of(in->catalog)->split_count == 0;
-    if (r->bytes_known) {
-        r->size = pieces_nbytes(pieces);
-        r->bytes = r->size - pieces_at(pieces, 0)->nbytes;      /* without the header */
-    }
+    r->bytes_known = choice_make(&choice, in->catalog, in->roles, r->to, &why) && choice_nbytes(&choice, &r->bytes, &why)
+        && (!size || measure_file(r, &choice, &why));
     if (why.kind != ERR_UNSUPPORTED && why.kind != ERR_LIMIT)
         *err = why;
-    pieces_free(pieces);
     choice_clear(&choice);
     return err->kind == ERR_NONE;
 }
@@ -43,7 +49,7 @@ report(const struct options *opt, const struct model *model, const struct roles 
         .arrays = opt->arrays,
         .remembered.to = opt->to,
     };
-    return measure(&in.remembered, &in, err)
+    return measure(&in.remembered, &in, opt->size, err)
         && (cli_human(&opt->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err));
 }
 

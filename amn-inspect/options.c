@@ -20,7 +20,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     if (!cli_choice(&choice, option, arg, dtype_targets, err))
         return false;
     opt->to = dtype_target(choice);
-    return true;
+    return opt->size = true;
 }
 
 void

@@ -9,6 +9,7 @@ struct options {
     struct cli cli;
     bool arrays;                /* --arrays: metadata arrays in full */
     enum dtype to;              /* --to: BF16, F16 or F32 */
+    bool size;                  /* it was given: the size of the file is wanted too */
 };
 
 /* Ends the process after --help, --version and usage errors. */

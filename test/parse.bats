@@ -71,6 +71,18 @@ roles() {
     grep -qE '^(.*)\.weight weight \1\.weight$' list
     grep -qE '^(.*)\.weight\.absmax scale \1\.weight$' list
     grep -qE '^(.*)\.weight\.nested_absmax scale \1\.weight$' list
+    grep -qE '^(.*)\.weight\.quant_map codebook \1\.weight$' list
+    grep -qE '^(.*)\.weight\.quant_state\.bitsandbytes__nf4 state \1\.weight$' list
+    roles "$corpus/safetensors-good/gptq-4bit-asym-shuffled.safetensors" >list
+    grep -qE '^(.*)\.qweight weight \1\.weight$' list
+    grep -qE '^(.*)\.scales scale \1\.weight$' list
+    grep -qE '^(.*)\.qzeros zero_point \1\.weight$' list
+    grep -qE '^(.*)\.g_idx g_idx \1\.weight$' list
+    grep -qE '^(.*)\.bias plain -$' list
+    roles "$fx/good-fp8-input-scale.safetensors" >list
+    grep -qE '^(.*)\.input_scale activation \1\.weight$' list
+    roles "$corpus/safetensors-good/ct-pack-w8-sym-f16-g64.safetensors" >list
+    grep -qE '^(.*)\.weight_shape shape \1\.weight$' list
 }
 
 @test "on a terminal a companion shows its role" {

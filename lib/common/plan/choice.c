@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/num.h"
+
 struct tensor
 chosen_tensor(const struct chosen *chosen)
 {
@@ -43,4 +45,20 @@ choice_clear(struct choice *choice)
 {
     free(choice->list);
     *choice = (struct choice){ 0 };
+}
+
+bool
+choice_nbytes(const struct choice *choice, uint64_t *nbytes, struct err *err)
+{
+    *nbytes = 0;
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_tensor(&choice->list[i]);
+        uint64_t n = 0;
+        bool whole = true, fits = shape_nbytes(&t.shape, t.dtype, &n, &whole);
+        if (!whole)
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "elements that do not fill bytes");
+        if (!fits || !num_add(nbytes, *nbytes, n) || *nbytes > INT64_MAX)
+            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^63 bytes, which no file can have");
+    }
+    return true;
 }

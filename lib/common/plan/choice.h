@@ -28,6 +28,9 @@ bool choice_make(struct choice *choice, const struct catalog *input, const struc
     struct err *err);
 void choice_clear(struct choice *choice);
 
+/* Bytes of all tensors together. One whose elements do not fill bytes is ERR_UNSUPPORTED, too many of them ERR_LIMIT. */
+bool choice_nbytes(const struct choice *choice, uint64_t *nbytes, struct err *err);
+
 /* The output tensor: name, dtype and shape. Its extent is that of what it is made of. */
 struct tensor chosen_tensor(const struct chosen *chosen);
 

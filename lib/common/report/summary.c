@@ -64,7 +64,7 @@ named_by_type(const struct tensor *codes)
 const char *
 summary_code(const struct weight *w)
 {
-    return w->scheme->code ? w->scheme->code : "recognised";    /* until every row of the table has one */
+    return w->scheme->code;
 }
 
 /* "FP8", "GGUF Q4_K" */
