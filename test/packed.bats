@@ -327,6 +327,11 @@ PYTHON
     try 65 timeout 30 amn-remember model
     grep -q 'at least [0-9]* bytes follow the last tensor' err
     try 65 timeout 30 amn-remember <model
+    # nor does it go to a temporary file
+    "$helpers/pack" zstd-then 0 400000000000 <"$fx/good-fp8-wide-late.safetensors" >model
+    spools_little() { (ulimit -f 20000; exec timeout 60 amn-remember -v model); }
+    try 65 spools_little
+    grep -q 'at least [0-9]* bytes follow the last tensor' err
 }
 
 @test "tensors of zeros are no bomb; --max-ratio tightens" {

@@ -275,17 +275,22 @@ model_clear(struct model *m)
     *m = (struct model){ 0 };
 }
 
-bool
-model_finish(const struct model *m, struct err *err)
+/* Where headers and data of a model of one file end. */
+static uint64_t
+data_end(const struct model *m)
 {
-    if (m->nsrc != 1)
-        return true;
     uint64_t end = catalog_facts_of(m->catalog)->header_end;
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
         const struct extent *e = &catalog_at(m->catalog, i)->extent;
         end = num_max(end, e->at + e->nbytes);
     }
-    return source_finish(m->src[0], end, m->container->tail_ok, err);
+    return end;
+}
+
+bool
+model_finish(const struct model *m, struct err *err)
+{
+    return m->nsrc != 1 || source_finish(m->src[0], data_end(m), m->container->tail_ok, err);
 }
 
 bool
@@ -324,7 +329,7 @@ model_spool(struct model *m, struct err *err)
     if (m->no_spool)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
             "spool: the input cannot be read once, forward, and --no-spool forbids a temporary file");
-    bool ok = source_spool(src, &n, err) && model_finish(m, err);
+    bool ok = source_spool(src, data_end(m), m->container->tail_ok, &n, err);
     m->spooled += n;
     return ok;
 }

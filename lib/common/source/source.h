@@ -65,13 +65,14 @@ bool source_read(struct source *src, uint64_t at, void *buf, size_t n, struct er
  * MiB at a time, the last ones when the source is closed. Does nothing to anything but a file that is read as it is. */
 void source_drop(struct source *src, uint64_t from, uint64_t to);
 
-/* What only goes forward: bytes [at, at + n) will be asked for after they have passed. Call before they pass, in rising order
- * of `at`, without overlap. They are held in memory. Does nothing when seekable. */
+/* What only goes forward: bytes [at, at + n) will be asked for after they have passed. Call before they pass, in rising
+ * order of `at`, without overlap. They are held in memory. Does nothing when seekable. */
 bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);
 
-/* What only goes forward: put everything behind its head into an unlinked temporary file in TMPDIR; seekable from then
- * on. Call before anything behind the head was read. *nbytes: the bytes spooled. Does nothing when seekable. */
-bool source_spool(struct source *src, uint64_t *nbytes, struct err *err);
+/* What only goes forward: put what lies behind its head and before `end` into an unlinked temporary file in TMPDIR, and
+ * go on as source_finish(); seekable from then on. Call before anything behind the head was read. *nbytes: the bytes
+ * spooled. Does nothing when seekable. */
+bool source_spool(struct source *src, uint64_t end, bool tail_ok, uint64_t *nbytes, struct err *err);
 
 /* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. What
  * only goes forward is read to its end, so that a writer is not cut off and a checksum is looked at. */

@@ -1,4 +1,4 @@
-/* The rest of what only goes forward in an unlinked temporary file: so it becomes seekable. */
+/* What comes yet of what only goes forward in an unlinked temporary file: so it becomes seekable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/signals.h"
 #include "base/str.h"
 #include "source/source_priv.h"
@@ -94,24 +95,24 @@ write_fully(int fd, const uint8_t *p, size_t n, struct err *err)
     return true;
 }
 
-/* Copy the rest of src to the file. */
+/* Copy src to the file, up to offset `end`. */
 static bool
-fill(struct source *src, int fd, struct err *err)
+fill(struct source *src, uint64_t end, int fd, struct err *err)
 {
     uint8_t *buf = malloc(SPOOL_STEP);
     if (!buf)
         return err_memory(err, SPOOL_STEP);
     bool ok = true;
-    while (ok && !src->ended) {
+    while (ok && !src->ended && src->pos < end) {
         size_t got;
-        ok = forward_some(src, buf, SPOOL_STEP, &got, err) && write_fully(fd, buf, got, err);
+        ok = forward_some(src, buf, (size_t)num_min(SPOOL_STEP, end - src->pos), &got, err) && write_fully(fd, buf, got, err);
     }
     free(buf);
     return ok;
 }
 
 bool
-source_spool(struct source *src, uint64_t *nbytes, struct err *err)
+source_spool(struct source *src, uint64_t end, bool tail_ok, uint64_t *nbytes, struct err *err)
 {
     *nbytes = 0;
     if (src->seekable)
@@ -120,11 +121,12 @@ source_spool(struct source *src, uint64_t *nbytes, struct err *err)
     if (!s)
         return err_memory(err, sizeof *s);
     *s = (struct spool){ .layer = { .kind = &spool_kind, .under = src->top }, .fd = open_nameless(err), .base = src->pos };
-    if (s->fd < 0 || !fill(src, s->fd, err)) {
+    bool ok = s->fd >= 0 && fill(src, end, s->fd, err);
+    *nbytes = src->pos - s->base;
+    if (!ok || !source_finish(src, end, tail_ok, err)) {
         spool_close(&s->layer);
         return false;
     }
-    *nbytes = src->pos - s->base;
     s->layer.size = src->size = src->pos;
     src->seekable = true;
     src->top = &s->layer;
