@@ -164,6 +164,16 @@ is_cast(const struct found *f)
     return !claims_left(f->claims, f->codes, &ignored);
 }
 
+#define SCALE_TYPES (IS(F32) | IS(BF16) | IS(F16) | IS(F8_E8M0) | IS(U8))
+
+/* A scale that is shared, of which no row says anything. */
+static bool
+check_fused(const struct weight *w, struct err *err)
+{
+    return (SCALE_TYPES & UINT64_C(1) << w->part[SCALE]->dtype) != 0
+        || table_wrong(w->part[SCALE], w->part[CODES], err, "U8, F8_E8M0, F16, BF16, F32 as scale of FP8");
+}
+
 static bool
 fit(struct found *found, struct weight *w, struct err *err)
 {
@@ -175,7 +185,8 @@ fit(struct found *found, struct weight *w, struct err *err)
         w->part[SCALE] = find_fused(c, found->codes, &m);
     if (!w->part[SCALE])        /* as if it were 1; whether that can be is asked when all weights are known */
         fp8_set_single(w, &f, 0);
-    bool ok = check_smooth(w, err) && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
+    bool ok = check_smooth(w, err) && (!m.split || check_fused(w, err))
+        && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
         && (!m.split || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
         && (!zero || check_zero_point(c, zero, err));
     struct fp8 *own = ok ? claims_alloc(c, sizeof *own, err) : NULL;
@@ -268,7 +279,6 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained %" PRIu64 "x%" PRIu64 " scale", type, f->b0, f->b1);
 }
 
-#define SCALE_TYPES (IS(F32) | IS(BF16) | IS(F16) | IS(F8_E8M0) | IS(U8))
 #define SMOOTH_PART BESIDE(".pre_quant_scale", IS(F32) | IS(BF16) | IS(F16), OPTIONAL, SCALE, .part = SMOOTH)
 #define ZERO_POINT_PART BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
 
