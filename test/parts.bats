@@ -4,7 +4,7 @@ load helper
 
 # Bytes that amn-remember OPTIONS... reads of its input.
 bytes_read() {
-    strace -f -y -e trace=pread64 -o trace amn-remember "$@" >/dev/null
+    strace -f -y -e trace=pread64 -o trace amn-remember -j1 "$@" >/dev/null
     awk -v FS='= ' '/good-fp8-wide|in.safetensors/ { n += $NF } END { print n + 0 }' trace
 }
 
