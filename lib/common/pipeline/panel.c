@@ -1,16 +1,14 @@
 #include "pipeline/panel.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/num.h"
-#include "base/str.h"
+#include "pipeline/band.h"
 
 enum {
     SLOTS = 8,
-    LINE = 64,
-    ROW_MAX = 64 << 20          /* bytes of the least band: beyond any model's rows, and never a tensor */
+    LINE = 64
 };
 
 enum state { EMPTY, LOADING, READY, FAILED };
@@ -75,110 +73,13 @@ panels_free(struct panels *p)
     free(p);
 }
 
-/* --- where things lie */
-
-static enum need
-need_of(const struct piece *piece, unsigned p)
-{
-    if (piece->kind == PIECE_VIEW)
-        return p == 0 ? NEED_STRIP : NEED_NONE;
-    return piece->kind == PIECE_DECODE ? weight_need(piece->of.weight, p) : NEED_NONE;
-}
-
 bool
 panel_is_needed(const struct piece *piece)
 {
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
-        if (need_of(piece, p) == NEED_STRIP || need_of(piece, p) == NEED_WHOLE)
+        if (band_need(piece, p) == NEED_STRIP || band_need(piece, p) == NEED_WHOLE)
             return true;
     return false;
-}
-
-static void
-strip_of(struct strip *strip, const struct piece *piece, unsigned p)
-{
-    const struct view *view = piece->of.view;
-    if (piece->kind == PIECE_VIEW)
-        *strip = (struct strip){ view->matrices, view->rows, view->cols, 1, dtype_facts(view->tensor->dtype)->bytes };
-    else
-        piece->of.weight->scheme->strip(strip, piece->of.weight, p);
-}
-
-/* The output as bands of rows. */
-struct bands {
-    uint64_t rows, cols;        /* of an output matrix; rows 0: no STRIP part, all is one band */
-    uint64_t granule;           /* rows that share units; a band has a multiple of them */
-    uint64_t band;              /* rows of a band */
-    uint64_t from, to;          /* rows that are wanted, counted over all matrices */
-};
-
-/* The rows that bytes [from, to) of the output touch. */
-static void
-find_wanted(struct bands *b, const struct piece *piece, uint64_t from, uint64_t to)
-{
-    enum dtype type = piece->kind == PIECE_DECODE ? piece->to : piece->of.view->tensor->dtype;
-    uint64_t row = b->cols * dtype_facts(type)->bytes;
-    b->from = (num_max(from, piece->at) - piece->at) / row;
-    b->to = num_ceil_div(num_min(to, piece->at + piece->nbytes) - piece->at, row);
-}
-
-static bool
-find_bands(struct bands *b, const struct panels *panels, const struct piece *piece, struct err *err)
-{
-    uint64_t granule = 1, bytes = 0;            /* of a granule of rows */
-    *b = (struct bands){ 0 };
-    for (unsigned p = 0; p < SCHEME_PARTS; p++) {
-        struct strip s;
-        if (need_of(piece, p) != NEED_STRIP)
-            continue;
-        strip_of(&s, piece, p);
-        granule = num_max(granule, s.unit_rows);
-        b->rows = num_max(b->rows, s.units * s.unit_rows);
-    }
-    if (b->rows == 0)
-        return true;
-    if (piece->kind == PIECE_VIEW)
-        b->cols = piece->of.view->rows;
-    else
-        b->cols = shape_dim(&piece->of.weight->shape, piece->of.weight->shape.rank - 1);
-    for (unsigned p = 0; p < SCHEME_PARTS; p++) {
-        struct strip s;
-        if (need_of(piece, p) != NEED_STRIP)
-            continue;
-        strip_of(&s, piece, p);
-        bytes += num_min(s.rows, ROW_MAX) * s.unit_bytes * (granule / s.unit_rows);
-    }
-    const struct tensor *codes = piece_input(piece, 0);
-    char name[STR_SHOWN];
-    if (bytes > ROW_MAX)
-        return err_set(err, ERR_LIMIT, codes->extent.at, "tensor %s: a row of the output is made of %" PRIu64
-            " bytes that lie apart, more than the limit of %d", str_shown(name, codes->name, codes->name_len), bytes,
-            ROW_MAX);
-    if (piece->kind == PIECE_DECODE)        /* the last units may be good for more rows than there are */
-        b->rows = shape_dim(&piece->of.weight->shape, piece->of.weight->shape.rank - 2);
-    /* As few bands as the memory allows, of one size. */
-    uint64_t granules = num_ceil_div(b->rows, granule), most = num_max(PANEL_BYTES / num_max(bytes, 1), 1);
-    b->granule = granule;
-    b->band = num_ceil_div(granules, num_ceil_div(granules, most)) * granule;
-    find_wanted(b, piece, panels->job->from, panels->job->to);
-    return true;
-}
-
-/* Elements [first, end) and the first row of the band with this element: no more of it than is wanted. */
-static void
-find_band(struct panel *panel, const struct bands *b, uint64_t element)
-{
-    *panel = (struct panel){ .end = UINT64_MAX };
-    if (b->rows == 0)
-        return;
-    uint64_t row = element / b->cols, base = row / b->rows * b->rows;           /* of the matrix */
-    uint64_t top = base + (row - base) / b->band * b->band, end = num_min(base + b->rows, top + b->band);
-    if (b->from > top)
-        top += (b->from - top) / b->granule * b->granule;
-    panel->cols = b->cols;
-    panel->row = top;
-    panel->first = top * b->cols;
-    panel->end = num_min(end, b->to) * b->cols;
 }
 
 /* --- reading */
@@ -195,7 +96,7 @@ static size_t
 plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
 {
     struct load *l = &slot->load[p];
-    enum need need = need_of(slot->piece, p);
+    enum need need = band_need(slot->piece, p);
     *l = (struct load){ .tensor = piece_input(slot->piece, p), .offset = size };
     slot->panel.part[p] = (struct part_bytes){ .p = NULL };
     slot->panel.unit_rows[p] = 0;
@@ -206,7 +107,7 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     }
     if (need != NEED_STRIP)
         return size;
-    strip_of(&l->strip, slot->piece, p);
+    band_strip(&l->strip, slot->piece, p);
     const struct strip *s = &l->strip;
     uint64_t rows = (slot->panel.end - slot->panel.first) / b->cols, top = slot->panel.row % b->rows;
     uint64_t matrix = slot->panel.row / b->rows;
@@ -334,11 +235,13 @@ begin(struct panels *panels, const struct piece *piece, uint64_t element, struct
 {
     struct slot plan = { .piece = piece, .state = LOADING, .failed = UINT64_MAX };
     struct bands b;
+    struct band band;
     size_t size = 0;
     bool wait;
-    if (!find_bands(&b, panels, piece, err))
+    if (!bands_find(&b, piece, panels->job->from, panels->job->to, PANEL_BYTES, err))
         return false;
-    find_band(&plan.panel, &b, element);
+    bands_at(&band, &b, element);
+    plan.panel = (struct panel){ .first = band.first, .end = band.end, .row = band.row, .cols = b.cols };
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         size = plan_load(&plan, &b, p, size);
         plan.chunks += plan.load[p].chunks;
