@@ -101,7 +101,8 @@ table_left_names(struct left_name names[LEFT_NAMES])
     const struct scheme *s;
     size_t n = 0;
     for (size_t i = 0; (s = table_scheme(i)) != NULL; i++)
-        for (const struct row *r = s->rows; r < s->rows + s->nrows; r++) {
+        for (size_t j = 0; j < s->nrows; j++) {
+            const struct row *r = &s->rows[j];
             n = add_left(names, n, r->codes, r->becomes, r->left);
             for (const struct companion *b = r->beside; b < r->beside + COMPANIONS && b->suffix; b++)
                 n = add_left(names, n, b->suffix, r->becomes, b->left);
