@@ -283,7 +283,8 @@ table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *
     enum claim claim = CLAIM_NO;
     if (scheme->decode && codes->big_endian && codes->dtype < DTYPE_SCALARS)
         return CLAIM_NO;        /* what decodes scalars does not turn them around */
-    for (const struct row *row = scheme->rows; row < scheme->rows + scheme->nrows && claim == CLAIM_NO; row++) {
+    for (size_t i = 0; i < scheme->nrows && claim == CLAIM_NO; i++) {
+        const struct row *row = &scheme->rows[i];
         struct found f = { .claims = c, .scheme = scheme, .row = row, .codes = codes };
         if (row->codes && type_is(row->dtypes, codes) && name_strip(codes, row->codes, &f.base))
             claim = row->choose ? row->choose(&f, w, err) : table_match(&f, w, err);
