@@ -122,8 +122,9 @@ archive_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err
     }
     u->used = (uint64_t)s->lib.filter_bytes(s->archive, -1);
     *got = (size_t)num_min(n, s->n);
-    if (*got != 0)
-        memcpy(buf, s->p, *got);
+    if (*got == 0)              /* p may be NULL */
+        return true;
+    memcpy(buf, s->p, *got);
     s->p += *got;
     s->n -= *got;
     return true;
