@@ -238,7 +238,7 @@ begin(struct panels *panels, const struct piece *piece, uint64_t element, struct
     struct band band;
     size_t size = 0;
     bool wait;
-    if (!bands_find(&b, piece, panels->job->from, panels->job->to, PANEL_BYTES, err))
+    if (!bands_find(&b, piece, panels->job->from, panels->job->to, PANELS_BYTES, err))
         return false;
     bands_at(&band, &b, element);
     plan.panel = (struct panel){ .first = band.first, .end = band.end, .row = band.row, .cols = b.cols };

@@ -8,8 +8,7 @@
 #include "pipeline/pipeline.h"
 
 enum {
-    PANEL_BYTES = 4 << 20,              /* of a panel, where one band of rows takes no more */
-    PANELS_BYTES = 2 * PANEL_BYTES,     /* of all: the one in use and the next */
+    PANELS_BYTES = 8 << 20,             /* of all panels, where the least band takes no more */
     PANEL_STAGING = 256 << 10           /* bytes a caller lends for reading */
 };
 
