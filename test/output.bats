@@ -367,3 +367,12 @@ is_input() {
     try 0 "$helpers/pty" amn-remember -o file "$fx/good-plain.safetensors"
     cmp file "$fx/good-plain.safetensors"
 }
+
+@test "-v tells the length and the CRC-32 of what was written, whatever wrote it" {
+    for options in '-j1' '-j3' '--direct=always' '--range 1000-1500000' '--part 2/3'; do
+        try 0 amn-remember -v $options -o made "$fx/good-fp8-wide.safetensors"
+        crc=$(python3 -c 'import sys, zlib; print("%08x" % zlib.crc32(open("made", "rb").read()))')
+        grep -q "note: $(wc -c <made | tr -d ' ') bytes written, CRC-32 $crc$" err || { cat err; echo "$options: $crc"; return 1; }
+    done
+    refute grep -q CRC made
+}
