@@ -11,11 +11,9 @@
 static bool
 list(const struct cli *cli, const struct model *model, const struct roles *roles, struct err *err)
 {
-    const char **files = calloc(model->nsrc, sizeof *files);
+    const char **files = model_files(model, err);
     if (!files)
-        return err_memory(err, model->nsrc * sizeof *files);
-    for (uint32_t i = 0; i < model->nsrc; i++)
-        files[i] = source_name(model->src[i]);
+        return false;
     const struct parse in = { .catalog = model->catalog, .roles = roles, .files = files, .nfiles = model->nsrc };
     bool ok = cli_human(cli) ? parse_text(stdout, &in, err) : parse_json(stdout, &in, err);
     free(files);

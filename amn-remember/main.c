@@ -24,11 +24,9 @@ print_number(uint64_t n)
 static bool
 print_plan(const struct pipeline *p, struct err *err)
 {
-    const char **files = calloc(p->model->nsrc, sizeof *files);
+    const char **files = model_files(p->model, err);
     if (!files)
-        return err_memory(err, p->model->nsrc * sizeof *files);
-    for (uint32_t i = 0; i < p->model->nsrc; i++)
-        files[i] = source_name(p->model->src[i]);
+        return false;
     const struct outline in = { .pieces = p->pieces, .files = files, .from = p->from, .to = p->to };
     bool ok = outline_json(stdout, &in, err);
     free(files);

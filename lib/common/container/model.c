@@ -293,6 +293,19 @@ model_finish(const struct model *m, struct err *err)
     return m->nsrc != 1 || source_finish(m->src[0], data_end(m), m->container->tail_ok, err);
 }
 
+const char **
+model_files(const struct model *m, struct err *err)
+{
+    const char **files = calloc(m->nsrc, sizeof *files);
+    if (!files) {
+        err_memory(err, m->nsrc * sizeof *files);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < m->nsrc; i++)
+        files[i] = source_name(m->src[i]);
+    return files;
+}
+
 bool
 model_unchanged(const struct model *m, struct err *err)
 {

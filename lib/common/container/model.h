@@ -31,6 +31,9 @@ void model_clear(struct model *m);
  * pipe that ends within a MiB of its header is checked whole before anything is made of it. */
 bool model_complete(struct model *m, struct err *err);
 
+/* The names of its files, in their order, for messages: the array is the caller's to free. NULL on failure. */
+const char **model_files(const struct model *m, struct err *err);
+
 /* The end of the job: no file of src has changed since it was opened, else ERR_IO. */
 bool model_unchanged(const struct model *m, struct err *err);
 

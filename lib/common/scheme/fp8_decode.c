@@ -1,12 +1,10 @@
 /* FP8: V = RN32(code * scale), RN32 of that times pre_quant_scale of its column where there is one, and one rounding
  * to the output dtype after it. Every stored scale multiplies, weight_scale_inv too. An E8M0 code 0 is 2^-127, in
  * ComfyUI's tiles 0 (schemes.md 10A.4). */
-#include "base/bytes.h"
 #include "base/num.h"
-#include "dtype/bfloat16.h"
 #include "dtype/float8.h"
-#include "dtype/half.h"
 #include "scheme/fp8_priv.h"
+#include "scheme/scale.h"
 #include "scheme/swizzle.h"
 
 enum { PIECE = 1024 };          /* scales at a time, and columns at a time when they go through floats */
@@ -77,17 +75,6 @@ fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
         uint64_t from, to, size = dtype_facts(w->part[SMOOTH]->dtype)->bytes;
         column_run(fp8_own(w), first, count, &from, &to);
         *s = (struct span){ .at = from * size, .len = (to - from) * size };
-    }
-}
-
-static float
-scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
-{
-    switch (dtype) {
-    case DTYPE_F32:  return float_of_bits(load_le32(p + 4 * i));
-    case DTYPE_BF16: return bfloat16_to_float(load_le16(p + 2 * i));
-    case DTYPE_F16:  return half_to_float(load_le16(p + 2 * i));
-    default:         return float8_to_float(DTYPE_F8_E8M0, p[i]);
     }
 }
 

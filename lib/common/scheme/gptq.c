@@ -18,12 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "dtype/bfloat16.h"
-#include "dtype/half.h"
 #include "scheme/dim.h"
+#include "scheme/scale.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALES, ZEROS, G_IDX };                   /* parts */
@@ -265,16 +263,6 @@ code_at(const uint8_t *p, uint64_t i, uint32_t bits)
     return code & ((1U << bits) - 1);
 }
 
-static float
-scale_at(const struct weight *w, const uint8_t *p, uint64_t i)
-{
-    switch (w->part[SCALES]->dtype) {
-    case DTYPE_F16:     return half_to_float(load_le16(p + 2 * i));
-    case DTYPE_BF16:    return bfloat16_to_float(load_le16(p + 2 * i));
-    default:            return float_of_bits(load_le32(p + 4 * i));
-    }
-}
-
 /* One output row of a panel. */
 struct line {
     const struct weight *w;
@@ -302,7 +290,7 @@ fill(const struct line *r, uint64_t g, size_t n, float *scales, float *zeros)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t group = r->q->shuffled ? (uint64_t)g_idx_at(r->g_idx, g + i, r->q->groups) : g + i;
-        scales[i] = scale_at(r->w, r->scales, group);
+        scales[i] = scale_value(r->w->part[SCALES]->dtype, r->scales, group);
         zeros[i] = zero_at(r, group);
     }
 }

@@ -1,0 +1,22 @@
+/* scale: one value of a tensor of scales, as it is stored. For the decoders of this layer. */
+#ifndef SCHEME_SCALE_H
+#define SCHEME_SCALE_H
+
+#include "base/bytes.h"
+#include "dtype/bfloat16.h"
+#include "dtype/float8.h"
+#include "dtype/half.h"
+
+/* Value i at p, little-endian: F32, BF16, F16; any other type is a byte of E8M0. Exact. */
+static inline float
+scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
+{
+    switch (dtype) {
+    case DTYPE_F32:  return float_of_bits(load_le32(p + 4 * i));
+    case DTYPE_BF16: return bfloat16_to_float(load_le16(p + 2 * i));
+    case DTYPE_F16:  return half_to_float(load_le16(p + 2 * i));
+    default:         return float8_to_float(DTYPE_F8_E8M0, p[i]);
+    }
+}
+
+#endif
