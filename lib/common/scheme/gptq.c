@@ -223,6 +223,8 @@ fit(struct found *f, struct weight *w, struct err *err)
         find_version(c, q);
         if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(c->config), "sym")))
             q->open = "without qzeros, symmetric or not as config.json says (--config)";
+        if (w->part[SCALES]->dtype == DTYPE_F64)
+            q->open = "with scales of F64";
     }
     w->vague = q->open != NULL;
     return true;
