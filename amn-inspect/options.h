@@ -7,6 +7,7 @@
 
 struct options {
     struct cli cli;
+    bool metadata;              /* --metadata: all of it in the text too */
     bool arrays;                /* --arrays: metadata arrays in full */
     enum dtype to;              /* --to: BF16, F16 or F32 */
     bool size;                  /* it was given: the size of the file is wanted too */

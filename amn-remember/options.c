@@ -2,31 +2,7 @@
 
 #include <string.h>
 
-enum {
-    OPT_TO = CLI_LONG, OPT_ORDER, OPT_SIZE, OPT_RANGE, OPT_PART, OPT_PART_SIZE, OPT_PARTS, OPT_PLAN, OPT_SYNC,
-    OPT_DIRECT, OPT_NO_SPOOL
-};
-
 enum { JOBS_MAX = 256 };
-
-static const struct cli_option table[] = {
-    { 'o', "output", "FILE", "write to FILE, which appears under its name when it is complete" },
-    { 'n', "no-clobber", NULL, "fail when FILE is there already" },
-    { 'f', "force", NULL, "write binary data to a terminal too" },
-    { OPT_TO, "to", "DTYPE", "dtype of recovered weights: bf16 (default), f16 or f32" },
-    { OPT_ORDER, "order", "ORDER", "order of output tensors: input (default) or name" },
-    { OPT_SIZE, "size", NULL, "print the exact length of the output and write nothing" },
-    { OPT_RANGE, "range", "A-B", "write only bytes A to B of the output; A- and -LAST_N as in HTTP" },
-    { OPT_PART, "part", "I/N", "write only part I of N, from 1 on; the parts, in order, are the output" },
-    { OPT_PART_SIZE, "part-size", "SIZE", "parts of SIZE bytes but for the last; then --part takes an I alone" },
-    { OPT_PARTS, "parts", NULL, "print how many parts of --part-size there are" },
-    { OPT_PLAN, "plan", NULL, "print where each tensor lies and what of the input it needs, as JSON" },
-    { 'j', "jobs", "N", "use N worker threads" },
-    { OPT_SYNC, "sync", NULL, "flush the file to the disk before it gets its name, and its name" },
-    { OPT_DIRECT, "direct", "WHEN", "write past the page cache: auto (default), always or never" },
-    { OPT_NO_SPOOL, "no-spool", NULL, "fail instead of putting a pipe into a temporary file" },
-    { 0 },
-};
 
 /* At most one of --size, --parts, --plan. */
 static bool
@@ -41,9 +17,6 @@ take_instead(struct options *o, enum instead instead, struct err *err)
 static bool
 take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
-    static const char *const orders[] = { "input", "name", NULL };
-    static const char *const directs[] = { "auto", "always", "never", NULL };
-    static const enum sink_direct regimes[] = { SINK_DIRECT_AUTO, SINK_DIRECT_ALWAYS, SINK_DIRECT_NEVER };
     struct options *o = own;
     unsigned choice;
     uint64_t n;
@@ -56,14 +29,14 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     case 'f':
         return o->output.terminal_ok = true;
     case OPT_TO:
-        if (!cli_choice(&choice, option, arg, dtype_targets, err))
+        if (!cli_choice(&choice, option, arg, err))
             return false;
         o->to = dtype_target(choice);
         return true;
     case OPT_ORDER:
-        if (!cli_choice(&choice, option, arg, orders, err))
+        if (!cli_choice(&choice, option, arg, err))
             return false;
-        o->writer.order = choice == 0 ? WRITER_ORDER_INPUT : WRITER_ORDER_NAME;
+        o->writer.order = (enum writer_order)choice;
         return true;
     case 'j':
         if (!cli_number(&n, option, arg, 1, JOBS_MAX, err))
@@ -88,9 +61,9 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     case OPT_SYNC:
         return o->output.sync = true;
     case OPT_DIRECT:
-        if (!cli_choice(&choice, option, arg, directs, err))
+        if (!cli_choice(&choice, option, arg, err))
             return false;
-        o->output.direct = regimes[choice];
+        o->output.direct = (enum sink_direct)choice;
         return true;
     default:
         return o->no_spool = true;
@@ -100,16 +73,8 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
 void
 options_parse(struct options *o, int argc, char **argv)
 {
-    static const struct cli_spec spec = {
-        .tool = "amn-remember",
-        .operands = "[FILE]",
-        .summary = "Recover the precision of a quantized model and write it as safetensors.",
-        .options = table,
-        .take = take,
-        .max_operands = 1,
-    };
     *o = (struct options){ .to = DTYPE_BF16 };
-    cli_options(&o->cli, &spec, o, argc, argv);
+    cli_options(&o->cli, CLI_REMEMBER, take, o, argc, argv);
     if (o->output.path && strcmp(o->output.path, "-") == 0)
         o->output.path = NULL;
 }

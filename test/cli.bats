@@ -37,7 +37,6 @@ tools="amn-parse amn-inspect amn-remember"
         is_empty out
         grep -q "^$t: usage: .*--nonsense" err
         grep -q -- "--help" err
-        try 2 $t one two
         try 2 $t -Z
         try 2 $t --max-items=x "$fx/good-plain.safetensors"
         try 2 $t --max-ratio=-1 "$fx/good-plain.safetensors"
@@ -51,6 +50,65 @@ tools="amn-parse amn-inspect amn-remember"
         is_empty out
     done
     try 2 amn-remember -o
+    try 2 amn-remember one two
+    grep -q "one operand too many: 'two'" err
+}
+
+# asks WORDS COMMAND...: status 2, and the line ends with these words.
+asks() {
+    local words=$1
+    shift
+    try 2 "$@" "$fx/good-plain.safetensors" || return 1
+    is_empty out && head -n 1 err | grep -qF -- "$words" || { echo "not '$words':"; cat err; return 1; }
+}
+
+@test "a mistyped option, value or scheme: the nearest one is offered" {
+    asks "unknown option '--hlep'; did you mean --help?" amn-parse --hlep
+    asks "unknown option '--ouput=x'; did you mean --output?" amn-remember --ouput=x
+    asks "unknown option '--part_siez=3'; did you mean --part-size?" amn-remember --part_siez=3
+    asks "unknown option '--frobnicate'" amn-inspect --frobnicate
+    refute grep -q 'did you mean' err
+    asks "--to: 'bf61' is unknown; did you mean bf16?" amn-remember --to bf61
+    asks "--to: 'double' is unknown: it is one of bf16, f16 or f32" amn-inspect --to double
+    asks "--scheme: 'gtpq' is unknown; did you mean gptq?" amn-inspect --scheme gtpq
+    asks "unknown option '--e" amn-parse $'--e\x1b[2Jvil'
+    "$helpers/no-controls" err
+}
+
+@test "an option of another tool is told by its tool" {
+    asks 'option --order is one of amn-remember, not of amn-parse' amn-parse --order=name
+    asks 'option --output is one of amn-remember, not of amn-inspect' amn-inspect -o x
+    asks 'option --to is one of amn-inspect and amn-remember, not of amn-parse' amn-parse --to f32
+}
+
+@test "a shortened option is one for all tools, or none" {
+    asks "option '--pa' is short for several: --part, --part-size or --parts" amn-remember --pa 1
+    asks "option '--p' is short for several: " amn-parse --p auto
+    asks "option '--m' is short for several: " amn-parse --m=1
+    for t in $tools; do try 0 $t --verb --json-e "$fx/good-plain.safetensors"; done
+    try 0 amn-remember --part 1/2 "$fx/good-plain.safetensors"      # whole, whatever begins so
+}
+
+@test "words are words in any case; sizes take K, KB and KiB" {
+    f=$fx/good-fp8-block-f32.safetensors
+    try 0 amn-remember --to f16 --order name --direct never --progress never "$f"
+    cp out expected
+    try 0 amn-remember --to F16 --order NAME --direct Never --progress NEVER "$f"
+    cmp out expected
+    try 0 amn-inspect --scheme FP8 "$f"
+    for size in 1K 1k 1KB 1kb 1KiB 1024; do
+        try 0 amn-remember --part-size $size --parts "$f"
+        [ -e parts ] || cp out parts
+        cmp out parts
+    done
+    try 2 amn-remember --part-size 1KBB --parts "$f"
+}
+
+@test "--help fits into 80 columns" {
+    for t in $tools; do
+        try 0 $t --help
+        refute awk 'length > 80 { print; wide = 1 } END { exit !wide }' out
+    done
 }
 
 @test "options may follow operands; - is standard input; a file may be named after --" {

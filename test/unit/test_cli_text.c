@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/nearest.h"
 #include "base/str.h"
 #include "check.h"
 #include "cli/cli.h"
@@ -212,7 +213,15 @@ test_sizes(void)
         { "+1", false, 0 },
         { " 1", false, 0 },
         { "1 ", false, 0 },
-        { "1KB", false, 0 },
+        { "1KB", true, 1024 },
+        { "1kb", true, 1024 },
+        { "64MiB", true, UINT64_C(64) << 20 },
+        { "64mib", true, UINT64_C(64) << 20 },
+        { "1TB", true, UINT64_C(1) << 40 },
+        { "1B", false, 0 },
+        { "1iB", false, 0 },
+        { "1KBB", false, 0 },
+        { "1MiBs", false, 0 },
         { "1KK", false, 0 },
         { "1.5G", false, 0 },
         { "0x10", false, 0 },
@@ -232,6 +241,40 @@ test_sizes(void)
     CHECK(strcmp(str_size(buf, 1024), "1.00 KiB") == 0);
     CHECK(strcmp(str_size(buf, UINT64_C(4350000000)), "4.05 GiB") == 0);
     CHECK(strcmp(str_size(buf, UINT64_MAX), "16.00 EiB") == 0);
+}
+
+/* What a mistyped word may have meant. */
+static void
+test_nearest(void)
+{
+    static const char *const words[] = { "output", "order", "part", "parts", "part-size", "plan", "size", "test", "to" };
+    static const struct { const char *typed, *hint; } rows[] = {
+        { "ouput", "; did you mean --output?" },            /* left out, */
+        { "outpput", "; did you mean --output?" },          /* put in, */
+        { "outbut", "; did you mean --output?" },           /* changed, */
+        { "uotput", "; did you mean --output?" },           /* swapped */
+        { "OUTPUT", "; did you mean --output?" },
+        { "part_size", "; did you mean --part-size?" },
+        { "pars", "; did you mean --part or --parts?" },
+        { "plart", "; did you mean --part?" },
+        { "x", "" },
+        { "", "" },
+        { "frobnicate", "" },
+        { "o", "" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct str s = { 0 };
+        nearest_hint(&s, "--", rows[i].typed, words, sizeof words / sizeof *words);
+        check_text(__LINE__, &s, rows[i].hint);
+    }
+    struct str s = { 0 };
+    nearest_or_all(&s, "frobnicate", words, 3);
+    check_text(__LINE__, &s, ": it is one of output, order or part");
+    char longest[200];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    nearest_hint(&s, "--", longest, words, 3);
+    check_text(__LINE__, &s, "");
 }
 
 /* Everything the JSON writer knows, in one line. */
@@ -389,6 +432,7 @@ main(void)
     test_utf8_reject();
     test_shown();
     test_sizes();
+    test_nearest();
     test_ndjson();
     test_full_disk();
     test_tally();

@@ -63,8 +63,8 @@ test_codes(void)
     CHECK(scheme_known(NULL, &err));
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         CHECK_ROW(scheme_known(some[i], &err), some[i]);
-    CHECK(err.kind == ERR_NONE && !scheme_known("FP8", &err) && err.kind == ERR_USAGE);
-    CHECK(strstr(err.text, ", unknown") != NULL);      /* the list is not cut */
+    CHECK(err.kind == ERR_NONE && scheme_known("FP8", &err) && !scheme_known("frobnicate", &err) && err.kind == ERR_USAGE);
+    CHECK(strstr(err.text, " or unknown") != NULL);      /* the list is not cut */
 }
 
 /* schemes.md 1.5, but comfy_quant, which stands for itself (comfy.c). */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/num.h"
 
@@ -296,7 +297,7 @@ str_to_size(uint64_t *out, const char *text)
     if (unit) {
         if (!num_mul(&v, v, UINT64_C(1) << 10 * (unit - units + 1)))
             return false;
-        text++;
+        text += strcasecmp(text + 1, "B") == 0 ? 2 : strcasecmp(text + 1, "iB") == 0 ? 3 : 1;
     }
     if (*text != '\0')
         return false;

@@ -1,6 +1,5 @@
 #include "cli/options.h"
 
-#include <assert.h>
 #include <getopt.h>
 #include <inttypes.h>
 #ifdef __GLIBC__
@@ -9,69 +8,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/nearest.h"
 #include "base/num.h"
 #include "base/str.h"
 
-enum {
-    OPT_JSON_ERRORS = CLI_LONG_COMMON, OPT_MAX_ALLOC, OPT_MAX_TOTAL, OPT_MAX_ITEMS, OPT_MAX_RATIO, OPT_PROGRESS,
-    OPT_JSON, OPT_HUMAN, OPT_CONFIG, OPT_SCHEME
-};
+enum { OPTIONS_MAX = 128 };     /* rows of the table */
 
-static const struct cli_option form_options[] = {
-    { OPT_JSON,        "json",        NULL,   "write JSON, also to a terminal" },
-    { OPT_HUMAN,       "human",       NULL,   "write readable text, also to a pipe" },
-    { 0, NULL, NULL, NULL }
-};
-
-static const struct cli_option common_options[] = {
-    { 'q',             "quiet",       NULL,   "no progress bar, no notes" },
-    { 'v',             "verbose",     NULL,   "say on standard error what is being done" },
-    { OPT_CONFIG,      "config",      "FILE", "read this config.json, not the one beside the model; none: read none" },
-    { OPT_SCHEME,      "scheme",      "NAME", "weights that could be of several schemes are of this one" },
-    { OPT_PROGRESS,    "progress",    "WHEN", "a bar on standard error: auto, always, never" },
-    { OPT_JSON_ERRORS, "json-errors", NULL,   "errors as one JSON object a line" },
-    { OPT_MAX_ALLOC,   "max-alloc",   "SIZE", "largest allocation that a header can ask for" },
-    { OPT_MAX_TOTAL,   "max-total",   "SIZE", "sum of such allocations" },
-    { OPT_MAX_ITEMS,   "max-items",   "N",    "tensors, keys or members" },
-    { OPT_MAX_RATIO,   "max-ratio",   "N",    "expansion of a compressed input" },
-    { 'h',             "help",        NULL,   "print this help" },
-    { 'V',             "version",     NULL,   "print the version" },
-    { 0, NULL, NULL, NULL }
-};
-
-enum { GROUPS = 3 };
-
-/* The tables that make up one tool's options, its own first. Absent ones are empty. */
-struct tables {
-    const struct cli_option *group[GROUPS];
-};
-
-static struct tables
-tables_of(const struct cli_spec *spec)
-{
-    static const struct cli_option none[] = { { 0, NULL, NULL, NULL } };
-    return (struct tables){ {
-        spec->options ? spec->options : none, spec->forms ? form_options : none, common_options,
-    } };
-}
-
+/* The option with this key: that of the tool if it has one; NULL when nobody has. */
 static const struct cli_option *
-find_in(const struct cli_option *table, int key)
+find_anywhere(enum cli_tool_id tool, int key)
 {
-    for (; table->name; table++)
-        if (table->key == key)
-            return table;
-    return NULL;
-}
-
-static const struct cli_option *
-find(const struct tables *t, int key)
-{
-    const struct cli_option *option = NULL;
-    for (size_t g = 0; !option && g < GROUPS; g++)
-        option = find_in(t->group[g], key);
-    return option;
+    const struct cli_option *other = NULL;
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+        if (o->key == key && cli_has(tool, o))
+            return o;
+        else if (o->key == key)
+            other = o;
+    return other;
 }
 
 /* ---- help ---- */
@@ -83,32 +38,29 @@ help_width(const struct cli_option *o)
 }
 
 static void
-print_options(const struct cli_option *o, int width)
+print_option(const struct cli_option *o, int width)
 {
-    for (; o->name; o++) {
-        if (o->key < CLI_LONG)
-            printf("  -%c, ", o->key);
-        else
-            printf("      ");
-        printf("--%s%s%s%*s  %s\n", o->name, o->arg ? "=" : "", o->arg ? o->arg : "",
-            width - help_width(o), "", o->help);
-    }
+    if (o->key < CLI_LONG)
+        printf("  -%c, ", o->key);
+    else
+        printf("      ");
+    printf("--%s%s%s%*s  %s\n", o->name, o->arg ? "=" : "", o->arg ? o->arg : "", width - help_width(o), "", o->help);
 }
 
 static void
-print_help(const struct cli_spec *spec, const struct tables *t)
+print_help(enum cli_tool_id id)
 {
+    const struct cli_tool *tool = &cli_tools[id];
     int width = 0;
-    for (size_t g = 0; g < GROUPS; g++)
-        for (const struct cli_option *o = t->group[g]; o->name; o++)
-            if (help_width(o) > width)
-                width = help_width(o);
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+        if (cli_has(id, o) && help_width(o) > width)
+            width = help_width(o);
 
-    printf("Usage: %s [OPTION]...%s%s\n%s\n\n", spec->tool, spec->operands[0] ? " " : "", spec->operands,
-        spec->summary);
-    for (size_t g = 0; g < GROUPS; g++)
-        print_options(t->group[g], width);
-    printf("\nSizes take K, M, G, T. Manual: man %s\n", spec->tool);
+    printf("Usage: %s [OPTION]... %s\n%s\n\n", tool->name, tool->operands, tool->summary);
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+        if (cli_has(id, o))
+            print_option(o, width);
+    printf("\nSizes take K, M, G, T: powers of 1024. More: amn help %s\n", tool->name + strlen("amn-"));
 }
 
 /* ---- one option ---- */
@@ -138,22 +90,20 @@ cli_number(uint64_t *out, const struct cli_option *option, const char *arg, uint
 }
 
 bool
-cli_choice(unsigned *out, const struct cli_option *option, const char *arg, const char *const words[],
-    struct err *err)
+cli_choice(unsigned *out, const struct cli_option *option, const char *arg, struct err *err)
 {
     char shown[STR_SHOWN];
-    struct str list = { 0 };
-    for (unsigned i = 0; words[i]; i++) {
-        if (strcmp(arg, words[i]) == 0) {
-            str_clear(&list);
-            *out = i;
+    struct str hint = { 0 };
+    unsigned n = 0;
+    for (; option->words[n]; n++)
+        if (strcasecmp(arg, option->words[n]) == 0) {
+            *out = n;
             return true;
         }
-        str_format(&list, "%s%s", i ? ", " : "", words[i]);
-    }
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is none of %s", option->name,
-        str_shown(shown, arg, strlen(arg)), list.p ? list.p : "");
-    str_clear(&list);
+    nearest_or_all(&hint, arg, option->words, n);
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is unknown%s", option->name, str_shown(shown, arg, strlen(arg)),
+        hint.p ? hint.p : "");
+    str_clear(&hint);
     return false;
 }
 
@@ -181,19 +131,18 @@ tighten_number(uint64_t *limit, const struct cli_option *option, const char *arg
 static bool
 take_progress(struct cli *cli, const struct cli_option *option, const char *arg, struct err *err)
 {
-    static const char *const words[] = {
-        [CLI_AUTO] = "auto", [CLI_ALWAYS] = "always", [CLI_NEVER] = "never", NULL
-    };
     unsigned when;
-    if (!cli_choice(&when, option, arg, words, err))
+    if (!cli_choice(&when, option, arg, err))
         return false;
     cli->progress = (enum cli_when)when;
     return true;
 }
 
+/* An option that more than one tool has; *other when it is for the tool itself. */
 static bool
-take_common(struct cli *cli, const struct cli_option *option, const char *arg, struct err *err)
+take_common(struct cli *cli, const struct cli_option *option, const char *arg, bool *other, struct err *err)
 {
+    *other = false;
     switch (option->key) {
     case 'q':             cli->quiet = true; return true;
     case 'v':             cli->verbose++; return true;
@@ -209,36 +158,45 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, s
     case OPT_MAX_TOTAL:   return tighten_size(&cli->limits.total, option, arg, err);
     case OPT_MAX_ITEMS:   return tighten_number(&cli->limits.items, option, arg, err);
     case OPT_MAX_RATIO:   return tighten_number(&cli->limits.ratio, option, arg, err);
-    default:              return err_set(err, ERR_BUG, ERR_NO_OFFSET, "option --%s is not handled", option->name);
+    default:              return *other = true;
     }
 }
 
 /* ---- the command line ---- */
 
-/* The tables in the form that getopt_long reads. */
+/* The table in the form that getopt_long reads: the long options of all tools, so that what is short for one of them means
+ * the same everywhere, and stays so when another tool reads the same command line. */
 struct getopt_form {
-    struct option *longs;       /* owned */
-    struct str shorts;
+    struct option *longs;       /* owned; n of them */
+    size_t n;
+    struct str shorts;          /* of the tool */
 };
 
 static bool
-getopt_form_make(struct getopt_form *form, const struct tables *t)
+form_has(const struct getopt_form *form, int key)
 {
-    size_t n = 0, i = 0;
-    for (size_t g = 0; g < GROUPS; g++)
-        for (const struct cli_option *o = t->group[g]; o->name; o++)
-            n++;
-    form->shorts = (struct str){ 0 };
-    form->longs = calloc(n + 1, sizeof *form->longs);
+    for (size_t i = 0; i < form->n; i++)
+        if (form->longs[i].val == key)
+            return true;
+    return false;
+}
+
+static bool
+getopt_form_make(struct getopt_form *form, enum cli_tool_id tool)
+{
+    size_t rows = 1;
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+        rows++;
+    *form = (struct getopt_form){ .longs = calloc(rows, sizeof *form->longs) };
     if (!form->longs)
         return false;
     str_text(&form->shorts, ":");       /* a missing argument is told apart */
-    for (size_t g = 0; g < GROUPS; g++)
-        for (const struct cli_option *o = t->group[g]; o->name; o++) {
-            form->longs[i++] = (struct option){ o->name, o->arg ? required_argument : no_argument, NULL, o->key };
-            if (o->key < CLI_LONG)
-                str_format(&form->shorts, "%c%s", o->key, o->arg ? ":" : "");
-        }
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
+        if (!form_has(form, o->key))
+            form->longs[form->n++] = (struct option){ o->name, o->arg ? required_argument : no_argument, NULL, o->key };
+        if (cli_has(tool, o) && o->key < CLI_LONG)
+            str_format(&form->shorts, "%c%s", o->key, o->arg ? ":" : "");
+    }
     return !form->shorts.failed;
 }
 
@@ -249,23 +207,89 @@ getopt_form_clear(struct getopt_form *form)
     str_clear(&form->shorts);
 }
 
+/* ---- what is wrong with it ---- */
+
+/* "part" for "--part=3"; the word is cut at NAME_MAX_BYTES. */
+enum { NAME_MAX_BYTES = 64 };
+static size_t
+long_name(char name[NAME_MAX_BYTES], const char *arg)
+{
+    snprintf(name, NAME_MAX_BYTES, "%s", arg + strspn(arg, "-"));
+    name[strcspn(name, "=")] = '\0';
+    return strlen(name);
+}
+
+/* The options that the word is short for. */
+static size_t
+candidates(const char *found[], const struct getopt_form *form, const char *word, size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; len != 0 && i < form->n; i++)
+        if (strncmp(form->longs[i].name, word, len) == 0)
+            found[n++] = form->longs[i].name;
+    return n;
+}
+
+static size_t
+names_of(const char *names[], enum cli_tool_id tool)
+{
+    size_t n = 0;
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+        if (cli_has(tool, o))
+            names[n++] = o->name;
+    return n;
+}
+
+/* A long option that no tool has, or that is short for several. */
+static bool
+complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const char *arg, struct err *err)
+{
+    char word[NAME_MAX_BYTES], shown[STR_SHOWN];
+    const char *names[OPTIONS_MAX];
+    struct str hint = { 0 };
+    size_t n = candidates(names, form, word, long_name(word, arg));
+    bool several = n > 1;
+    for (size_t i = 0; several && i < n; i++)
+        str_format(&hint, "%s--%s", nearest_joint(i, n), names[i]);
+    if (!several)
+        nearest_hint(&hint, "--", word, names, names_of(names, tool));
+    str_shown(shown, arg, strlen(arg));
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, several ? "option '%s' is short for several: %s" : "unknown option '%s'%s", shown,
+        hint.p ? hint.p : "");
+    str_clear(&hint);
+    return false;
+}
+
+/* An option of other tools. */
+static bool
+complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct err *err)
+{
+    struct str others = { 0 };
+    for (unsigned i = 0; i < CLI_TOOLS; i++)
+        if (cli_has(i, option))
+            str_format(&others, "%s%s", others.len ? " and " : "", cli_tools[i].name);
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s is one of %s, not of %s", option->name, others.p ? others.p : "",
+        cli_tools[tool].name);
+    str_clear(&others);
+    return false;
+}
+
 /* What getopt_long did not like: optopt is the key of an option misused, else a letter, else 0. */
 static bool
-complain(const struct tables *t, int result, char **argv, struct err *err)
+complain(enum cli_tool_id tool, const struct getopt_form *form, int result, char **argv, struct err *err)
 {
     char shown[STR_SHOWN];
-    const struct cli_option *o = optopt ? find(t, optopt) : NULL;
+    char letter = (char)optopt;
+    const struct cli_option *o = optopt ? find_anywhere(tool, optopt) : NULL;
+    if (o && !cli_has(tool, o))
+        return complain_of_tool(tool, o, err);
     if (o && result == ':')
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s needs an argument: %s", o->name, o->arg);
     if (o)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s takes no argument", o->name);
-    if (optopt) {
-        char letter = (char)optopt;
+    if (optopt)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown option '-%s'", str_shown(shown, &letter, 1));
-    }
-    const char *arg = argv[optind - 1];
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown or ambiguous option '%s'",
-        str_shown(shown, arg, strlen(arg)));
+    return complain_of_name(tool, form, argv[optind - 1], err);
 }
 
 static _Noreturn void
@@ -286,22 +310,21 @@ fail_usage(const struct cli *cli, const struct err *err)
 }
 
 static bool
-take_option(struct cli *cli, const struct cli_spec *spec, const struct tables *t, void *own, int key,
-    struct err *err)
+take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, int key, struct err *err)
 {
-    const struct cli_option *option = find(t, key);
-    assert(option);
+    const struct cli_option *option = find_anywhere(tool, key);
+    bool other;
+    if (!cli_has(tool, option))
+        return complain_of_tool(tool, option, err);
     if (key == 'h') {
-        print_help(spec, t);
+        print_help(tool);
         finish(cli);
     }
     if (key == 'V') {
         printf("%s %s\n", cli->tool, CLI_VERSION);
         finish(cli);
     }
-    if (find_in(t->group[0], key))
-        return spec->take(own, option, optarg, err);
-    return take_common(cli, option, optarg, err);
+    return take_common(cli, option, optarg, &other, err) && (!other || take(own, option, optarg, err));
 }
 
 /* Headers and side files are read into one allocation each. */
@@ -314,18 +337,16 @@ tighten_by_alloc(struct limits *limits)
 }
 
 static bool
-take_operands(struct cli *cli, const struct cli_spec *spec, int argc, char **argv, struct err *err)
+take_operands(struct cli *cli, size_t max, int argc, char **argv, struct err *err)
 {
     char shown[STR_SHOWN];
     cli->operands = argv + optind;
     cli->noperands = (size_t)(argc - optind);
     cli->operand = cli->noperands ? cli->operands[0] : NULL;
-    if (cli->noperands > spec->max_operands) {
-        const char *extra = cli->operands[spec->max_operands];
+    if (cli->noperands > max)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "one operand too many: '%s'",
-            str_shown(shown, extra, strlen(extra)));
-    }
-    if (!cli->operand && spec->max_operands != 0 && cli_stdin_is_terminal())
+            str_shown(shown, cli->operands[max], strlen(cli->operands[max])));
+    if (!cli->operand && cli_stdin_is_terminal())
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "no input: name a file, or send one to standard input, which is a terminal");
     return true;
@@ -333,33 +354,32 @@ take_operands(struct cli *cli, const struct cli_spec *spec, int argc, char **arg
 
 /* Goes on behind a usage error, so that a later --json-errors still shapes it; the first one is kept. */
 void
-cli_options(struct cli *cli, const struct cli_spec *spec, void *own, int argc, char **argv)
+cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, int argc, char **argv)
 {
-    struct tables t = tables_of(spec);
     struct getopt_form form;
     struct err err;
     err_init(&err);
-    *cli = (struct cli){ .tool = spec->tool, .limits = limits_default };
+    *cli = (struct cli){ .tool = cli_tools[tool].name, .limits = limits_default };
 #ifdef M_MMAP_THRESHOLD
     /* What is large grows without being copied and goes back to the system when it is freed. glibc ends that when the
      * first large piece was freed, unless it is told to go on. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
 #endif
 
-    if (!getopt_form_make(&form, &t)) {
+    if (!getopt_form_make(&form, tool)) {
         err_memory(&err, sizeof form);
         exit(cli_fail(cli, &err));
     }
     opterr = 0;
     for (int key; (key = getopt_long(argc, argv, form.shorts.p, form.longs, NULL)) != -1;) {
         if (key == '?' || key == ':')
-            complain(&t, key, argv, &err);
+            complain(tool, &form, key, argv, &err);
         else
-            take_option(cli, spec, &t, own, key, &err);
+            take_option(cli, tool, take, own, key, &err);
     }
     getopt_form_clear(&form);
     tighten_by_alloc(&cli->limits);
 
-    if (err.kind != ERR_NONE || !take_operands(cli, spec, argc, argv, &err))
+    if (err.kind != ERR_NONE || !take_operands(cli, cli_tools[tool].max_operands, argc, argv, &err))
         fail_usage(cli, &err);
 }

@@ -3,6 +3,7 @@
 #define SCHEME_CLAIMS_H
 
 #include <string.h>
+#include <strings.h>
 
 #include "scheme/config.h"
 #include "scheme/scheme.h"
@@ -50,7 +51,7 @@ struct claims {
 static inline bool
 claims_told(const struct claims *c, const char *code)
 {
-    return c->told && strcmp(c->told, code) == 0;
+    return c->told && strcasecmp(c->told, code) == 0;
 }
 
 /* The row of table_left_names for a tensor's name, and what is before its suffix; NULL when it has none. */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/num.h"
 #include "base/str.h"
@@ -95,7 +96,7 @@ check_told(const struct claims *c, struct err *err)
     const struct roles *r = c->roles;
     bool used = !c->told;
     for (size_t i = 0; i < r->nweights && !used; i++)
-        used = r->weights[i].scheme->code && strcmp(r->weights[i].scheme->code, c->told) == 0;
+        used = r->weights[i].scheme->code && strcasecmp(r->weights[i].scheme->code, c->told) == 0;
     return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s: the model has no weight that could be of it",
         c->told);
 }

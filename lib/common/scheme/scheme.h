@@ -127,7 +127,7 @@ struct scheme {
 /* The codes of all schemes, each once, in the order in which they are tried; NULL behind the last. */
 const char *scheme_code(size_t i);
 
-/* Whether `code` is one of them, or NULL; else ERR_USAGE, which lists them. */
+/* Whether `code` is one of them in any case, or NULL; else ERR_USAGE, which names the nearest, or all. */
 bool scheme_known(const char *code, struct err *err);
 
 #endif

@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/nearest.h"
 #include "base/str.h"
 
 /* schemes.md 1.2: what shares names with another scheme and shows more evidence comes first. */
@@ -13,7 +15,7 @@ static const struct scheme *const table[] = {
     block_schemes, other_schemes, fp8_schemes, ggml_schemes, unclaimed_schemes,
 };
 
-enum { ARRAYS = sizeof table / sizeof *table };
+enum { ARRAYS = sizeof table / sizeof *table, CODES_MAX = 256 };
 
 /* About activations or the KV cache, or about what the tensors show anyway (schemes.md 1.4). */
 const struct companion table_idle[] = {
@@ -66,20 +68,22 @@ scheme_code(size_t n)
 bool
 scheme_known(const char *code, struct err *err)
 {
-    struct str list = { 0 };
+    struct str hint = { 0 };
     char shown[STR_SHOWN];
-    const char *known;
-    for (size_t i = 0; code && (known = scheme_code(i)) != NULL; i++) {
-        if (strcmp(code, known) == 0)
-            code = NULL;
-        else
-            str_format(&list, "%s%s", i ? ", " : "", known);
+    const char *codes[CODES_MAX], *known;
+    size_t n = 0;
+    for (; code && n < CODES_MAX && (known = scheme_code(n)) != NULL; n++) {
+        codes[n] = known;
+        if (strcasecmp(code, known) == 0)
+            return true;
     }
-    if (code)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: '%s' is none of %s", str_shown(shown, code, strlen(code)),
-            list.p ? list.p : "");
-    str_clear(&list);
-    return !code;
+    if (!code)
+        return true;
+    nearest_or_all(&hint, code, codes, n);
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: '%s' is unknown%s", str_shown(shown, code, strlen(code)),
+        hint.p ? hint.p : "");
+    str_clear(&hint);
+    return false;
 }
 
 static size_t

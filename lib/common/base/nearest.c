@@ -1,0 +1,91 @@
+#include "base/nearest.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/num.h"
+
+enum { WORD_MAX = 64, HINTS = 4 };
+
+static int
+folded(char c)
+{
+    return c == '_' ? '-' : tolower((unsigned char)c);
+}
+
+static unsigned
+least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters put in, left out, changed, or swapped with the next: the optimal string alignment of a and b, row by row, where
+ * the last two rows are kept. Both are at most WORD_MAX long. */
+static unsigned
+distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    unsigned rows[3][WORD_MAX + 1];
+    unsigned *before = rows[0], *above = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= nb; j++)
+        above[j] = (unsigned)j;
+    for (size_t i = 1; i <= na; i++) {
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= nb; j++) {
+            bool same = folded(a[i - 1]) == folded(b[j - 1]);
+            row[j] = least(above[j - 1] + !same, least(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && folded(a[i - 1]) == folded(b[j - 2]) && folded(a[i - 2]) == folded(b[j - 1]))
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+        unsigned *next = before;
+        before = above;
+        above = row;
+        row = next;
+    }
+    return above[nb];
+}
+
+const char *
+nearest_joint(size_t i, size_t n)
+{
+    return i == 0 ? "" : i + 1 == n ? " or " : ", ";
+}
+
+void
+nearest_hint(struct str *hint, const char *prefix, const char *typed, const char *const words[], size_t nwords)
+{
+    const char *near[HINTS];
+    size_t n = 0, len = strlen(typed);
+    if (len == 0 || len > WORD_MAX)
+        return;
+    unsigned best = (unsigned)num_max(1, len / 3);
+    for (size_t i = 0; i < nwords; i++) {
+        size_t word_len = strlen(words[i]);
+        unsigned d = word_len <= WORD_MAX ? distance(typed, len, words[i], word_len) : WORD_MAX;
+        bool again = false;
+        for (size_t k = 0; k < n; k++)
+            again |= strcmp(near[k], words[i]) == 0;
+        if (d > best || d >= len || again)
+            continue;
+        if (d < best)
+            n = 0;
+        best = d;
+        if (n < HINTS)
+            near[n++] = words[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        str_format(hint, "%s%s%s%s", i == 0 ? "; did you mean " : "", nearest_joint(i, n), prefix, near[i]);
+    if (n != 0)
+        str_text(hint, "?");
+}
+
+void
+nearest_or_all(struct str *hint, const char *typed, const char *const words[], size_t nwords)
+{
+    size_t len = hint->len;
+    nearest_hint(hint, "", typed, words, nwords);
+    if (hint->len != len)
+        return;
+    for (size_t i = 0; i < nwords; i++)
+        str_format(hint, "%s%s%s", i == 0 ? ": it is one of " : "", nearest_joint(i, nwords), words[i]);
+}

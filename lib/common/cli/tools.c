@@ -1,0 +1,72 @@
+#include "cli/tools.h"
+
+#include "dtype/dtype.h"
+
+const struct cli_tool cli_tools[CLI_TOOLS] = {
+    [CLI_PARSE] = {
+        .name = "amn-parse",
+        .operands = "[FILE]...",
+        .says = "list every tensor",
+        .summary = "List every tensor of a model, one JSON object a line.",
+        .max_operands = SIZE_MAX,
+    },
+    [CLI_INSPECT] = {
+        .name = "amn-inspect",
+        .also = "amn-info",
+        .operands = "[FILE]...",
+        .says = "what a model is, and what quantization took from it",
+        .summary = "Say what a model is, how it is quantized, and what that took from it.",
+        .max_operands = SIZE_MAX,
+    },
+    [CLI_REMEMBER] = {
+        .name = "amn-remember",
+        .also = "amn-dequantize",
+        .operands = "[FILE]",
+        .says = "recover precision: everything quantized becomes BF16",
+        .summary = "Recover the precision of a quantized model and write it as safetensors.",
+        .max_operands = 1,
+    },
+};
+
+const char *const cli_when_words[] = { "auto", "always", "never", NULL };
+const char *const cli_order_words[] = { "input", "name", NULL };
+
+enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, REPORTS = PARSE | INSPECT };
+enum { ALL = (1 << CLI_TOOLS) - 1 };
+
+const struct cli_option cli_options_of_all[] = {
+    { OPT_METADATA, INSPECT, "metadata", NULL, NULL, "in readable text, all keys of the metadata too" },
+    { OPT_ARRAYS, INSPECT, "arrays", NULL, NULL, "long arrays of the metadata in full" },
+    { OPT_TO, INSPECT, "to", "DTYPE", dtype_targets, "size of the model in bf16 (default), f16 or f32" },
+    { 'o', REMEMBER, "output", "FILE", NULL, "write to FILE, which appears once it is complete" },
+    { 'n', REMEMBER, "no-clobber", NULL, NULL, "fail when FILE is there already" },
+    { 'f', REMEMBER, "force", NULL, NULL, "write binary data to a terminal too" },
+    { OPT_TO, REMEMBER, "to", "DTYPE", dtype_targets, "recovered weights are bf16 (default), f16 or f32" },
+    { OPT_ORDER, REMEMBER, "order", "ORDER", cli_order_words, "tensors in the order of the input (default) or by name" },
+    { OPT_TEST, REMEMBER, "test", NULL, NULL, "read and decode everything, write nothing" },
+    { OPT_SIZE, REMEMBER, "size", NULL, NULL, "print the exact length of the output, write nothing" },
+    { OPT_RANGE, REMEMBER, "range", "A-B", NULL, "write only bytes A to B; A- and -LAST_N as in HTTP" },
+    { OPT_PART, REMEMBER, "part", "I/N", NULL, "write only part I of N, counted from 1" },
+    { OPT_PART_SIZE, REMEMBER, "part-size", "SIZE", NULL, "cut into parts of SIZE; --part then takes I alone" },
+    { OPT_PARTS, REMEMBER, "parts", NULL, NULL, "print how many parts of --part-size there are" },
+    { OPT_PLAN, REMEMBER, "plan", NULL, NULL, "print as JSON where each tensor will lie" },
+    { 'j', REMEMBER, "jobs", "N", NULL, "use N worker threads" },
+    { OPT_SYNC, REMEMBER, "sync", NULL, NULL, "flush FILE to the disk before it gets its name" },
+    { OPT_DIRECT, REMEMBER, "direct", "WHEN", cli_when_words, "write past the page cache: auto, always or never" },
+    { OPT_NO_SPOOL, REMEMBER, "no-spool", NULL, NULL, "put no pipe into a temporary file: fail instead" },
+    { OPT_JSON, REPORTS, "json", NULL, NULL, "write JSON, also to a terminal" },
+    { OPT_HUMAN, REPORTS, "human", NULL, NULL, "write readable text, also to a pipe" },
+    { 'q', ALL, "quiet", NULL, NULL, "no progress bar, no notes, no warnings" },
+    { 'v', ALL, "verbose", NULL, NULL, "say on standard error what is being done" },
+    { OPT_CONFIG, ALL, "config", "FILE", NULL, "read this config.json; none: read none at all" },
+    { OPT_SCHEME, ALL, "scheme", "NAME", NULL, "what could be of several schemes is of this one" },
+    { OPT_PROGRESS, ALL, "progress", "WHEN", cli_when_words, "a bar on standard error: auto, always or never" },
+    { OPT_JSON_ERRORS, ALL, "json-errors", NULL, NULL, "errors as one JSON object a line" },
+    { OPT_MAX_ALLOC, ALL, "max-alloc", "SIZE", NULL, "largest allocation that a header can ask for" },
+    { OPT_MAX_TOTAL, ALL, "max-total", "SIZE", NULL, "sum of such allocations" },
+    { OPT_MAX_ITEMS, ALL, "max-items", "N", NULL, "tensors and keys of a model" },
+    { OPT_MAX_RATIO, ALL, "max-ratio", "N", NULL, "expansion of a compressed input" },
+    { 'h', ALL, "help", NULL, NULL, "print this help" },
+    { 'V', ALL, "version", NULL, NULL, "print the version" },
+    { 0, 0, NULL, NULL, NULL, NULL }
+};
