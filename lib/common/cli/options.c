@@ -16,17 +16,24 @@
 
 enum { OPTIONS_MAX = 128 };     /* rows of the table */
 
-/* The option with this key: that of the tool if it has one; NULL when nobody has. */
+/* The option of a tool with this key, or NULL. */
+static const struct cli_option *
+find(enum cli_tool_id tool, int key)
+{
+    const struct cli_option *o = cli_options_of_all;
+    while (o->name && (o->key != key || !cli_has(tool, o)))
+        o++;
+    return o->name ? o : NULL;
+}
+
+/* The same, or else one of another tool. */
 static const struct cli_option *
 find_anywhere(enum cli_tool_id tool, int key)
 {
-    const struct cli_option *other = NULL;
-    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (o->key == key && cli_has(tool, o))
-            return o;
-        else if (o->key == key)
-            other = o;
-    return other;
+    const struct cli_option *o = find(tool, key);
+    for (unsigned i = 0; !o && i < CLI_TOOLS; i++)
+        o = find(i, key);
+    return o;
 }
 
 /* ---- help ---- */
@@ -253,7 +260,7 @@ complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const ch
         str_format(&hint, "%s--%s", nearest_joint(i, n), names[i]);
     if (!several)
         nearest_hint(&hint, "--", word, names, names_of(names, tool));
-    str_shown(shown, arg, strlen(arg));
+    str_shown(shown, arg, several ? strcspn(arg, "=") : strlen(arg));
     err_set(err, ERR_USAGE, ERR_NO_OFFSET, several ? "option '%s' is short for several: %s" : "unknown option '%s'%s", shown,
         hint.p ? hint.p : "");
     str_clear(&hint);
@@ -266,7 +273,7 @@ complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct 
 {
     struct str others = { 0 };
     for (unsigned i = 0; i < CLI_TOOLS; i++)
-        if (cli_has(i, option))
+        if (find(i, option->key))
             str_format(&others, "%s%s", others.len ? " and " : "", cli_tools[i].name);
     err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s is one of %s, not of %s", option->name, others.p ? others.p : "",
         cli_tools[tool].name);
