@@ -44,7 +44,7 @@ links   = amn-info=amn-inspect amn-dequantize=amn-remember
 
 lib_src  = $(wildcard lib/common/*/*.c lib/common/kernel/*/*.c)
 lib_obj  = $(lib_src:%.c=$(obj)/%.o)
-tool_src = $(foreach t,$(tools),$(wildcard $(t)/*.c))
+tool_src = $(foreach t,$(tools) lib/completions,$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)
 unit_bin = $(unit_src:%.c=$(obj)/%)
 
@@ -89,6 +89,21 @@ $(bin)/$(1): $(bin)/$(2)
 endef
 $(foreach l,$(links),$(eval $(call link_rule,$(firstword $(subst =, ,$(l))),$(lastword $(subst =, ,$(l))))))
 
+# Completions for shells, made by a program that reads the same tables as the tools.
+completions = $(addprefix $(obj)/completions/,amn.bash _amn amn.fish)
+
+$(obj)/completions/make: $(obj)/lib/completions/main.o $(obj)/libamn.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
+$(obj)/completions/amn.bash: in_shell = bash
+$(obj)/completions/_amn: in_shell = zsh
+$(obj)/completions/amn.fish: in_shell = fish
+$(completions): $(obj)/completions/make
+	$< $(in_shell) >$@.new && mv $@.new $@
+
+completions: $(completions)
+
 # The library's allocations come to this test, which lets one of them fail.
 $(obj)/test/unit/test_memory: override LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
@@ -116,7 +131,7 @@ check:
 	$(MAKE) all unit
 	sh test/run.sh $(bin) $(obj)
 
-unit: $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
+unit: $(completions) $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
 
 bench: all
 	python3 test/bench.py --all $(bin)
@@ -151,5 +166,5 @@ uninstall:
 clean:
 	rm -rf obj obj-sanitize bin bin-sanitize
 
-.PHONY: all setup demo check unit bench bench-huge faults fuzz peers install uninstall clean
+.PHONY: all setup demo check unit completions bench bench-huge faults fuzz peers install uninstall clean
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d)

@@ -8,8 +8,8 @@
 #   demo    python3 makes the sample models, jq shows the reports
 #   test    bats, jq, mandoc, python3, gzip, zstd, xz, ps (bats ends a test that hangs with it), and an awk:
 #           test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
-#   ci      clang with its sanitizers, valgrind, strace for the tests that look at the order of calls, and curl for those
-#           that upload
+#   ci      clang with its sanitizers, valgrind, strace for the tests that look at the order of calls, curl for those that
+#           upload, and the shells whose completions are tried
 set -u
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -95,7 +95,7 @@ for group in "${@:-build}"; do
     build) wanted="$wanted compiler libc make pkg-config zlib jansson libarchive" ;;
     demo) wanted="$wanted jq python3" ;;
     test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk" ;;
-    ci) wanted="$wanted clang valgrind strace curl" ;;
+    ci) wanted="$wanted clang valgrind strace curl zsh fish" ;;
     *) die "'$group' is none of build, demo, test and ci" ;;
     esac
 done
