@@ -56,7 +56,7 @@ lines_complete() {
 
 @test "zsh" {
     need zsh
-    shell=zsh file=$(made _amn) equals='='
+    shell=zsh file=$(made _amn) equals=          # zsh takes back what it appends
     lines_complete
     becomes 'amn-parse model\ t' 'amn-parse model\ two.safetensors'
 }
