@@ -47,9 +47,11 @@ load helper
     [ "$(jq -s length out)" -eq 6 ]
 }
 
-@test "a file without tensors: nothing, status 0" {
+@test "a file without tensors: nothing, status 0; to people it says so" {
     try 0 amn-parse "$fx/good-no-tensors.safetensors"
     is_empty out
+    try 0 amn-parse --human "$fx/good-no-tensors.safetensors"
+    [ "$(cat out)" = '0 tensors' ]
 }
 
 @test "a sharded model: each tensor names its file" {
@@ -92,9 +94,82 @@ roles() {
     grep -qE '^model\.norm\.weight .* bytes$' out
 }
 
+@test "a table: titles, sizes to the right, totals; nothing at the end of a line" {
+    "$tests/make-examples" .
+    try 0 amn-parse --human model.gguf
+    sed -n '1,3p;$p' out | diff - <(cat <<'END'
+Tensor                    Type  Shape             Size  Quantization
+token_embd.weight         Q6_K  [512, 256]  105.00 KiB  GGUF Q6_K
+blk.0.attn_norm.weight    F32   [256]         1.00 KiB
+21 tensors                                    1.25 MiB  1.97 million parameters
+END
+)
+    [ "$(wc -l <out)" -eq 23 ]
+    refute grep -n ' $' out
+    # The widest total counts for the columns too; what is not known is no number.
+    try 0 amn-parse --human "$corpus/gguf-good/fork-iq1_kt.gguf"
+    sed -n '$p' out | grep -qE '^[0-9]+ tensors? .* \+ \?'
+    try 0 amn-parse --human "$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors"
+    sed -n '$p' out | grep -qE '^[0-9]+ tensors +[0-9.]+ [KM]iB$'
+    try 0 "$helpers/pty" amn-parse model.gguf
+    tr -d '\r' <out >terminal
+    try 0 amn-parse --human model.gguf
+    cmp out terminal
+}
+
+@test "a table of names longer than its columns, and of names that would break it" {
+    for f in "$corpus"/safetensors-good/names-*.safetensors "$fx/good-name-hostile.safetensors"; do
+        try 0 amn-parse --human "$f"
+        amn-parse "$f" | wc -l >n
+        [ "$(wc -l <out)" -eq $(($(cat n) + 2)) ]
+        "$helpers/no-controls" out
+    done
+}
+
+# Some of each kind, among them a directory, an index, a split model, a compressed one, and models of no tensor.
+several() {
+    printf '%s\n' "$fx/good-plain.safetensors" "$fx/good-sharded" "$fx/good-gguf.gguf" "$fx/good-no-tensors.safetensors" \
+        "$fx/good-sharded/model.safetensors.index.json" "$corpus/gguf-good/nvfp4-scale-split-00001-of-00002.gguf" \
+        "$fx/good-fp8-late.safetensors" "$fx/good-gguf.gguf"
+}
+
+@test "several operands: the lines of each, told apart by model and file" {
+    mapfile -t models < <(several)
+    for m in "${models[@]}"; do
+        try 0 amn-parse "$m"
+        jq -e --slurp 'all(.model == null)' out >/dev/null
+        jq -c --arg m "$m" '.model = $m | .file = (.file // $m)' out
+    done >alone
+    try 0 amn-parse "${models[@]}"
+    [ "$(wc -l <out)" -gt 20 ]
+    diff alone <(jq -c . out)
+    (cd "$fx" && amn-parse good-plain.safetensors - <good-gguf.gguf) >out
+    [ "$(jq -r '[.model, .file] | @tsv' out | uniq)" = \
+        "$(printf 'good-plain.safetensors\tgood-plain.safetensors\n-\t(standard input)')" ]
+}
+
+@test "several operands, for people: each under its name" {
+    mapfile -t models < <(several)
+    for m in "${models[@]}"; do
+        [ -z "${n:=}" ] || echo
+        n=x
+        printf '%s:\n' "$m"
+        amn-parse --human "$m"
+    done >alone
+    try 0 amn-parse --human "${models[@]}"
+    diff alone out
+    evil=$'x\x1b[2K\rOK\nforged'
+    cp "$fx/good-plain.safetensors" "$evil"
+    try 0 amn-parse --human "$evil" - "$evil" <"$fx/good-gguf.gguf"
+    "$helpers/no-controls" out
+    [ "$(grep -c ':$' out)" -eq 3 ]
+    grep -q '^(standard input):$' out
+}
+
 @test "the members of all lines are those of amn-json(5)" {
     for f in "$fx"/good-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-good/*; do
         amn-parse "$f" 2>/dev/null || [ $? -ne 70 ]
     done >lines
+    amn-parse "$fx/good-plain.safetensors" "$fx/good-gguf.gguf" >>lines
     "$helpers/json-keys" AMN-PARSE <lines
 }
