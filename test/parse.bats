@@ -126,46 +126,6 @@ END
     done
 }
 
-# Some of each kind, among them a directory, an index, a split model, a compressed one, and models of no tensor.
-several() {
-    printf '%s\n' "$fx/good-plain.safetensors" "$fx/good-sharded" "$fx/good-gguf.gguf" "$fx/good-no-tensors.safetensors" \
-        "$fx/good-sharded/model.safetensors.index.json" "$corpus/gguf-good/nvfp4-scale-split-00001-of-00002.gguf" \
-        "$fx/good-fp8-late.safetensors" "$fx/good-gguf.gguf"
-}
-
-@test "several operands: the lines of each, told apart by model and file" {
-    mapfile -t models < <(several)
-    for m in "${models[@]}"; do
-        try 0 amn-parse "$m"
-        jq -e --slurp 'all(.model == null)' out >/dev/null
-        jq -c --arg m "$m" '.model = $m | .file = (.file // $m)' out
-    done >alone
-    try 0 amn-parse "${models[@]}"
-    [ "$(wc -l <out)" -gt 20 ]
-    diff alone <(jq -c . out)
-    (cd "$fx" && amn-parse good-plain.safetensors - <good-gguf.gguf) >out
-    [ "$(jq -r '[.model, .file] | @tsv' out | uniq)" = \
-        "$(printf 'good-plain.safetensors\tgood-plain.safetensors\n-\t(standard input)')" ]
-}
-
-@test "several operands, for people: each under its name" {
-    mapfile -t models < <(several)
-    for m in "${models[@]}"; do
-        [ -z "${n:=}" ] || echo
-        n=x
-        printf '%s:\n' "$m"
-        amn-parse --human "$m"
-    done >alone
-    try 0 amn-parse --human "${models[@]}"
-    diff alone out
-    evil=$'x\x1b[2K\rOK\nforged'
-    cp "$fx/good-plain.safetensors" "$evil"
-    try 0 amn-parse --human "$evil" - "$evil" <"$fx/good-gguf.gguf"
-    "$helpers/no-controls" out
-    [ "$(grep -c ':$' out)" -eq 3 ]
-    grep -q '^(standard input):$' out
-}
-
 @test "the members of all lines are those of amn-json(5)" {
     for f in "$fx"/good-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-good/*; do
         amn-parse "$f" 2>/dev/null || [ $? -ne 70 ]
