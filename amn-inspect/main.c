@@ -94,7 +94,7 @@ main(int argc, char **argv)
     options_parse(&job.opt, argc, argv);
     job.how = (struct model_options){ .limits = &cli->limits, .config = cli->config };
     err_init(&err);
-    if (!scheme_known(cli->scheme, &err) || !model_spared_by_stdout(cli->operands, cli->noperands, &job.how, &err))
+    if (!scheme_known(cli->scheme, &err) || !model_list_spares_stdout(cli->operands, cli->noperands, &job.how, &err))
         return cli_fail(cli, &err);
     return cli_each(cli, inspect, &job);
 }

@@ -270,7 +270,7 @@ model_spares_stdout(const struct model *m, struct err *err)
 
 /* Nothing is lost of a file that is empty, so that a list in a new file, the usual thing, costs no second look. */
 bool
-model_spared_by_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err)
+model_list_spares_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err)
 {
     struct stat out, st;
     bool ok = true;
