@@ -110,7 +110,8 @@ grow_head(struct source *src, uint64_t n, struct err *err)
 {
     uint64_t most = num_min(src->size, src->gone + SOURCE_HEAD_MAX);
     if (n > src->gone + SOURCE_HEAD_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header: more than %" PRIu64 " bytes", (uint64_t)SOURCE_HEAD_MAX);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header bytes: more than the limit of %" PRIu64 " (built in)",
+            (uint64_t)SOURCE_HEAD_MAX);
     while (src->have < n && !src->ended) {
         uint64_t end = num_min(num_max(n, src->have + HEAD_STEP), most);
         size_t want = (size_t)(end - src->have), got;
