@@ -54,7 +54,7 @@ static void
 note_result(const struct cli *cli, const struct pipeline *p, const struct roles *roles, const struct checksum *sum)
 {
     const char *name = p->model->name;
-    struct audit audit = { 0 };
+    struct nonfinite audit = { 0 };
     struct err err;
     err_init(&err);
     if (p->model->spooled != 0)

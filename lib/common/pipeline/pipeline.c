@@ -45,8 +45,10 @@ struct block {
 static void
 digest(const struct shared *s, struct block *b)
 {
-    for (size_t i = 0; i < s->nhooks; i++)
-        b->digest[i] = s->hook[i]->digest ? s->hook[i]->digest(s->hook[i]->of, b->p, (size_t)(b->to - b->from)) : 0;
+    for (size_t i = 0; i < s->nhooks; i++) {
+        const struct hook *h = s->hook[i];
+        b->digest[i] = h->digest ? h->digest(h->of, b->from, b->p, (size_t)(b->to - b->from)) : 0;
+    }
 }
 
 static void
@@ -146,7 +148,7 @@ work(struct shared *s, struct bench *bench)
             fail(s, i, &err);
     }
     pthread_mutex_lock(&s->ticket.lock);
-    p->infinite += bench->infinite;
+    p->infinite += bench->values.infinite;
     pthread_mutex_unlock(&s->ticket.lock);
 }
 
