@@ -1,7 +1,7 @@
 /* amn-inspect: what a model is, how it is quantized, and what Lethe took. */
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/progress.h"
 #include "container/model.h"
 #include "options.h"
 #include "report/inspect.h"
@@ -49,6 +49,7 @@ report(const struct options *opt, const struct model *model, const struct roles 
         .arrays = opt->arrays,
         .remembered.to = opt->to,
     };
+    meter_phase(model->meter, "writing", 0);
     return measure(&in.remembered, &in, opt->size, err)
         && (cli_human(&opt->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err));
 }
@@ -57,7 +58,8 @@ static bool
 inspect(const struct options *opt, struct err *err)
 {
     struct model model = { 0 };
-    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config };
+    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config,
+        .meter = &opt->cli.bar->meter };
     struct roles *roles = NULL;
 
     bool ok = scheme_known(opt->cli.scheme, err)
@@ -77,9 +79,13 @@ int
 main(int argc, char **argv)
 {
     struct options opt;
+    struct cli_progress progress;
     struct err err;
     cli_start("amn-inspect");
     options_parse(&opt, argc, argv);
     err_init(&err);
-    return inspect(&opt, &err) ? 0 : cli_fail(&opt.cli, &err);
+    cli_progress_start(&progress, &opt.cli, false);
+    bool ok = inspect(&opt, &err);
+    cli_progress_stop(&progress);
+    return ok ? 0 : cli_fail(&opt.cli, &err);
 }

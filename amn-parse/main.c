@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/progress.h"
 #include "cli/remarks.h"
 #include "container/model.h"
 #include "options.h"
@@ -24,7 +25,8 @@ static bool
 parse(const struct options *opt, struct err *err)
 {
     struct model model = { 0 };
-    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config };
+    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config,
+        .meter = &opt->cli.bar->meter };
     struct roles *roles = NULL;
 
     bool ok = scheme_known(opt->cli.scheme, err)
@@ -33,6 +35,7 @@ parse(const struct options *opt, struct err *err)
         && roles_assign(&roles, model.catalog, opt->cli.scheme, NULL, err);
     if (ok)
         cli_remarks(&opt->cli, model.name, model.catalog);
+    meter_phase(model.meter, "writing", 0);
     ok = ok && list(&opt->cli, &model, roles, err)
         && cli_finish_stdout(err);
     if (!ok && err->kind != ERR_USAGE)
@@ -46,9 +49,13 @@ int
 main(int argc, char **argv)
 {
     struct options opt;
+    struct cli_progress progress;
     struct err err;
     cli_start("amn-parse");
     options_parse(&opt, argc, argv);
     err_init(&err);
-    return parse(&opt, &err) ? 0 : cli_fail(&opt.cli, &err);
+    cli_progress_start(&progress, &opt.cli, false);
+    bool ok = parse(&opt, &err);
+    cli_progress_stop(&progress);
+    return ok ? 0 : cli_fail(&opt.cli, &err);
 }
