@@ -46,6 +46,8 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     const struct container *container = NULL;
     bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
+    if (this)
+        source_tell(this, m->meter);
     m->nsrc += this != NULL;
     ok = ok && source_unpack(this, limits, err) && check_plain(m, err) && container_detect(&container, this, err)
         && (m->nsrc == 1 || container == m->container
@@ -199,7 +201,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     struct str found = { 0 }, name = { 0 };
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
-    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool };
+    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool,
+        .meter = options->meter };
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
@@ -295,15 +298,12 @@ bool
 model_spool(struct model *m, struct err *err)
 {
     struct source *src = m->src[0];
-    uint64_t n;
     if (source_seekable(src))
         return true;
     if (m->no_spool)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: its tensors are needed in another order than they come "
             "in, and --no-spool forbids the temporary file for that: name a file instead of a pipe");
-    bool ok = source_spool(src, data_end(m), m->container->tail_ok, &n, err);
-    m->spooled += n;
-    return ok;
+    return source_spool(src, data_end(m), m->container->tail_ok, err);
 }
 
 /* Read what only goes forward on behind its headers, in memory: *ended when it ended there. */
