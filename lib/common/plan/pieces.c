@@ -164,7 +164,7 @@ bool
 pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *err)
 {
     return from == 0 || pieces_next_late(p, from) >= to || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET,
-        "this output cannot be made in parts: it holds checksums of what is before them");
+        "this format cannot be made in parts (--range, --part): its checksums are of all that is before them");
 }
 
 const struct tensor *

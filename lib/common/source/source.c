@@ -110,7 +110,8 @@ grow_head(struct source *src, uint64_t n, struct err *err)
 {
     uint64_t most = num_min(src->size, src->gone + SOURCE_HEAD_MAX);
     if (n > src->gone + SOURCE_HEAD_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header: more than %" PRIu64 " bytes", (uint64_t)SOURCE_HEAD_MAX);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header bytes: more than the limit of %" PRIu64 " (built in)",
+            (uint64_t)SOURCE_HEAD_MAX);
     while (src->have < n && !src->ended) {
         uint64_t end = num_min(num_max(n, src->have + HEAD_STEP), most);
         size_t want = (size_t)(end - src->have), got;
@@ -156,6 +157,12 @@ source_head_done(struct source *src, uint64_t end)
     src->gone = src->have - left;
     if (src->top->kind->head_done)
         src->top->kind->head_done(src->top);
+}
+
+void
+source_promise(struct source *src, uint64_t nbytes)
+{
+    src->top->promised = nbytes;
 }
 
 bool
@@ -250,7 +257,7 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
         size = src->pos;
     }
     if (size < end)
-        err_set(err, ERR_MALFORMED, size, "truncated: it has %" PRIu64 " bytes, its tensors need %" PRIu64, size, end);
+        err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, end);
     else if (size > end && !tail_ok)
         err_set(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes follow the last tensor (MetadataIncompleteBuffer)",
             src->seekable || src->ended ? "" : "at least ", size - end);
