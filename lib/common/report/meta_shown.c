@@ -6,8 +6,8 @@
 enum { LINE = 80, VALUE_MIN = 30, DOTS = sizeof "...]" - 1 };
 #define WHOLE SIZE_MAX
 
-/* A value on its way into the text. What was appended is taken back when it does not fit: then the text ends at `keep`, the
- * last place behind which there is room for the dots. */
+/* A value on its way into the text. What does not fit is taken back: then the text ends at `keep`, the last place
+ * behind which there is room for the dots. */
 struct line {
     struct page *page;
     size_t used, columns;       /* of the terminal; or WHOLE */

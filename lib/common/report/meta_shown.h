@@ -1,4 +1,5 @@
-/* meta_shown: metadata for people. A value stands on one line: text in quotes and escaped as in JSON, arrays in brackets. */
+/* meta_shown: metadata for people. A value stands on one line, text in quotes and escaped as in JSON, arrays in
+ * brackets. */
 #ifndef REPORT_META_SHOWN_H
 #define REPORT_META_SHOWN_H
 
@@ -9,8 +10,8 @@
  * whole characters of it, with "..." in their place. */
 void meta_shown_value(struct page *page, const struct meta_value *value, size_t columns);
 
-/* A line for each key: its number, the type of its value, how many there are, "key = value". Lines have 80 columns, but more
- * for a long key, and for arrays when they are wanted whole. */
+/* A line for each key: its number, the type of its value, how many there are, "key = value". Lines have 80 columns,
+ * more for a long key, and for arrays when they are wanted whole. */
 void meta_shown_all(struct page *page, const struct catalog *catalog, bool arrays);
 
 #endif

@@ -19,8 +19,8 @@ void page_init(struct page *page, FILE *file);
 /* Hand the text on if there is enough of it. After a failure it is dropped. */
 void page_turn(struct page *page);
 
-/* Where several things follow each other, what this one is: "NAME:", with an empty line before it unless it is the first.
- * `name`: escaped. */
+/* Where several things follow each other, what this one is: "NAME:", with an empty line before it unless it is the
+ * first. `name`: escaped. */
 void page_heading(struct page *page, const char *name, bool first);
 
 /* Columns of a terminal that text takes: one for each character. */

@@ -168,7 +168,9 @@ static const char *
 purpose(char label[SUMMARY_LABEL], const struct roles *roles, size_t i)
 {
     enum role role = roles_role(roles, i);
-    return role == ROLE_WEIGHT ? summary_label(label, roles_owner(roles, i)) : role == ROLE_PLAIN ? "" : role_name(role);
+    if (role == ROLE_WEIGHT)
+        return summary_label(label, roles_owner(roles, i));
+    return role == ROLE_PLAIN ? "" : role_name(role);
 }
 
 static void
