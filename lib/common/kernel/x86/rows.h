@@ -56,7 +56,7 @@ run(char *restrict y, const enum format format, const uint8_t *restrict x, size_
     size_t i = 0;
 
     for (; n - i >= STEP; i += STEP)
-        step(y + i * size, format, x + i, op, a + i * each, b + i * each);
+        step(y + i * size, format, x + i, op, a ? a + i * each : NULL, b + i * each);
     if (i < n) {
         uint8_t last[STEP] = { 0 };
         float values[STEP], pair[2][STEP] = { { 0 }, { 0 } };
