@@ -236,6 +236,17 @@ add_beside(struct model *m, const char *path, const struct model_options *option
         && (str_ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
 }
 
+/* The directory of a model, when more than its file was named. */
+static bool
+keep_folder(struct model *m, const char *path, bool folder, struct err *err)
+{
+    if (!folder && !str_ends(path, ".index.json"))
+        return true;
+    size_t n = folder_len(path);
+    m->folder = n ? strndup(path, n) : strdup(".");
+    return m->folder || err_memory(err, n);
+}
+
 bool
 model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
@@ -254,7 +265,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     if (folder)
         path = chosen = choose_file(path, err);
     ok = ok && (!folder || path) && open_file(m, path, !stored && !folder, options->limits, err)
-        && add_beside(m, path, options, err);
+        && (!path || keep_folder(m, path, folder, err)) && add_beside(m, path, options, err);
     if (ok && folder && catalog_facts_of(m->catalog)->shards != 0)
         catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index",
             catalog_facts_of(m->catalog)->shards);
@@ -272,6 +283,7 @@ model_clear(struct model *m)
     inputs_clear(&m->inputs);
     catalog_free(m->catalog);
     free(m->name);
+    free(m->folder);
     *m = (struct model){ 0 };
 }
 

@@ -21,8 +21,8 @@ _Static_assert(PIPELINE_DIRECT_BLOCK % SINK_ALIGN == 0, "blocks go past the page
 struct shared {
     struct pipeline *p;
     struct panels *panels;
-    const struct hook *hook[HOOKS];     /* nhooks */
-    size_t nhooks;
+    const struct hook *hook[HOOKS];     /* nhooks, */
+    size_t nhooks, own;                 /* `own` of them of the pieces, which see this output alone */
     size_t block;                       /* output bytes of one */
     uint64_t nblocks;
     atomic_uint_fast64_t next;          /* block that nobody has taken */
@@ -53,7 +53,7 @@ static void
 show(const struct shared *s, const struct block *b)
 {
     for (size_t i = 0; i < s->nhooks; i++)
-        s->hook[i]->see(s->hook[i]->of, b->from, b->p, (size_t)(b->to - b->from), b->digest[i]);
+        s->hook[i]->see(s->hook[i]->of, b->from + (i < s->own ? 0 : s->p->before), b->p, (size_t)(b->to - b->from), b->digest[i]);
 }
 
 /* Digest and show bytes [from, to) of a block. */
@@ -230,7 +230,7 @@ run_blocks(struct pipeline *p, struct err *err)
         .err = err };
     const struct hook *hooks;
     size_t n = pieces_hooks(p->pieces, &hooks);
-    list_hooks(&s, hooks, n);
+    list_hooks(&s, hooks, s.own = n);
     list_hooks(&s, p->hooks, p->nhooks);
     s.panels = panels_new(p, err);
     bool ok = s.panels && run_workers(&s, err);
