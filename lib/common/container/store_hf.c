@@ -83,7 +83,7 @@ name_parse(struct name *name, const char *spec, struct err *err)
 static bool
 name_command(struct str *get, const struct name *name, struct err *err)
 {
-    str_format(get, "huggingface-cli download %.*s%s%.*s", (int)name->org_len, name->org, name->org_len ? "/" : "",
+    str_format(get, "hf download %.*s%s%.*s", (int)name->org_len, name->org, name->org_len ? "/" : "",
         (int)name->repo_len, name->repo);
     if (name->has_file)
         str_format(get, " %.*s", (int)name->file_len, name->file);

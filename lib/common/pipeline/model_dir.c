@@ -37,7 +37,7 @@ in_dir(const struct model_dir *dir, struct err *err)
 static bool
 is_of_a_model(const char *name)
 {
-    return str_ends(name, ".safetensors") || str_ends(name, ".index.json") || strcmp(name, JOURNAL_NAME) == 0;
+    return str_ends(name, ".safetensors") || str_ends(name, ".index.json");
 }
 
 /* What lies there already could be taken for a part of this model, and this model's files for a part of it. */
@@ -46,16 +46,20 @@ check_entries(const struct model_dir *dir, struct err *err)
 {
     DIR *d = opendir(dir->path);
     const char *name;
-    char shown[STR_SHOWN];
-    bool ok = d || err_sys(err, ERR_CREATE, errno, "the directory cannot be read");
-    while (ok && (name = folder_next(d, err)) != NULL)
+    char other[STR_SHOWN] = "";
+    bool journal = false, ok = d || err_sys(err, ERR_CREATE, errno, "the directory cannot be read");
+    while (ok && d && (name = folder_next(d, err)) != NULL) {
+        journal = journal || strcmp(name, JOURNAL_NAME) == 0;
         if (is_of_a_model(name))
-            ok = err_set(err, ERR_CREATE, ERR_NO_OFFSET, strcmp(name, JOURNAL_NAME) == 0
-                ? "the directory holds %s, a job that was not finished: go on with --resume, or take an empty one"
-                : "the directory holds %s: take one without a model", str_shown(shown, name, strlen(name)));
+            str_shown(other, name, strlen(name));
+    }
     if (d)
         closedir(d);
-    return ok && err->kind == ERR_NONE;
+    if (journal)
+        return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the directory holds a model that was not finished: go on with "
+            "--resume, or take an empty one");
+    return ok && err->kind == ERR_NONE && (!other[0] || err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the directory holds %s: "
+        "take one without a model", other));
 }
 
 static bool
@@ -158,8 +162,10 @@ write_file(struct job *job, size_t i, struct err *err)
     job->p->to = e.nbytes;
     bool ok = path && is_finished(path, journal_find(&job->journal, e.name), e.nbytes, &finished, err)
         && (finished || make_file(job, path, &e, err));
-    job->p->before += e.nbytes;
-    job->dir->kept += ok && finished;
+    if (ok && finished) {
+        meter_add(job->p->model->meter, e.nbytes);
+        job->dir->kept++;
+    }
     free(path);
     pieces_free(pieces);
     return ok;
@@ -215,8 +221,11 @@ write_all(struct job *job, struct err *err)
     bool ok = model_spool(job->p->model, err) && shards_cut(&job->shards, job->choice, job->dir->shard_size, err)
         && measure(job, &number, err) && (open_dir(job, err) || in_dir(job->dir, err))
         && journal_open(&job->journal, job->dir->path, number, job->shards.n, job->dir->resume, err);
+    meter_phase(job->p->model->meter, "writing", job->dir->nbytes);
+    job->p->one_of_many = true;
     for (size_t i = 0; ok && i < job->shards.n; i++)
         ok = write_file(job, i, err);
+    meter_phase(job->p->model->meter, "completing the output", 0);
     return ok && side_files_write(job->p->model, job->dir->path, job->choice->decodes, err) && write_index(job, err)
         && journal_remove(&job->journal, err);
 }

@@ -19,7 +19,7 @@ struct model_dir {
 };
 
 /* Write the directory. The pipeline is one for a whole output, but for its pieces, sink and range, which are set here file
- * by file; its hooks see the files one behind the other (pipeline.before). A pipe is spooled first. ERR_CREATE: the
+ * by file; its hooks see one file after the other. A pipe is spooled first. ERR_CREATE: the
  * directory holds a model, or is that of the input. */
 bool model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice, const struct writer_options *options,
     struct err *err);

@@ -21,8 +21,8 @@ _Static_assert(PIPELINE_DIRECT_BLOCK % SINK_ALIGN == 0, "blocks go past the page
 struct shared {
     struct pipeline *p;
     struct panels *panels;
-    const struct hook *hook[HOOKS];     /* nhooks, */
-    size_t nhooks, own;                 /* `own` of them of the pieces, which see this output alone */
+    const struct hook *hook[HOOKS];     /* nhooks */
+    size_t nhooks;
     size_t block;                       /* output bytes of one */
     uint64_t nblocks;
     atomic_uint_fast64_t next;          /* block that nobody has taken */
@@ -45,15 +45,17 @@ struct block {
 static void
 digest(const struct shared *s, struct block *b)
 {
-    for (size_t i = 0; i < s->nhooks; i++)
-        b->digest[i] = s->hook[i]->digest ? s->hook[i]->digest(s->hook[i]->of, b->p, (size_t)(b->to - b->from)) : 0;
+    for (size_t i = 0; i < s->nhooks; i++) {
+        const struct hook *h = s->hook[i];
+        b->digest[i] = h->digest ? h->digest(h->of, b->from, b->p, (size_t)(b->to - b->from)) : 0;
+    }
 }
 
 static void
 show(const struct shared *s, const struct block *b)
 {
     for (size_t i = 0; i < s->nhooks; i++)
-        s->hook[i]->see(s->hook[i]->of, b->from + (i < s->own ? 0 : s->p->before), b->p, (size_t)(b->to - b->from), b->digest[i]);
+        s->hook[i]->see(s->hook[i]->of, b->from, b->p, (size_t)(b->to - b->from), b->digest[i]);
 }
 
 /* Digest and show bytes [from, to) of a block. */
@@ -141,12 +143,15 @@ work(struct shared *s, struct bench *bench)
         if (!ok)
             fail(s, i, &err);
         ticket_pass(&s->ticket, i);
-        if (ok && wanted && s->direct
-            && !sink_write_at(p->sink, b.from - p->from, b.p, (size_t)(b.to - b.from), &err))
+        if (!ok || !wanted)
+            continue;
+        if (s->direct && !sink_write_at(p->sink, b.from - p->from, b.p, (size_t)(b.to - b.from), &err))
             fail(s, i, &err);
+        else
+            meter_add(p->model->meter, b.to - b.from);
     }
     pthread_mutex_lock(&s->ticket.lock);
-    p->infinite += bench->infinite;
+    p->infinite += bench->values.infinite;
     pthread_mutex_unlock(&s->ticket.lock);
 }
 
@@ -230,7 +235,7 @@ run_blocks(struct pipeline *p, struct err *err)
         .err = err };
     const struct hook *hooks;
     size_t n = pieces_hooks(p->pieces, &hooks);
-    list_hooks(&s, hooks, s.own = n);
+    list_hooks(&s, hooks, n);
     list_hooks(&s, p->hooks, p->nhooks);
     s.panels = panels_new(p, err);
     bool ok = s.panels && run_workers(&s, err);
@@ -269,6 +274,9 @@ pipeline_run(struct pipeline *p, struct err *err)
 {
     uint64_t size = pieces_nbytes(p->pieces);
     bool ok = pieces_can_make(p->pieces, p->from, p->to, err) && refuse_own_input(p, err) && prepare_pipe(p, err)
-        && sink_expect(p->sink, p->to - p->from, err) && run_blocks(p, err);
+        && sink_expect(p->sink, p->to - p->from, err);
+    if (ok && !p->one_of_many)
+        meter_phase(p->model->meter, sink_is_nowhere(p->sink) ? "testing" : "writing", p->to - p->from);
+    ok = ok && run_blocks(p, err);
     return ok && (p->to < size || model_finish(p->model, err)) && model_unchanged(p->model, err);
 }
