@@ -120,7 +120,6 @@ END
     try 73 amn-remember -o part/ --shard-size 2K in
     grep -q -- '--resume' err
     try 73 amn-remember -o part/ --shard-size 3K --resume in           # another job
-    try 73 amn-remember -o part/ --shard-size 2K --to f32 --resume in
     cp -R part again
     try 0 amn-remember -v -o part/ --shard-size 2K --resume in
     diff -r whole part

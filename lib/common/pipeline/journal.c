@@ -61,8 +61,8 @@ read_journal(struct journal *j, uint32_t job, size_t files, struct err *err)
     fclose(file);
     if (!ok || ours)
         return ok;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "it is the journal of another job: of another input, of other options, or of "
-        "another version; take an empty directory");
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "it is the journal of another job: of another input, or of other "
+        "options; take an empty directory");
     char shown[STR_SHOWN];
     return err_in_file(err, str_shown(shown, j->path, strlen(j->path)));
 }

@@ -173,8 +173,14 @@ write_file(struct job *job, size_t i, struct err *err)
 
 /* --- all of them */
 
-/* What the bytes of the output depend on, as a number: the headers, hence names, types, shapes and options, and which
- * files the input is. Also the length of all files. */
+static uLong
+add_text(uLong crc, const char *text)
+{
+    return crc32_z(crc, (const uint8_t *)text, strlen(text) + 1);
+}
+
+/* What the bytes of the output depend on, as a number: the headers, hence names, types, shapes and options; how weights
+ * are read; and which files the input is. Also the length of all files. */
 static bool
 measure(struct job *job, uint32_t *number, struct err *err)
 {
@@ -188,6 +194,9 @@ measure(struct job *job, uint32_t *number, struct err *err)
         job->dir->nbytes += pieces_nbytes(pieces);
         pieces_free(pieces);
     }
+    for (size_t i = 0; i < job->choice->n; i++)
+        if (job->choice->list[i].decode)
+            crc = add_text(crc, job->choice->list[i].decode->scheme->code);
     for (uint32_t i = 0; i < job->p->model->nsrc; i++) {
         uint64_t stamp[2];
         source_stamp(job->p->model->src[i], stamp);
