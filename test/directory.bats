@@ -130,7 +130,9 @@ END
     try 0 amn-remember -v -o again/ --shard-size 2K --resume in
     diff -r whole again
     [ "$(grep -o 'finished before: [0-9]*' err | grep -o '[0-9]*$')" -eq $((kept - 1)) ]
-    try 73 amn-remember -o none/ --resume in            # nothing to go on with
+    try 0 amn-remember -o new/ --shard-size 2K --resume in      # from the beginning
+    diff -r whole new
+    try 73 amn-remember -o new/ --shard-size 2K --resume in     # it is finished
 }
 
 @test "--resume of an input that was changed meanwhile is another job" {

@@ -56,7 +56,7 @@ read_journal(struct journal *j, uint32_t job, size_t files, struct err *err)
     bool ours = false;
     FILE *file = fopen(j->path, "re");
     if (!file)
-        return failed(j, "there is nothing to go on with: its journal cannot be opened", errno, err);
+        return failed(j, "it cannot be opened", errno, err);
     bool ok = read_lines(j, file, job, files, &ours, err);
     fclose(file);
     if (!ok || ours)

@@ -31,7 +31,7 @@ struct journal {
 };
 
 /* Begin a journal for a job of `files` files in a directory, or with `resume` go on with the one that is there: of another
- * job it is ERR_CREATE, and so is one that is not there. Close it also after a failure. */
+ * job it is ERR_CREATE. Close it also after a failure. */
 bool journal_open(struct journal *j, const char *dir, uint32_t job, size_t files, bool resume, struct err *err);
 
 /* The entry for a file, or NULL. */

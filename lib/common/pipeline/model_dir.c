@@ -69,10 +69,11 @@ is_input(const struct model *m, const struct stat *st)
     return m->folder && stat(m->folder, &of) == 0 && of.st_dev == st->st_dev && of.st_ino == st->st_ino;
 }
 
+/* A job that goes on where there is nothing yet begins. */
 static bool
 open_dir(const struct job *job, struct err *err)
 {
-    const struct model_dir *dir = job->dir;
+    struct model_dir *dir = job->dir;
     struct stat st;
     if (mkdir(dir->path, 0777) != 0 && errno != EEXIST)
         return err_sys(err, ERR_CREATE, errno, "the directory cannot be made");
@@ -80,7 +81,10 @@ open_dir(const struct job *job, struct err *err)
         return err_sys(err, ERR_CREATE, ENOTDIR, "%s", "");
     if (is_input(job->p->model, &st))
         return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is the directory of the input: take another one");
-    return dir->resume || check_entries(dir, err);
+    char *journal = folder_path(dir->path, strlen(dir->path), JOURNAL_NAME, err);
+    dir->resume = dir->resume && journal && stat(journal, &st) == 0;
+    free(journal);
+    return journal && (dir->resume || check_entries(dir, err));
 }
 
 /* --- one file */

@@ -2,7 +2,8 @@
  * the small files of the input beside it.
  *
  * One file after the other gets its name when it is complete; the index comes last, so that what was interrupted is no
- * model. Its journal stays, and with `resume` the same job goes on behind the files that are as the journal says. */
+ * model. Its journal stays, and with `resume` the same job goes on behind the files that are as the journal says; where
+ * there is none, it begins. */
 #ifndef PIPELINE_MODEL_DIR_H
 #define PIPELINE_MODEL_DIR_H
 
