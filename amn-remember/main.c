@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/progress.h"
 #include "cli/remarks.h"
@@ -95,6 +96,13 @@ warn_of_values(const struct cli *cli, const struct pipeline *p, const struct sca
             all.infinite, tensors > LINES && cli->verbose == 0 ? "; -v names all tensors" : "");
 }
 
+static void
+warn_of_f16(const struct cli *cli, const struct pipeline *p)
+{
+    if (p->infinite != 0)
+        cli_warn(cli, p->model->name, "%" PRIu64 " values are infinite in F16, whose largest is 65504", p->infinite);
+}
+
 /* Values beyond F16, and odd scales (these only when asked). The output is complete, so nothing here is a failure. */
 static void
 remark_on_values(const struct cli *cli, const struct pipeline *p, const struct roles *roles)
@@ -103,8 +111,7 @@ remark_on_values(const struct cli *cli, const struct pipeline *p, const struct r
     struct nonfinite scales = { 0 };
     struct err err;
     err_init(&err);
-    if (p->infinite != 0)
-        cli_warn(cli, name, "%" PRIu64 " values are infinite in F16, whose largest is 65504", p->infinite);
+    warn_of_f16(cli, p);
     if (cli->verbose == 0 || p->to != pieces_nbytes(p->pieces))
         return;
     if (!audit_scales(&scales, p->model, roles, &err))
@@ -189,6 +196,35 @@ read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
     return model_read(model, t, buf, err);
 }
 
+/* One file, or standard output; or what is wanted instead. */
+static bool
+write_file(const struct options *opt, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+{
+    bool prints = opt->instead != INSTEAD_NOTHING && opt->instead != INSTEAD_TEST;
+    struct pieces *pieces = pieces_new(err);
+    p->pieces = pieces;
+    bool ok = pieces && writer_safetensors.lay_out(pieces, choice, &opt->writer, err)
+        && cut_find(&opt->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err)
+        && (prints ? print_instead(opt, p, err) : write_output(opt, p, roles, err));
+    pieces_free(pieces);
+    return ok;
+}
+
+/* A directory of files. */
+static bool
+write_directory(const struct options *opt, struct pipeline *p, struct choice *choice, struct err *err)
+{
+    struct model_dir dir = opt->dir;
+    char shown[STR_SHOWN], size[STR_SIZE];
+    if (!model_dir_write(&dir, p, choice, &opt->writer, err))
+        return false;
+    warn_of_f16(&opt->cli, p);
+    cli_note(&opt->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files that were "
+        "finished before: %zu", dir.nbytes, str_size(size, dir.nbytes), str_shown(shown, dir.path, strlen(dir.path)),
+        meter_read(p->model->meter).age, dir.kept);
+    return true;
+}
+
 static bool
 remember(const struct options *opt, const struct kernels *kernels, struct err *err)
 {
@@ -199,29 +235,23 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
     struct spool_note note = { &opt->cli, &model };
     struct roles *roles = NULL;
     struct choice choice = { 0 };
-    struct pieces *pieces = NULL;
-    bool prints = opt->instead != INSTEAD_NOTHING && opt->instead != INSTEAD_TEST;
 
     opt->cli.bar->meter.spools = note_spool;
     opt->cli.bar->meter.of = &note;
     bool ok = scheme_known(opt->cli.scheme, err)
         && options_check(opt, err)
-        && (opt->instead != INSTEAD_NOTHING || sink_check(&opt->output, err))
+        && (opt->instead != INSTEAD_NOTHING || opt->dir.path || sink_check(&opt->output, err))
         && model_open(&model, opt->cli.operand, &how, err)
         && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, opt->cli.scheme, &contents, err)
-        && choice_make(&choice, model.catalog, roles, opt->to, err)
-        && (pieces = pieces_new(err)) != NULL
-        && writer_safetensors.lay_out(pieces, &choice, &opt->writer, err);
+        && choice_make(&choice, model.catalog, roles, opt->to, err);
     if (ok) {
-        struct pipeline p = { .model = &model, .pieces = pieces, .kernels = kernels, .jobs = opt->jobs };
+        struct pipeline p = { .model = &model, .kernels = kernels, .jobs = opt->jobs };
         cli_remarks(&opt->cli, model.name, model.catalog);
-        ok = cut_find(&opt->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p.from, &p.to, err)
-            && (prints ? print_instead(opt, &p, err) : write_output(opt, &p, roles, err));
+        ok = opt->dir.path ? write_directory(opt, &p, &choice, err) : write_file(opt, &p, &choice, roles, err);
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
-    pieces_free(pieces);
     choice_clear(&choice);
     roles_free(roles);
     model_clear(&model);

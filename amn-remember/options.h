@@ -3,6 +3,7 @@
 #define AMN_REMEMBER_OPTIONS_H
 
 #include "cli/options.h"
+#include "pipeline/model_dir.h"
 #include "plan/cut.h"
 #include "sink/sink.h"
 #include "writer/writer.h"
@@ -15,6 +16,7 @@ struct options {
     enum dtype to;                  /* of recovered weights: BF16, F16 or F32 */
     struct writer_options writer;
     struct sink_options output;
+    struct model_dir dir;           /* -o DIR/; no path: the output is one file */
     struct cut cut;                 /* the bytes that are wanted */
     unsigned jobs;                  /* 0: as many as pay */
     bool no_spool;

@@ -177,13 +177,22 @@ add_beside(struct model *m, const char *path, const struct model_options *option
         && (str_ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
 }
 
+/* The directory of a model, when more than its file was named. */
+static bool
+keep_folder(struct model *m, const char *path, size_t n, struct err *err)
+{
+    m->folder = n ? strndup(path, n) : strdup(".");
+    return m->folder || err_memory(err, n);
+}
+
 /* The model file of a directory; others in it, or its missing neighbours, are worth a warning. */
 static bool
 open_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
 {
     struct candidates in = { 0 };
     char *path = candidates_choose(&in, dir, err) ? folder_path(dir, strlen(dir), in.chosen, err) : NULL;
-    bool ok = path && open_file(m, path, false, options->limits, err) && add_beside(m, path, options, err)
+    bool ok = path && keep_folder(m, dir, strlen(dir), err) && open_file(m, path, false, options->limits, err)
+        && add_beside(m, path, options, err)
         && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
     if (ok && catalog_facts_of(m->catalog)->shards != 0)
         catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index: the "
@@ -210,7 +219,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
     else
-        ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err);
+        ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err)
+            && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
     str_clear(&found);
     return ok || err_in_file(err, m->name ? m->name : "");
 }
@@ -224,6 +234,7 @@ model_clear(struct model *m)
     inputs_clear(&m->inputs);
     catalog_free(m->catalog);
     free(m->name);
+    free(m->folder);
     *m = (struct model){ 0 };
 }
 

@@ -12,6 +12,7 @@ struct model {
     const struct container *container;
     struct inputs inputs;       /* every regular file that was opened for it: shards, index, config.json, manifest */
     char *name;                 /* the operand as messages show it; owned */
+    char *folder;               /* the directory that it names, or whose index it is; else NULL. Owned */
     bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
     struct meter *meter;        /* of the job; borrowed, or NULL */
 };

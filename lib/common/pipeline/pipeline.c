@@ -275,7 +275,7 @@ pipeline_run(struct pipeline *p, struct err *err)
     uint64_t size = pieces_nbytes(p->pieces);
     bool ok = pieces_can_make(p->pieces, p->from, p->to, err) && refuse_own_input(p, err) && prepare_pipe(p, err)
         && sink_expect(p->sink, p->to - p->from, err);
-    if (ok)
+    if (ok && !p->one_of_many)
         meter_phase(p->model->meter, sink_is_nowhere(p->sink) ? "testing" : "writing", p->to - p->from);
     ok = ok && run_blocks(p, err);
     return ok && (p->to < size || model_finish(p->model, err)) && model_unchanged(p->model, err);

@@ -281,3 +281,13 @@ source_unchanged(const struct source *src, struct err *err)
             return err_in_file(err, src->name);
     return true;
 }
+
+void
+source_stamp(const struct source *src, uint64_t stamp[2])
+{
+    const struct layer *l = src->top;
+    while (l->under)
+        l = l->under;
+    stamp[0] = l->changed ? l->size : 0;
+    stamp[1] = l->changed;
+}

@@ -89,6 +89,9 @@ bool source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *er
  * only goes forward is read to its end, so that a writer is not cut off and a checksum is looked at. */
 bool source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err);
 
+/* Two numbers that are others when a file is another one, or was changed: 0 for a pipe. */
+void source_stamp(const struct source *src, uint64_t stamp[2]);
+
 /* The end of the job: a regular file still has the size and the time of its last change that it was opened with, else
  * ERR_IO: what was read of it may be of two versions. */
 bool source_unchanged(const struct source *src, struct err *err);
