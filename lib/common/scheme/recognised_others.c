@@ -1,4 +1,4 @@
-/* The other recognised schemes: INT8 and its kin, MLX, quanto, HQQ, torchao, the ExLlama formats, codebooks, lattices
+/* The other recognised schemes: INT8 and its kin, quanto, HQQ, torchao, the ExLlama formats, codebooks, lattices
  * and layouts of single kernels. Names that schemes.md does not have are those of the projects' own loaders: HIGGS
  * (FLUTE), QQQ, LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6. */
 #include "scheme/dim.h"
@@ -34,21 +34,6 @@ static bool
 deepseek_fp4_fits(const struct found *f)
 {
     return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16);
-}
-
-/* scales, biases: 32-bit words of 2 to 8 bits in groups of 16 to 128. */
-static bool
-mlx_fits(const struct found *f)
-{
-    const struct tensor *scales = f->with[0], *biases = f->with[1];
-    if (!dim_same_rows(f->codes, scales) || (biases && !dim_same_shape(biases, scales))
-        || dim_cols(f->codes) > UINT64_MAX / 32 || dim_cols(scales) > UINT64_MAX / 1024)
-        return false;
-    for (uint64_t group = 16; group <= 128; group *= 2)
-        for (uint64_t bits = 2; bits <= 8; bits++)
-            if (dim_cols(scales) * group * bits == dim_cols(f->codes) * 32)
-                return true;
-    return false;
 }
 
 /* scale, zero; scale_q, zero_q: W_q of an integer type is sure, W_q of a float type may be a plain matrix. */
@@ -104,14 +89,6 @@ const struct scheme other_schemes[] = {
             BESIDE(".tables", ANY, EVIDENCE, CODEBOOK), BESIDE(".scales", ANY, REQUIRED, SCALE),
             BESIDE(".tables2", ANY, OPTIONAL, CODEBOOK) } }),
 
-    RECOGNISED("mlx", "MLX", {
-        .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = mlx_fits,
-        .shapes = "[out, words], scales [out, groups] of 16 to 128 codes, biases like them", .beside = {
-            BESIDE(".scales", ANY, EVIDENCE, SCALE), BESIDE(".biases", FLOAT, OPTIONAL, ZERO_POINT),
-            BESIDE(".qbiases", FLOAT, OPTIONAL, ZERO_POINT) } }),
-    RECOGNISED("mlx-incomplete", "MLX without scales", {
-        .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight",
-        .beside = { BESIDE(".biases", FLOAT, EVIDENCE, ZERO_POINT) } }),
     RECOGNISED("quanto", "quanto", {
         .codes = "._data", .dtypes = SCALARS, .becomes = "", .beside = {
             BESIDE("._scale", FLOAT, EVIDENCE, SCALE), BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }, {
