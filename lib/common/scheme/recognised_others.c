@@ -1,4 +1,4 @@
-/* The other recognised schemes: INT8 and its kin, quanto, HQQ, torchao, the ExLlama formats, codebooks, lattices
+/* The other recognised schemes: INT8 and its kin, torchao, the ExLlama formats, codebooks, lattices
  * and layouts of single kernels. Names that schemes.md does not have are those of the projects' own loaders: HIGGS
  * (FLUTE), QQQ, LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6. */
 #include "scheme/dim.h"
@@ -36,33 +36,11 @@ deepseek_fp4_fits(const struct found *f)
     return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16);
 }
 
-/* scale, zero; scale_q, zero_q: W_q of an integer type is sure, W_q of a float type may be a plain matrix. */
-static bool
-is_hqq(const struct found *f)
-{
-    return !dtype_is_float(f->codes->dtype) || f->with[0] || f->with[2];
-}
-
-static bool
-hqq_fits(const struct found *f)
-{
-    return (f->with[0] || f->with[2]) && (f->with[1] || f->with[3]);
-}
-
 static bool
 is_rank_3(const struct found *f)
 {
     return f->codes->shape.rank == 3;
 }
-
-static const struct companion hqq_fields[] = {
-    BELONGS(".scale", SCALE), BELONGS(".zero", ZERO_POINT), BELONGS(".shape", SHAPE), BELONGS(".nbits", STATE),
-    BELONGS(".group_size", STATE), BELONGS(".axis", STATE), BELONGS(".packing", STATE),
-    BELONGS(".unpack_view_dtype", STATE), BELONGS(".view_as_float", STATE), BELONGS(".compute_dtype", STATE),
-    BELONGS(".channel_wise", STATE), BELONGS(".optimize", STATE), BELONGS(".round_zero", STATE),
-    BELONGS(".quant_scale", STATE), BELONGS(".quant_zero", STATE), BELONGS(".offload_meta", STATE),
-    BELONGS(".encoded_state_dict", STATE), BELONGS(".stores_quant_config", STATE), { 0 },
-};
 
 const struct scheme other_schemes[] = {
     RECOGNISED("w4afp8", "W4AFP8", {
@@ -89,20 +67,6 @@ const struct scheme other_schemes[] = {
             BESIDE(".tables", ANY, EVIDENCE, CODEBOOK), BESIDE(".scales", ANY, REQUIRED, SCALE),
             BESIDE(".tables2", ANY, OPTIONAL, CODEBOOK) } }),
 
-    RECOGNISED("quanto", "quanto", {
-        .codes = "._data", .dtypes = SCALARS, .becomes = "", .beside = {
-            BESIDE("._scale", FLOAT, EVIDENCE, SCALE), BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }, {
-        .codes = "._data._data", .dtypes = SCALARS, .becomes = "", .beside = {
-            BESIDE("._scale", FLOAT, EVIDENCE, SCALE), BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
-    RECOGNISED("sinq", "SINQ", {
-        .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight",
-        .beside = { BESIDE(".scale2", ANY, EVIDENCE, SCALE), OR(".scale_2") }, .also = hqq_fields }),
-    RECOGNISED("hqq", "HQQ", {
-        .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = hqq_fits,
-        .shapes = "scale and zero beside it", .beside = {
-            BESIDE(".scale", FLOAT, OPTIONAL, SCALE), BESIDE(".zero", FLOAT, OPTIONAL, ZERO_POINT),
-            BESIDE(".scale_q", ANY, OPTIONAL, SCALE), BESIDE(".zero_q", ANY, OPTIONAL, ZERO_POINT) },
-        .also = hqq_fields }),
     RECOGNISED("torchao", "torchao", {
         .codes = "._weight_qdata", .dtypes = SCALARS, .becomes = ".weight",
         ALSO(BELONGS("._weight_scale", SCALE), BELONGS("._weight_zero_point", ZERO_POINT),
