@@ -21,6 +21,7 @@
 #include "scheme/dim.h"
 #include "scheme/planes.h"
 #include "scheme/scale.h"
+#include "scheme/step.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALE, ZERO };                            /* parts */
@@ -64,8 +65,8 @@ enum { FIELD = 64 };                                    /* bytes of the longest 
 
 /* The bytes of a field of one of some types; *n is 0 when there is none. */
 static bool
-read_field(const struct found *f, const char *suffix, uint64_t dtypes, const char *expected, uint8_t p[FIELD], size_t *n,
-    struct err *err)
+read_field(const struct found *f, const char *suffix, uint64_t dtypes, const char *expected, uint8_t p[FIELD],
+    size_t *n, struct err *err)
 {
     const struct tensor *t = field(f, suffix);
     const struct contents *contents = f->claims->contents;
@@ -125,7 +126,7 @@ read_shape(const struct found *f, struct weight *w, uint64_t *numel, struct err 
     for (size_t i = 0; i < n; i += 8) {
         uint64_t dim = load_le64(p + i);
         if (dim > INT64_MAX)
-            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: dimension %zu is %" PRId64 ", expected none below 0",
+            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %zu is %" PRId64 ", expected none below 0",
                 str_shown(name, t->name, t->name_len), i / 8, (int64_t)dim);
         end += shape_pack(end, &dim, 1);
     }
@@ -143,8 +144,8 @@ find_matrix(const struct found *f, struct hqq *q, uint64_t numel, bool viewed, s
     uint64_t row, height = dim_rows(codes);
     if (codes->shape.rank != 2 || codes->dtype < DTYPE_U8
         || (!viewed && codes->dtype != (unit == 1 ? DTYPE_U8 : DTYPE_I32)))
-        return table_wrong(codes, codes, err, "a matrix of %s, as %" PRIu32 "-bit HQQ codes%s", unit == 1 ? "U8" : "I32",
-            q->planes.bits, viewed ? " of any type" : "");
+        return table_wrong(codes, codes, err, "a matrix of %s, as HQQ codes of %" PRIu32 " bits",
+            viewed ? "any type" : unit == 1 ? "U8" : "I32", q->planes.bits);
     if (!num_mul(&row, dim_cols(codes), type->bytes) || row % unit != 0)
         return table_wrong(codes, codes, err, "rows of whole units of HQQ");
     q->cols = row / unit;
@@ -161,9 +162,9 @@ find_lie(const struct found *f, const struct weight *w, struct hqq *q, unsigned 
 {
     const struct tensor *t = w->part[part];
     uint64_t rows = dim_rows(t), cols = dim_cols(t);
-    bool matrix = t->shape.rank == 2;
-    q->lie[part] = dim_is_one(t) ? OF_ALL : cols == 1 ? OF_ROW : OF_COL;
-    return q->lie[part] == OF_ALL || (matrix && cols == 1 && rows == q->rows) || (matrix && rows == 1 && cols == q->cols)
+    bool is_row = cols == 1 && rows == q->rows, is_col = rows == 1 && cols == q->cols;
+    q->lie[part] = dim_is_one(t) ? OF_ALL : is_row ? OF_ROW : OF_COL;
+    return q->lie[part] == OF_ALL || (t->shape.rank == 2 && (is_row || is_col))
         || table_wrong(t, f->codes, err, "[%" PRIu64 ", 1] or [1, %" PRIu64 "]", q->rows, q->cols);
 }
 
@@ -171,8 +172,8 @@ find_lie(const struct found *f, const struct weight *w, struct hqq *q, unsigned 
 static bool
 find_type(const struct found *f, const struct weight *w, struct hqq *q, struct err *err)
 {
-    static const char *const words[] = { "torch.float16", "torch.bfloat16", "torch.float32", "torch.half", "torch.float" };
-    static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F16, DTYPE_F32 };
+    static const char *const words[] = { "torch.float16", "torch.bfloat16", "torch.float32" };
+    static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F32 };
     enum { TYPES = sizeof types / sizeof *types };
     size_t word;
     bool there;
@@ -190,8 +191,9 @@ find_packing(const struct found *f, struct hqq *q, bool *viewed, struct err *err
 {
     static const char *const words[] = { "8bit_u8", "4bit_u8", "3bit_32", "2bit_u8", "1bit_u8" };
     static const struct planes planes[] = {
-        { .unit = 1, .bits = 8, .count = 1 }, { .unit = 1, .bits = 4, .count = 2 }, { .unit = 4, .bits = 3, .count = 10 },
-        { .unit = 1, .bits = 2, .count = 4 }, { .unit = 1, .bits = 1, .count = 8 },
+        { .unit = 1, .bits = 8, .count = 1 }, { .unit = 1, .bits = 4, .count = 2 },
+        { .unit = 4, .bits = 3, .count = 10 }, { .unit = 1, .bits = 2, .count = 4 },
+        { .unit = 1, .bits = 1, .count = 8 },
     };
     enum { PACKINGS = sizeof planes / sizeof *planes };
     size_t word;
@@ -256,8 +258,8 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 static float
 rounded(enum dtype in, float v)
 {
-    return in == DTYPE_F16 ? half_to_float(half_of_float(v)) : in == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v))
-        : v;
+    return in == DTYPE_F16 ? half_to_float(half_of_float(v))
+        : in == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : v;
 }
 
 /* Scales or zeros of n elements from `at` on, or of n rows from that of `at` on. p: the bytes from offset `from` of the
@@ -285,7 +287,7 @@ static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *out)
 {
-    enum { STEP = 2048, GROUPS = STEP + 1 };
+    enum { GROUPS = STEP + 1 };
     const struct hqq *q = w->own;
     bool each = q->lie[SCALE] == OF_COL || q->lie[ZERO] == OF_COL;
     uint64_t group = each ? 1 : q->cols, end = first + count, from[ZERO + 1];
@@ -294,14 +296,13 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
         from[p] = run_of(w, p, first, count).at;
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
         uint8_t codes[STEP];
-        float v[STEP], scales[GROUPS], zeros[GROUPS];
-        const struct affine a = { .factors = scales, .terms = zeros, .group = (size_t)group, .in = q->in, .term_first = true };
+        float scales[GROUPS], zeros[GROUPS];
+        const struct affine a = { scales, zeros, (size_t)group, q->in, .term_first = true };
         n = planes_unpack(codes, &q->planes, k, in[CODES].p, from[CODES], at, (size_t)num_min(end - at, STEP));
         size_t groups = (size_t)((at + n - 1) / group - at / group + 1);
         fill(scales, w, SCALE, in[SCALE].p, from[SCALE], at, groups, each);
         fill(zeros, w, ZERO, in[ZERO].p, from[ZERO], at, groups, each);
-        k->affine_f32(v, codes, (size_t)(at % group), (size_t)n, &a);
-        kernels_round(k, to, y, v, (size_t)n);
+        step_affine(k, to, y, codes, (size_t)(at % group), (size_t)n, &a);
     }
 }
 

@@ -24,6 +24,7 @@
 #include "base/num.h"
 #include "scheme/dim.h"
 #include "scheme/scale.h"
+#include "scheme/step.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALES, BIASES, GLOBAL };                 /* parts; GLOBAL: global_scale */
@@ -147,33 +148,11 @@ find_numbers(struct claims *c, const struct found *f, const struct weight *w, st
             "can tell from others of the same shape (--config)", m->bits, m->group);
 }
 
-/* The shape of the output: that of the codes, but for the last dimension. */
-static bool
-set_shape(struct claims *c, struct weight *w, uint32_t group, struct err *err)
-{
-    const struct tensor *codes = w->part[CODES];
-    uint32_t rank = codes->shape.rank;
-    const uint8_t *dims = codes->shape.packed;
-    uint8_t *packed = claims_alloc(c, (size_t)rank * SHAPE_DIM, err), *end = packed;
-    uint64_t in, numel;
-    if (!packed)
-        return false;
-    if (!num_mul(&in, dim_cols(w->part[SCALES]), group))
-        return table_wrong(w->part[SCALES], codes, err, "fewer groups");
-    for (uint32_t i = 0; i + 1 < rank; i++) {
-        uint64_t dim = shape_next(&dims);
-        end += shape_pack(end, &dim, 1);
-    }
-    shape_pack(end, &in, 1);
-    w->shape = (struct shape){ rank, packed };
-    return shape_is_empty(&w->shape) || shape_numel(&w->shape, &numel)
-        || table_wrong(codes, codes, err, "fewer elements than 2^64");
-}
-
 static bool
 fit(struct found *f, struct weight *w, struct err *err)
 {
     struct part_name ignored;
+    uint64_t in;
     struct mlx *m = claims_alloc(f->claims, sizeof *m, err);
     if (!m)
         return false;
@@ -185,7 +164,8 @@ fit(struct found *f, struct weight *w, struct err *err)
         find_numbers(f->claims, f, w, m);
         m->in = name_strip(w->part[BIASES], ".qbiases", &ignored) ? DTYPE_F32 : w->part[SCALES]->dtype;
     }
-    return set_shape(f->claims, w, m->group, err);
+    return num_mul(&in, dim_cols(w->part[SCALES]), m->group) ? table_set_cols(f, w, in, err)
+        : table_wrong(w->part[SCALES], f->codes, err, "fewer groups");
 }
 
 /* --- decoding */
@@ -197,25 +177,25 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     uint64_t end = first + count, from = first / m->group, to = (end - 1) / m->group;
     uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
     if (part == CODES)
-        *s = (struct span){ .at = first / 8 * m->bits, .len = (end / 8 - first / 8) * m->bits + (end % 8 * m->bits + 7) / 8 };
+        *s = (struct span){ first / 8 * m->bits, (end / 8 - first / 8) * m->bits + (end % 8 * m->bits + 7) / 8 };
     else if (part == GLOBAL)
-        *s = (struct span){ .at = 0, .len = size };
+        *s = (struct span){ 0, size };
     else
-        *s = (struct span){ .at = from * size, .len = (to - from + 1) * size };
+        *s = (struct span){ from * size, (to - from + 1) * size };
 }
 
-enum { STEP = 2048, GROUPS = STEP / 16 };               /* elements, and groups of these at most */
+enum { GROUPS = STEP / 16 };                            /* of a step, at most */
 
 /* Some elements: of whole groups from one's first element on, or all in one group. */
 struct some {
     const struct kernels *k;
     const struct mlx *m;
-    const uint8_t *x;                                   /* from the byte on that has the first bit of element at / 8 * 8 */
+    const uint8_t *x;                                   /* from the byte with the first bit of element at / 8 * 8 on */
     uint64_t at;
     size_t n;
     const float *scales, *biases;                       /* of their groups */
     enum dtype to;
-    uint8_t *y;
+    void *y;
 };
 
 static void
@@ -224,42 +204,22 @@ decode_affine(const struct some *s)
     const struct affine a = { .factors = s->scales, .terms = s->biases, .group = s->m->group, .in = s->m->in };
     const uint8_t *codes = s->x + s->at % 8;            /* of 8 bits */
     uint8_t unpacked[STEP];
-    float v[STEP];
     if (s->m->bits != 8) {
         s->k->bits_stream(unpacked, s->x, (size_t)(s->at % 8), s->n, s->m->bits);
         codes = unpacked;
     }
-    s->k->affine_f32(v, codes, (size_t)(s->at % s->m->group), s->n, &a);
-    kernels_round(s->k, s->to, s->y, v, s->n);
+    step_affine(s->k, s->to, s->y, codes, (size_t)(s->at % s->m->group), s->n, &a);
 }
 
 static void
-decode_fp4(const struct some *s)
+decode_float(const struct some *s)
 {
-    static const float map[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
-    const struct codes4 c = { .map = map, .scales = s->scales, .group = s->m->group, .low_first = true };
-    const uint8_t *x = s->x + s->at % 8 / 2;
-    size_t first = (size_t)(s->at % s->m->group);
-    float v[STEP];
-    if (s->to == DTYPE_BF16) {
-        s->k->codes4_bf16((void *)s->y, x, first, s->n, &c);
-        return;
-    }
-    s->k->codes4_f32(v, x, first, s->n, &c);
-    kernels_round(s->k, s->to, s->y, v, s->n);
-}
-
-static void
-decode_fp8(const struct some *s)
-{
-    const uint8_t *x = s->x + s->at % 8;
-    float v[STEP];
-    if (s->to == DTYPE_BF16) {
-        s->k->fp8_bf16[DTYPE_F8_E4M3]((void *)s->y, s->n, x, s->n, 1, s->n, s->scales, s->m->group);
-        return;
-    }
-    s->k->fp8_f32[DTYPE_F8_E4M3](v, s->n, x, s->n, 1, s->n, s->scales, s->m->group);
-    kernels_round(s->k, s->to, s->y, v, s->n);
+    static const float fp4[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+    const struct codes4 c = { .map = fp4, .scales = s->scales, .group = s->m->group, .low_first = true };
+    if (s->m->bits == 4)
+        step_codes4(s->k, s->to, s->y, s->x + s->at % 8 / 2, (size_t)(s->at % s->m->group), s->n, &c);
+    else
+        step_fp8(s->k, s->to, s->y, DTYPE_F8_E4M3, s->x + s->at % 8, s->n, s->scales, s->m->group);
 }
 
 /* The scales of n groups, the first of which is stored at p. */
@@ -290,14 +250,12 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
         read_scales(scales, w, in[SCALES].p + g * dtype_facts(w->part[SCALES]->dtype)->bytes, in[GLOBAL].p, groups);
         for (size_t i = 0; w->part[BIASES] && i < groups; i++)
             biases[i] = scale_value(w->part[BIASES]->dtype, in[BIASES].p, g + i);
-        const struct some s = { .k = k, .m = m, .x = in[CODES].p + (at / 8 - first / 8) * m->bits, .at = at, .n = (size_t)n,
-            .scales = scales, .biases = biases, .to = to, .y = y };
-        if (!m->kind)
-            decode_affine(&s);
-        else if (m->bits == 4)
-            decode_fp4(&s);
+        const struct some s = { .k = k, .m = m, .x = in[CODES].p + (at / 8 - first / 8) * m->bits, .at = at,
+            .n = (size_t)n, .scales = scales, .biases = biases, .to = to, .y = y };
+        if (m->kind)
+            decode_float(&s);
         else
-            decode_fp8(&s);
+            decode_affine(&s);
         y += n * dtype_facts(to)->bytes;
     }
 }

@@ -25,6 +25,7 @@
 #include "scheme/dim.h"
 #include "scheme/planes.h"
 #include "scheme/scale.h"
+#include "scheme/step.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALE, SHIFT };                           /* parts */
@@ -115,15 +116,15 @@ find_rows(const struct found *f, uint64_t dim[2], struct err *err)
     uint64_t rows = dim[0], group = dim[1];
     if (!bias) {
         if (group >= 32 && group <= 128 && group % 32 == 0)
-            claims_warn_once(f->claims, "quanto weights without a bias keep the shape [groups, group], for theirs is not "
-                "stored");
+            claims_warn_once(f->claims, "quanto weights without a bias keep the shape [groups, group], for theirs is "
+                "not stored");
         return true;
     }
     dim[0] = bias->shape.rank == 1 ? shape_dim(&bias->shape, 0) : 0;
     if (dim[0] == 0 ? rows != 0 : rows % dim[0] != 0)
         return table_wrong(bias, f->codes, err, "[out] that divides %" PRIu64 " groups", rows);
     return num_mul(&dim[1], dim[0] != 0 ? rows / dim[0] : 1, group)
-        || table_wrong(f->codes, f->codes, err, "fewer elements than 2^64");
+        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
 }
 
 /* That of the codes with all rows, or that which the rows are of. */
@@ -144,7 +145,7 @@ set_shape(const struct found *f, struct weight *w, uint64_t rows, struct err *er
     }
     w->shape = (struct shape){ codes->rank, packed };
     return shape_is_empty(&w->shape) || shape_numel(&w->shape, &numel)
-        || table_wrong(f->codes, f->codes, err, "fewer elements than 2^64");
+        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
 }
 
 static bool
@@ -170,7 +171,8 @@ static struct span
 run_of(const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct quanto *q = w->own;
-    uint64_t from = first / q->cols, to = (first + count - 1) / q->cols, size = dtype_facts(w->part[part]->dtype)->bytes;
+    uint64_t from = first / q->cols, to = (first + count - 1) / q->cols;
+    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
     if (part != CODES)
         return (struct span){ from * size, (to - from + 1) * size };
     return q->planes.units != 0 ? planes_run(&q->planes, first, count) : (struct span){ first, count };
@@ -182,99 +184,61 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = run_of(w, part, first, count);
 }
 
-/* Codes [0, n) of a row under one scale. */
-static void
-decode_row(const struct weight *w, const struct kernels *k, const uint8_t *codes, size_t n, float scale, enum dtype to,
-    uint8_t *y)
-{
-    enum { STEP = 2048 };
-    enum dtype type = w->part[CODES]->dtype;
-    const struct codes8 c = { .scales = &scale, .group = n, .is_signed = true };
-    if (to == DTYPE_BF16 && type == DTYPE_I8)
-        k->codes8_bf16((void *)y, codes, 0, n, &c);
-    else if (to == DTYPE_BF16)
-        k->fp8_bf16[type]((void *)y, n, codes, n, 1, n, &scale, n);
-    else
-        for (size_t some; n != 0; n -= some, codes += some, y += some * dtype_facts(to)->bytes) {
-            float v[STEP];
-            some = n < STEP ? n : STEP;
-            if (type == DTYPE_I8)
-                k->codes8_f32(v, codes, 0, some, &c);
-            else
-                k->fp8_f32[type](v, some, codes, some, 1, some, &scale, some);
-            kernels_round(k, to, y, v, some);
-        }
-}
-
 static void
 decode_bytes(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *out)
 {
     const struct quanto *q = w->own;
+    enum dtype type = w->part[CODES]->dtype;
     uint64_t end = first + count;
-    const uint8_t *codes = in[CODES].p;
     uint8_t *y = out;
-    for (uint64_t at = first, n; at < end; at += n, codes += n, y += n * dtype_facts(to)->bytes) {
-        uint64_t row = at / q->cols;
-        n = num_min(end - at, q->cols - at % q->cols);
-        decode_row(w, k, codes, (size_t)n, scale_value(w->part[SCALE]->dtype, in[SCALE].p, row - first / q->cols), to, y);
+    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
+        const uint8_t *codes = in[CODES].p + (at - first);
+        float scale = scale_value(w->part[SCALE]->dtype, in[SCALE].p, at / q->cols - first / q->cols);
+        n = num_min(num_min(end - at, q->cols - at % q->cols), STEP);
+        const struct codes8 c = { .scales = &scale, .group = (size_t)n, .is_signed = true };
+        if (type == DTYPE_I8)
+            step_codes8(k, to, y, codes, 0, (size_t)n, &c);
+        else
+            step_fp8(k, to, y, type, codes, (size_t)n, &scale, (size_t)n);
     }
 }
 
-/* Some codes of a weight in groups, one a byte, and the groups that they touch. */
-struct some {
-    const struct weight *w;
-    const struct kernels *k;
-    uint8_t *codes;
-    size_t first, n, group;                             /* first: in its group */
-    const float *scales;
-    const uint8_t *shifts;
-};
-
+/* Scales, and what is added, of some groups from group g of the parts on. */
 static void
-decode_shifted(float *v, const struct some *s, size_t groups, float *terms)
+fill(float *scales, float *terms, const struct weight *w, const struct part_bytes in[SCHEME_PARTS], uint64_t g,
+    size_t n)
 {
-    const struct tensor *shift = s->w->part[SHIFT];
-    const struct affine a = { .factors = s->scales, .terms = terms, .group = s->group, .in = s->w->part[SCALE]->dtype };
-    for (size_t i = 0; i < groups; i++)
-        terms[i] = -scale_value(shift->dtype, s->shifts, i);
-    s->k->affine_f32(v, s->codes, s->first, s->n, &a);
-}
-
-/* The difference is one of I8, whatever the zero point. */
-static void
-decode_zeros(float *v, const struct some *s)
-{
-    const struct codes8 c = { .scales = s->scales, .group = s->group, .is_signed = true };
-    for (size_t i = 0; i < s->n; i++)
-        s->codes[i] = (uint8_t)(s->codes[i] - s->shifts[(s->first + i) / s->group]);
-    s->k->codes8_f32(v, s->codes, s->first, s->n, &c);
+    bool shifted = dtype_is_float(w->part[SHIFT]->dtype);
+    for (size_t i = 0; i < n; i++) {
+        scales[i] = scale_value(w->part[SCALE]->dtype, in[SCALE].p, g + i);
+        terms[i] = shifted ? -scale_value(w->part[SHIFT]->dtype, in[SHIFT].p, g + i) : 0;
+    }
 }
 
 static void
 decode_bits(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *out)
 {
-    enum { STEP = 2048, GROUPS = STEP + 1 };
+    enum { GROUPS = STEP + 1 };
     const struct quanto *q = w->own;
-    uint64_t end = first + count, from = run_of(w, CODES, first, count).at;
-    size_t shift_size = dtype_facts(w->part[SHIFT]->dtype)->bytes;
+    uint64_t end = first + count, from = run_of(w, CODES, first, count).at, cols = q->cols;
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
         uint8_t codes[STEP];
-        float v[STEP], scales[GROUPS], terms[GROUPS];
-        uint64_t g = at / q->cols - first / q->cols;
+        float scales[GROUPS], terms[GROUPS];
+        uint64_t g = at / cols - first / cols;
         n = planes_unpack(codes, &q->planes, k, in[CODES].p, from, at, (size_t)num_min(end - at, STEP));
-        size_t groups = (size_t)((at + n - 1) / q->cols - at / q->cols + 1);
-        for (size_t i = 0; i < groups; i++)
-            scales[i] = scale_value(w->part[SCALE]->dtype, in[SCALE].p, g + i);
-        const struct some s = { .w = w, .k = k, .codes = codes, .first = (size_t)(at % q->cols), .n = (size_t)n,
-            .group = (size_t)q->cols, .scales = scales, .shifts = in[SHIFT].p + g * shift_size };
-        if (dtype_is_float(w->part[SHIFT]->dtype))
-            decode_shifted(v, &s, groups, terms);
-        else
-            decode_zeros(v, &s);
-        kernels_round(k, to, y, v, (size_t)n);
+        fill(scales, terms, w, in, g, (size_t)((at + n - 1) / cols - at / cols + 1));
+        const struct affine a = { scales, terms, (size_t)cols, w->part[SCALE]->dtype, .term_first = false };
+        const struct codes8 c = { .scales = scales, .group = (size_t)cols, .is_signed = true };
+        if (dtype_is_float(w->part[SHIFT]->dtype)) {
+            step_affine(k, to, y, codes, (size_t)(at % cols), (size_t)n, &a);
+            continue;
+        }
+        for (uint64_t i = 0; i < n; i++)                /* the difference is one of I8, whatever the zero point */
+            codes[i] = (uint8_t)(codes[i] - in[SHIFT].p[g + (at % cols + i) / cols]);
+        step_codes8(k, to, y, codes, (size_t)(at % cols), (size_t)n, &c);
     }
 }
 
@@ -304,7 +268,8 @@ const struct scheme quanto_schemes[] = {
         .name = "quanto",
         ROWS({ .codes = "._data", .dtypes = IS(I8) | FLOAT8, .becomes = "", .fits = bytes_fit,
             .is = has_no_shift, .shapes = "[out, ..], _scale of one or [out, 1 ..]", .beside = {
-            BESIDE("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE), BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
+            BESIDE("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
+            BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
         .fit = fit_bytes,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
         .run = run,

@@ -1,6 +1,6 @@
-/* The other recognised schemes: INT8 and its kin, torchao, the ExLlama formats, codebooks, lattices
- * and layouts of single kernels. Names that schemes.md does not have are those of the projects' own loaders: HIGGS
- * (FLUTE), QQQ, LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6. */
+/* The other recognised schemes: INT8 and its kin, the ExLlama formats, codebooks, lattices and layouts of single
+ * kernels. Names that schemes.md does not have are those of the projects' own loaders: HIGGS (FLUTE), QQQ, LUT-GEMM,
+ * gemma_pytorch, QTIP, DeepSpeed FP6. */
 #include "scheme/dim.h"
 #include "scheme/table.h"
 
@@ -20,13 +20,6 @@ int8_fits(const struct found *f)
     return f->codes->shape.rank >= 2 && dim_scales_rows(scale, f->codes, dim_rows(f->codes))
         && (scale->shape.rank < 2 || dim_covers(dim_cols(f->codes), dim_cols(scale)))
         && (!zero || dim_same_shape(zero, scale));
-}
-
-static bool
-eetq_fits(const struct found *f)
-{
-    uint64_t n;
-    return f->codes->shape.rank == 2 && shape_numel(&f->with[0]->shape, &n) && n == dim_cols(f->codes);
 }
 
 /* Groups of 16 or 32, two codes a byte. */
@@ -52,9 +45,6 @@ const struct scheme other_schemes[] = {
             BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE),
             BESIDE(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT),
             BESIDE(".pre_quant_scale", FLOAT, OPTIONAL, SCALE) } }),
-    RECOGNISED("eetq", "EETQ", {
-        .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = eetq_fits,
-        .shapes = "[in, out], weight_scales [out]", .beside = { BESIDE(".weight_scales", FLOAT, EVIDENCE, SCALE) } }),
     RECOGNISED("int8-gemma", "gemma_pytorch INT8", {
         .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = row_scales_fit,
         .shapes = "[out, in], weight_scaler [out]", .beside = { BESIDE(".weight_scaler", FLOAT, EVIDENCE, SCALE) } }),
@@ -67,10 +57,6 @@ const struct scheme other_schemes[] = {
             BESIDE(".tables", ANY, EVIDENCE, CODEBOOK), BESIDE(".scales", ANY, REQUIRED, SCALE),
             BESIDE(".tables2", ANY, OPTIONAL, CODEBOOK) } }),
 
-    RECOGNISED("torchao", "torchao", {
-        .codes = "._weight_qdata", .dtypes = SCALARS, .becomes = ".weight",
-        ALSO(BELONGS("._weight_scale", SCALE), BELONGS("._weight_zero_point", ZERO_POINT),
-            BELONGS("._weight_per_tensor_scale", SCALE), BELONGS("._weight_act_per_tensor_scale", ACTIVATION)) }),
     RECOGNISED("exl2", "EXL2", {
         .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .beside = {
             BESIDE(".q_scale", ANY, EVIDENCE, SCALE), BESIDE(".q_groups", ANY, EVIDENCE, STATE) },
