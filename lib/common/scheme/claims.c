@@ -35,6 +35,22 @@ claims_warn(struct claims *c, const char *format, ...)
     catalog_warn(c->catalog, "%s", line);
 }
 
+void
+claims_warn_once(struct claims *c, const char *format, ...)
+{
+    enum { RECENT = 16 };
+    char line[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    size_t n = catalog_remark_count(c->catalog);
+    for (size_t i = n < RECENT ? 0 : n - RECENT; i < n; i++)
+        if (strcmp(catalog_remark_at(c->catalog, i)->text, line) == 0)
+            return;
+    catalog_warn(c->catalog, "%s", line);
+}
+
 bool
 name_strip(const struct tensor *t, const char *suffix, struct part_name *p)
 {

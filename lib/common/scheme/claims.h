@@ -59,6 +59,8 @@ const struct left_name *claims_left(const struct claims *c, const struct tensor 
 /* n bytes that live as long as the catalog: a shape that was read. NULL on failure. */
 void *claims_alloc(struct claims *c, size_t n, struct err *err);
 void claims_warn(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of what holds for many weights: nothing if it is one of the last few lines. */
+void claims_warn_once(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The tensor base + suffix, or NULL. */
 const struct tensor *claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix);
