@@ -59,7 +59,7 @@ find_spans(const struct weight *w, struct span spans[SCHEME_PARTS], uint64_t fir
     uint64_t total = 0;
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         spans[p] = (struct span){ .len = 0 };
-        if (weight_need(w, p) == NEED_RUN)
+        if (weight_needs_run(w, p))
             w->scheme->run(&spans[p], w, p, first, count);
         total += num_ceil_div(spans[p].len, PART_ALIGN) * PART_ALIGN;
     }
@@ -76,7 +76,7 @@ read_spans(const struct maker *m, const struct weight *w, const struct span span
         if (s->len == 0)
             continue;
         const struct extent *e = &w->part[p]->extent;
-        if (!(p == 0 ? read_once(m, e, s->at, window, s->len, err)
+        if (!(p == 0 && weight_need(w, p) != NEED_AGAIN ? read_once(m, e, s->at, window, s->len, err)
                 : source_read(m->p->model->src[e->file], e->at + s->at, window, s->len, err)))
             return false;
         in[p] = (struct part_bytes){ .p = window };

@@ -16,3 +16,9 @@ weight_need(const struct weight *w, unsigned p)
 {
     return w->part[p] ? w->scheme->need[p] : NEED_NONE;
 }
+
+bool
+weight_needs_run(const struct weight *w, unsigned p)
+{
+    return weight_need(w, p) == NEED_RUN || weight_need(w, p) == NEED_AGAIN;
+}
