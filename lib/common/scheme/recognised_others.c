@@ -29,13 +29,6 @@ eetq_fits(const struct found *f)
     return f->codes->shape.rank == 2 && shape_numel(&f->with[0]->shape, &n) && n == dim_cols(f->codes);
 }
 
-/* Groups of 16 or 32, two codes a byte. */
-static bool
-deepseek_fp4_fits(const struct found *f)
-{
-    return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16);
-}
-
 /* scales, biases: 32-bit words of 2 to 8 bits in groups of 16 to 128. */
 static bool
 mlx_fits(const struct found *f)
@@ -95,10 +88,6 @@ const struct scheme other_schemes[] = {
     RECOGNISED("int8-gemma", "gemma_pytorch INT8", {
         .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = row_scales_fit,
         .shapes = "[out, in], weight_scaler [out]", .beside = { BESIDE(".weight_scaler", FLOAT, EVIDENCE, SCALE) } }),
-    RECOGNISED("fp4-deepseek", "DeepSeek FP4", {
-        .codes = ".weight", .dtypes = IS(I8) | IS(F4), .becomes = ".weight", .fits = deepseek_fp4_fits,
-        .shapes = "16 or 32 codes, two a byte, for each scale",
-        .beside = { BESIDE(".scale", IS(F8_E8M0), EVIDENCE, SCALE) } }),
     RECOGNISED("higgs", "HIGGS", {
         .codes = ".weight", .dtypes = IS(I16), .becomes = ".weight", .beside = {
             BESIDE(".tables", ANY, EVIDENCE, CODEBOOK), BESIDE(".scales", ANY, REQUIRED, SCALE),
