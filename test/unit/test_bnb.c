@@ -73,7 +73,7 @@ decode(const struct weight *w, const struct kernels *k, uint64_t first, uint64_t
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         enum need need = weight_need(w, p);
         struct span s = { .len = need == NEED_WHOLE ? w->part[p]->extent.nbytes : 0 };
-        if (need == NEED_RUN)
+        if (weight_has_run(w, p))
             w->scheme->run(&s, w, p, first, count);
         copy[p] = malloc((size_t)s.len + (s.len == 0));
         CHECK(s.len == 0 || s.at + s.len <= w->part[p]->extent.nbytes);

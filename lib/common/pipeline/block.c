@@ -59,7 +59,7 @@ find_spans(const struct weight *w, struct span spans[SCHEME_PARTS], uint64_t fir
     uint64_t total = 0;
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         spans[p] = (struct span){ .len = 0 };
-        if (weight_needs_run(w, p))
+        if (weight_has_run(w, p))
             w->scheme->run(&spans[p], w, p, first, count);
         total += num_ceil_div(spans[p].len, PART_ALIGN) * PART_ALIGN;
     }
@@ -76,13 +76,23 @@ read_spans(const struct maker *m, const struct weight *w, const struct span span
         if (s->len == 0)
             continue;
         const struct extent *e = &w->part[p]->extent;
-        if (!(p == 0 && weight_need(w, p) != NEED_AGAIN ? read_once(m, e, s->at, window, s->len, err)
+        if (!(p == 0 && weight_need(w, 0) == NEED_RUN ? read_once(m, e, s->at, window, s->len, err)
                 : source_read(m->p->model->src[e->file], e->at + s->at, window, s->len, err)))
             return false;
         in[p] = (struct part_bytes){ .p = window };
         window += num_ceil_div(s->len, PART_ALIGN) * PART_ALIGN;
     }
     return true;
+}
+
+/* Codes that runs come back to are no longer needed once the last element is made. */
+static void
+drop_codes(const struct maker *m, const struct piece *piece, uint64_t end)
+{
+    const struct extent *e = &piece->of.weight->part[0]->extent;
+    if (weight_need(piece->of.weight, 0) == NEED_AGAIN && end * dtype_facts(piece->to)->bytes == piece->nbytes
+        && sink_is_direct(m->p->sink))
+        source_drop(m->p->model->src[e->file], e->at, e->at + e->nbytes);
 }
 
 static uint64_t
@@ -118,6 +128,7 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
         memcpy(y, m->b->spare, (size_t)n * size);
     if (piece->to == DTYPE_F16)
         m->b->infinite += count_infinite(y, n);
+    drop_codes(m, piece, first + n);
     *count = n;
     return true;
 }

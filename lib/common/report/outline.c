@@ -32,7 +32,7 @@ needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
     struct span s = { .len = piece_input(piece, p)->extent.nbytes };
     if (piece->kind == PIECE_COPY)
         return (struct span){ from, to - from };
-    if (piece->kind == PIECE_DECODE && weight_needs_run(piece->of.weight, p) && from < to) {
+    if (piece->kind == PIECE_DECODE && weight_has_run(piece->of.weight, p) && from < to) {
         uint64_t size = dtype_facts(piece->to)->bytes, first = from / size;
         piece->of.weight->scheme->run(&s, piece->of.weight, p, first, num_ceil_div(to, size) - first);
     }

@@ -14,17 +14,16 @@
 
 #include "base/num.h"
 #include "scheme/dim.h"
+#include "scheme/planes.h"
 #include "scheme/scale.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALE };          /* parts */
 
-enum { PLANES = 4, BITS = 2 };
-
 enum scaling { SCALING_OPEN, SCALING_DIVIDES, SCALING_MULTIPLIES };
 
 struct bitnet {
-    uint64_t rows, cols;        /* as stored */
+    struct planes planes;
     enum scaling scaling;
 };
 
@@ -59,11 +58,12 @@ fit(struct found *f, struct weight *w, struct err *err)
 {
     struct bitnet *b = claims_alloc(f->claims, sizeof *b, err);
     uint8_t *packed = b ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    uint64_t dim[2] = { 0, dim_cols(f->codes) };
     if (!packed)
         return false;
-    *b = (struct bitnet){ dim_rows(f->codes), dim_cols(f->codes), find_scaling(f->claims->config) };
-    if (!num_mul(&dim[0], b->rows, PLANES))
+    *b = (struct bitnet){ { .units = f->codes->extent.nbytes, .unit = 1, .bits = 2, .count = 4 },
+        find_scaling(f->claims->config) };
+    uint64_t dim[2] = { 0, dim_cols(f->codes) };
+    if (!num_mul(&dim[0], dim_rows(f->codes), b->planes.count))
         return table_wrong(f->codes, f->codes, err, "fewer rows");
     shape_pack(packed, dim, 2);
     w->shape = (struct shape){ 2, packed };
@@ -72,18 +72,11 @@ fit(struct found *f, struct weight *w, struct err *err)
     return true;
 }
 
-/* Rows of one plane; all of the codes where a run goes on in the next one. */
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct bitnet *b = w->own;
-    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes, last = first + count - 1, plane = b->rows * b->cols;
-    if (part == SCALE)
-        *s = (struct span){ .len = size };
-    else if (first / plane == last / plane)
-        *s = (struct span){ .at = first % plane, .len = count };
-    else
-        *s = (struct span){ .len = plane };
+    *s = part == CODES ? planes_run(&b->planes, first, count) : (struct span){ .len = w->part[part]->extent.nbytes };
 }
 
 static void
@@ -93,18 +86,15 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     enum { STEP = 2048 };
     static const float one = 1;
     const struct bitnet *b = w->own;
-    uint64_t plane = b->rows * b->cols;
     float scale = scale_value(w->part[SCALE]->dtype, in[SCALE].p, 0);
     float e = b->scaling == SCALING_DIVIDES ? 1 / scale : scale;
-    struct span s;
+    uint64_t from = planes_run(&b->planes, first, count).at;
     uint8_t *y = out;
-    run(&s, w, CODES, first, count);
     for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
         const struct codes8 c = { .zeros = &one, .scales = &e, .group = STEP };
         uint8_t codes[STEP];
         float v[STEP];
-        n = num_min(num_min(count, STEP), plane - at % plane);
-        k->bits_lane(codes, in[CODES].p + (at % plane - s.at), (size_t)n, 1, (unsigned)(at / plane) * BITS, BITS);
+        n = planes_unpack(codes, &b->planes, k, in[CODES].p, from, at, (size_t)num_min(count, STEP));
         if (to == DTYPE_BF16) {
             k->codes8_bf16((void *)y, codes, 0, (size_t)n, &c);
         } else {

@@ -23,6 +23,7 @@
 
 #include "base/num.h"
 #include "scheme/dim.h"
+#include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
 /* --- what a weight says of itself */
@@ -227,7 +228,6 @@ gptoss_fits(const struct found *f)
         && shape_same(blocks, scales, scales->rank);
 }
 
-#define SMOOTH_TYPES (IS(F32) | IS(BF16) | IS(F16))
 #define SCALE(suffix_, types_, presence_, ...) BESIDE(suffix_, types_, presence_, SCALE, __VA_ARGS__)
 
 /* Of what is decoded, and of what is only recognised. */
@@ -283,7 +283,8 @@ const struct scheme fp4_schemes[] = {
         { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], weight_scale [E, out, in/16], one weight_scale_2, or "
             "one an expert", .beside = { EXPERT_PARTS } }) },
     { .code = "mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS(
-        { WEIGHT, .is = is_mxfp4, .beside = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } },
+        { WEIGHT, .is = is_mxfp4, .beside = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
+            SCALE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, .part = FP4_SMOOTH) } },
         { EXPERTS, .is = is_mxfp4, .beside = { SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
     RECOGNISED(NULL, "MXFP4 or MXFP6", {
         WEIGHT, .fits = table_never, .shapes = "16 or 24 bytes of codes for each weight_scale",

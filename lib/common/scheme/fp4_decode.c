@@ -11,7 +11,9 @@
 #include <stdio.h>
 
 #include "base/num.h"
+#include "scheme/dim.h"
 #include "scheme/scale.h"
+#include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
 enum { STEP = 1024, GROUP_MIN = 16, SCALES = 256 };     /* elements at a time; the smallest group; codes of scales */
@@ -63,45 +65,26 @@ lane_run(struct span *s, const struct fp4 *f, const struct place *a, const struc
     s->len = b->row / per * f->cols + (one_row ? b->col + 1 : f->cols) - s->at;
 }
 
-/* The inputs of a run: columns, or rows of one expert where they are lanes. */
-static void
-smooth_run(struct span *s, const struct fp4 *f, const struct place *a, const struct place *b)
-{
-    if (f->lanes) {
-        bool one = a->row / f->rows == b->row / f->rows;
-        s->at = one ? a->row % f->rows : 0;
-        s->len = (one ? b->row % f->rows + 1 : f->rows) - s->at;
-    } else {
-        s->at = a->row == b->row ? a->col : 0;
-        s->len = (a->row == b->row ? b->col + 1 : f->cols) - s->at;
-    }
-}
-
 void
 fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct fp4 *f = w->own;
     struct place a = place_of(f, first), b = place_of(f, first + count - 1);
-    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
-    if (part == FP4_SCALE_2) {
-        bool one = w->part[part]->extent.nbytes == size;
-        s->at = one ? 0 : a.row / f->rows;
-        s->len = one ? 1 : b.row / f->rows + 1 - s->at;
-    } else if (part == FP4_SMOOTH) {
-        smooth_run(s, f, &a, &b);
-    } else if (f->lanes) {
-        lane_run(s, f, &a, &b, part == FP4_CODES ? 2 : f->group);
-        return;
-    } else if (part == FP4_SCALE && f->tiles != 0) {
+    uint32_t per = part == FP4_CODES ? 2 : f->group;
+    if (part == FP4_SCALE_2 && dim_is_one(w->part[part]))
+        *s = (struct span){ .len = 4 };
+    else if (part == FP4_SCALE_2)
+        *s = (struct span){ .at = 4 * (a.row / f->rows), .len = 4 * (b.row / f->rows + 1 - a.row / f->rows) };
+    else if (part == FP4_SMOOTH && f->lanes)            /* inputs are rows */
+        smooth_run(s, w->part[part], f->rows, a.row, b.row - a.row + 1);
+    else if (part == FP4_SMOOTH)
+        smooth_run(s, w->part[part], f->cols, first, count);
+    else if (f->lanes)
+        lane_run(s, f, &a, &b, per);
+    else if (part == FP4_SCALE && f->tiles != 0)
         tile_run(s, f, &a, &b);
-        return;
-    } else {
-        uint64_t per = part == FP4_CODES ? 2 : f->group;
+    else
         *s = (struct span){ .at = first / per, .len = (first + count - 1) / per + 1 - first / per };
-        return;
-    }
-    s->at *= size;
-    s->len *= size;
 }
 
 /* --- decoding */
@@ -126,7 +109,7 @@ find_scales(struct job *j, uint64_t expert)
     float second = 1;
     j->expert = expert;
     if (t)
-        second = scale_value(DTYPE_F32, j->in[FP4_SCALE_2].p, t->extent.nbytes == 4 ? 0 : expert - j->from[FP4_SCALE_2] / 4);
+        second = scale_value(t->dtype, j->in[FP4_SCALE_2].p, dim_is_one(t) ? 0 : expert - j->from[FP4_SCALE_2] / 4);
     for (unsigned code = 0; code < SCALES; code++) {
         float v = float8_to_float(j->f->scale, (uint8_t)code);
         j->scale[code] = !t ? v : j->f->divides ? v / second : v * second;
@@ -138,9 +121,9 @@ static void
 put(const struct job *j, uint8_t *y, float *v, uint64_t input, size_t n)
 {
     const struct tensor *t = j->w->part[FP4_SMOOTH];
-    uint64_t at = t ? input - j->from[FP4_SMOOTH] / dtype_facts(t->dtype)->bytes : 0;
-    for (size_t i = 0; t && i < n; i++)
-        v[i] *= scale_value(t->dtype, j->in[FP4_SMOOTH].p, j->f->lanes ? at : at + i);
+    uint64_t from = t ? j->from[FP4_SMOOTH] / dtype_facts(t->dtype)->bytes : 0, step = j->f->lanes ? 1 : n;
+    for (size_t i = 0; t && i < n; i += step)
+        smooth_apply(t, j->in[FP4_SMOOTH].p, from, v + i, input, step);
     kernels_round(j->k, j->to, y, v, n);
 }
 
@@ -234,7 +217,7 @@ fp4_decode(const struct weight *w, const struct kernels *k, const struct part_by
     struct job j = { .w = w, .f = f, .k = k, .in = in, .row = first / f->cols, .expert = UINT64_MAX, .to = to };
     uint8_t *y = out;
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
-        if (weight_needs_run(w, p)) {
+        if (weight_has_run(w, p)) {
             struct span s;
             fp4_run(&s, w, p, first, count);
             j.from[p] = s.at;

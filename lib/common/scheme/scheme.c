@@ -18,7 +18,7 @@ weight_need(const struct weight *w, unsigned p)
 }
 
 bool
-weight_needs_run(const struct weight *w, unsigned p)
+weight_has_run(const struct weight *w, unsigned p)
 {
     return weight_need(w, p) == NEED_RUN || weight_need(w, p) == NEED_AGAIN;
 }

@@ -46,8 +46,8 @@ const char *role_name(enum role role);
 /* What a run of output elements needs of a part. */
 enum need {
     NEED_NONE,
-    NEED_RUN,                   /* one contiguous run of its bytes: scheme->run says which */
-    NEED_AGAIN,                 /* the same, of codes that more than one output row is made of: runs come again */
+    NEED_RUN,                   /* one contiguous run of its bytes, behind that of the run before: scheme->run says which */
+    NEED_AGAIN,                 /* the same, but runs come back to bytes that others had: the codes of planes */
     NEED_WHOLE,                 /* all of it: small; read once for a weight and shared */
     NEED_STRIP                  /* columns of a stored matrix for a band of output rows: scheme->strip */
 };
@@ -66,10 +66,10 @@ struct strip {
 };
 
 /* The bytes of one part that decode() gets.
- *   RUN     p: the span                  stride 0; AGAIN likewise
- *   WHOLE   p: all of the tensor         stride 0
- *   STRIP   p: the `rows` units, one behind the other, of the first output row of the run; those of the next unit_rows
- *           output rows are stride bytes on */
+ *   RUN, AGAIN      p: the span                  stride 0
+ *   WHOLE           p: all of the tensor         stride 0
+ *   STRIP           p: the `rows` units, one behind the other, of the first output row of the run; those of the next
+ *                   unit_rows output rows are stride bytes on */
 struct part_bytes {
     const uint8_t *p;
     size_t stride;
@@ -92,9 +92,9 @@ enum claim {
     CLAIM_FAIL              /* it is one, and something is wrong: err is set */
 };
 
-/* What weight w needs of its part p; and whether that is a run. */
+/* What weight w needs of its part p, and whether that is a run. */
 enum need weight_need(const struct weight *w, unsigned p);
-bool weight_needs_run(const struct weight *w, unsigned p);
+bool weight_has_run(const struct weight *w, unsigned p);
 
 struct scheme {
     const char *code;           /* "fp8", "gptq": for programs and --scheme, never changes; NULL: it has no weights */
@@ -108,10 +108,11 @@ struct scheme {
     bool (*fit)(struct found *f, struct weight *w, struct err *err);
 
     /* By part; RUN and AGAIN parts have a run(), STRIP parts a strip(). A part that a weight lacks is needed by none. The
-     * codes, and no other part, may be AGAIN, and are not WHOLE. */
+     * codes are no WHOLE. */
     enum need need[SCHEME_PARTS];
 
-    /* Bytes of part p, a run that is there, needed for elements [first, first + count) of the output. */
+    /* Bytes of part p, a RUN or AGAIN that is there, needed for elements [first, first + count) of the output. What needs
+     * more than fits is asked for again with fewer elements; one alone needs few bytes. */
     void (*run)(struct span *span, const struct weight *w, unsigned p, uint64_t first, uint64_t count);
 
     /* How part p, a STRIP that is there, lies. */
