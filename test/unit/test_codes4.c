@@ -14,6 +14,7 @@ enum { CANARY = 0xA5, GUARD = 16, MOST = 6000 };
 static struct fence codes, map_input, zero_input, scale_input, output, scalar_output;
 
 static const float numbers[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+static const float fp4[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
 
 /* Two groups of eight: as GPTQ packs them, code - 8 times 2^-3, the low nibble first; and in bitsandbytes' order. */
 static void
@@ -139,14 +140,21 @@ fill_inputs(void)
 {
     float *map = (float *)(void *)map_input.end - 16;
     float *zeros = (float *)(void *)zero_input.end - MOST, *scales = (float *)(void *)scale_input.end - MOST;
-    bool whole = fence_random() % 2;            /* the map of GPTQ, and its zeros */
+    uint32_t kind = fence_random() % 4;         /* the map of GPTQ, and its zeros; FP4's; a sign in bit 3; anything */
+    bool finite = fence_random() % 4 != 0;      /* scales that give no NaN */
 
     fence_fill(codes.end - MOST, MOST);
     for (size_t i = 0; i < 16; i++)
-        map[i] = whole ? numbers[i] : random_factor();
+        map[i] = kind == 0 ? numbers[i] : kind == 1 ? fp4[i] : random_factor();
+    for (size_t i = 0; kind == 2 && i < 8; i++)
+        map[i + 8] = fence_random() % 8 ? -map[i] : map[i];
+    if (kind == 1 && fence_random() % 2)
+        map[8] = 0;
     for (size_t i = 0; i < MOST; i++) {
-        zeros[i] = whole ? (float)(fence_random() % 17) : random_factor();
+        zeros[i] = kind == 0 ? (float)(fence_random() % 17) : random_factor();
         scales[i] = random_factor();
+        if (finite && !isfinite(scales[i]))
+            scales[i] = float_of_bits(bits_of_float(scales[i]) & 0xFF7FFFFF);
     }
 }
 

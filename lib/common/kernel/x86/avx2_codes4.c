@@ -1,6 +1,7 @@
 /* avx2_codes4: the 16 values of a group are two registers of floats, from which bits 0 to 2 of a code pick and bit 3
  * chooses. For BF16 they are rounded once and, where that pays, their low and high bytes become two tables for the byte
- * shuffle. */
+ * shuffle. Groups of 16 and 32, which are over before a table of their own has paid, go by twos, each in a half of the
+ * registers, where the map is FP4's or another with a sign in bit 3. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -150,10 +151,133 @@ run_each(char *restrict y, const enum format format, const uint8_t *restrict x, 
 
 #include "kernel/x86/codes4.h"
 
+/* Whether the values with bit 3 of the code are those without it but for their signs; FP4's are. */
+static bool
+is_mirrored(const float *map)
+{
+    bool mirrored = true;
+
+    for (int i = 0; i < 8; i++)
+        mirrored &= ((bits_of_float(map[i]) ^ bits_of_float(map[i + 8])) & 0x7FFFFFFF) == 0;
+    return mirrored;
+}
+
+/* By code, in each half: what turns the high byte of a value into that of the other sign, or 0. */
+static __m256i
+signs_of(const float *map)
+{
+    uint8_t sign[16] = { 0 };
+
+    for (int i = 0; i < 8; i++)
+        sign[i + 8] = (uint8_t)((bits_of_float(map[i]) ^ bits_of_float(map[i + 8])) >> 24 & 0x80);
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)sign));
+}
+
+/* Two groups side by side, the first one in the lower halves: low and high bytes of the eight values without bit 3 of the
+ * code, twice in each half, and what that bit does to the high byte. */
+struct pair {
+    __m256i low, high, sign;
+};
+
+static ALWAYS_INLINE struct pair
+pair_of(__m256 map, __m256i sign, const float scales[2])
+{
+    const __m256i even = _mm256_set1_epi64x(0x0E0C0A0806040200), odd = _mm256_set1_epi64x(0x0F0D0B0907050301);
+    __m256 a = _mm256_mul_ps(map, _mm256_broadcast_ss(scales)), b = _mm256_mul_ps(map, _mm256_broadcast_ss(scales + 1));
+    __m256i words = concat256(bf16_high256(a), bf16_high256(b));
+
+    return (struct pair){ _mm256_shuffle_epi8(words, even), _mm256_shuffle_epi8(words, odd), sign };
+}
+
+/* 16 codes of each group. */
+static ALWAYS_INLINE void
+pick_pair(uint16_t *first, uint16_t *second, struct pair t, __m256i code)
+{
+    __m256i low = _mm256_shuffle_epi8(t.low, code);
+    __m256i high = _mm256_xor_si256(_mm256_shuffle_epi8(t.high, code), _mm256_shuffle_epi8(t.sign, code));
+    __m256i a = _mm256_unpacklo_epi8(low, high), b = _mm256_unpackhi_epi8(low, high);
+
+    _mm256_storeu_si256((__m256i *)first, _mm256_permute2x128_si256(a, b, 0x20));
+    _mm256_storeu_si256((__m256i *)second, _mm256_permute2x128_si256(a, b, 0x31));
+}
+
+/* Two whole groups at a time, of 16 or 32 codes, a constant; bit 3 of a code is a sign, and no product a NaN. */
+static ALWAYS_INLINE void
+run_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t npairs, const float *map, const float *restrict scales,
+    const size_t group, const bool low_first)
+{
+    const __m256i nibble = _mm256_set1_epi8(15);
+    const __m256 low8 = _mm256_loadu_ps(map);
+    const __m256i sign = signs_of(map);
+
+    for (size_t i = 0; i < npairs; i++, x += group, y += 2 * group, scales += 2) {
+        struct pair t = pair_of(low8, sign, scales);
+        __m256i bytes = group == 32 ? _mm256_loadu_si256((const __m256i *)x)
+            : _mm256_permute4x64_epi64(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)x)), 0x50);
+        __m256i low = _mm256_and_si256(bytes, nibble), high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble);
+        __m256i a = low_first ? low : high, b = low_first ? high : low;
+
+        pick_pair(y, y + group, t, _mm256_unpacklo_epi8(a, b));
+        if (group == 32)
+            pick_pair(y + 16, y + 48, t, _mm256_unpackhi_epi8(a, b));
+    }
+}
+
+static inline bool
+are_finite(const float *v, size_t n)
+{
+    bool finite = true;
+
+    for (size_t i = 0; i < n; i++)
+        finite &= (bits_of_float(v[i]) & 0x7F800000) != 0x7F800000;
+    return finite;
+}
+
+/* Elements that come before the first whole pair of groups, pairs, and what is left. */
+static ALWAYS_INLINE void
+row_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
+    const size_t group)
+{
+    size_t head = first % group ? group - first % group : 0, npairs = n > head ? (n - head) / (2 * group) : 0;
+    struct codes4 rest = *c;
+
+    rest.scales += head != 0;
+    if (!are_finite(rest.scales, 2 * npairs))
+        npairs = 0;
+    if (npairs == 0) {
+        row_bf16(y, x, first, n, c);
+        return;
+    }
+    row_bf16(y, x, first, head, c);
+    x += (first % 2 + head) / 2;
+    y += head;
+    n -= head + 2 * group * npairs;
+    if (c->low_first)
+        run_pairs(y, x, npairs, c->map, rest.scales, group, true);
+    else
+        run_pairs(y, x, npairs, c->map, rest.scales, group, false);
+    rest.scales += 2 * npairs;
+    row_bf16(y + 2 * group * npairs, x + group * npairs, 0, n, &rest);
+}
+
+static void
+short_groups_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    bool plain = c->zeros == NULL && is_mirrored(c->map) && are_finite(c->map, 8);
+
+    if (plain && c->group == 16)
+        row_pairs(y, x, first, n, c, 16);
+    else if (plain && c->group == 32)
+        row_pairs(y, x, first, n, c, 32);
+    else
+        row_bf16(y, x, first, n, c);
+}
+
 void
 avx2_use_codes4(struct kernels *k)
 {
     codes4_use(k);
+    k->codes4_bf16 = short_groups_bf16;
 }
 
 #endif
