@@ -78,6 +78,7 @@ static const struct kernels scalar = {
     .affine_f32 = affine_f32,
     .bits_stream = bits_stream,
     .bits_lane = bits_lane,
+    .bits_nibbles = bits_nibbles,
     .int8_row_f32 = int8_row_f32,
     .int8_row_bf16 = int8_row_bf16,
     .turn = turn,

@@ -54,6 +54,7 @@ typedef void kernel_affine_f32(float *restrict y, const uint8_t *restrict x, siz
 typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits);
 typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
     unsigned bits);
+typedef void kernel_bits_nibbles(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned shift);
 
 /* int8_row.h: a row of INT8 codes with its absmax. */
 typedef void kernel_int8_row_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
@@ -77,6 +78,7 @@ struct kernels {
     kernel_affine_f32 *affine_f32;
     kernel_bits_stream *bits_stream;
     kernel_bits_lane *bits_lane;
+    kernel_bits_nibbles *bits_nibbles;
     kernel_int8_row_f32 *int8_row_f32;
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_turn *turn;

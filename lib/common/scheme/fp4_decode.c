@@ -18,8 +18,14 @@
 
 enum { STEP = 1024, GROUP_MIN = 16, SCALES = 256 };     /* elements at a time; the smallest group; codes of scales */
 
-static const float values[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
-static const float values_plus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+/* What codes stand for. */
+static const float *
+map_of(const struct fp4 *f)
+{
+    static const float minus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+    static const float plus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+    return f->plus_zero ? plus_zero : minus_zero;
+}
 
 /* --- what a run needs */
 
@@ -146,8 +152,7 @@ row_run(const struct job *j, uint64_t row, uint64_t col, uint64_t count, uint8_t
     bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
     for (uint64_t n; count != 0; count -= n, col += n, y += n * dtype_facts(j->to)->bytes) {
         float v[STEP], scales[STEP / GROUP_MIN];
-        const struct codes4 c = { .map = f->plus_zero ? values_plus_zero : values, .scales = scales, .group = f->group,
-            .low_first = !f->high_first };
+        const struct codes4 c = { .map = map_of(f), .scales = scales, .group = f->group, .low_first = !f->high_first };
         const uint8_t *x = j->in[FP4_CODES].p + ((row * f->cols + col) / 2 - j->from[FP4_CODES]);
         n = num_min(count, STEP - col % STEP);
         row_scales(j, row, col / f->group, (size_t)((col + n - 1) / f->group - col / f->group + 1), scales);
@@ -170,40 +175,28 @@ lane_at(const struct job *j, unsigned part, uint64_t row, uint64_t col, uint32_t
     return in->p + (row / per * j->f->cols + col - j->from[part]);
 }
 
-/* The codes of one row of lanes as the E4M3 codes of their values. */
-static void
-lane_codes(const struct job *j, uint8_t *y, const uint8_t *x, size_t n, uint64_t row)
-{
-    static const uint8_t e4m3[] = { 0, 0x30, 0x38, 0x3C, 0x40, 0x44, 0x48, 0x4C, 0x80, 0xB0, 0xB8, 0xBC, 0xC0, 0xC4, 0xC8,
-        0xCC };
-    static const uint8_t plus_zero[] = { 0, 0x30, 0x38, 0x3C, 0x40, 0x44, 0x48, 0x4C, 0, 0xB0, 0xB8, 0xBC, 0xC0, 0xC4,
-        0xC8, 0xCC };
-    const uint8_t *map = j->f->plus_zero ? plus_zero : e4m3;
-    j->k->bits_lane(y, x, n, 1, row % 2 * 4, 4);
-    for (size_t i = 0; i < n; i++)
-        y[i] = map[y[i]];
-}
-
 /* Columns [col, col + count) of rows [row, end), which share their scales; the rows of y are `cols` elements apart. */
 static void
 lanes_run(const struct job *j, uint64_t row, uint64_t end, uint64_t col, uint64_t count, uint8_t *y)
 {
+    const struct fp4 *f = j->f;
     size_t size = dtype_facts(j->to)->bytes;
     bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
     for (uint64_t n; count != 0; count -= n, col += n, y += n * size) {
-        uint8_t *to = y, codes[STEP];
+        uint8_t *to = y, codes[STEP / 2];
         float v[STEP], scales[STEP];
-        const uint8_t *stored = lane_at(j, FP4_SCALE, row, col, j->f->group);
+        const struct codes4 c = { .map = map_of(f), .scales = scales, .group = 1, .low_first = true };
+        const uint8_t *stored = lane_at(j, FP4_SCALE, row, col, f->group);
         n = num_min(count, STEP);
         for (size_t i = 0; i < n; i++)
             scales[i] = j->scale[stored[i]];
-        for (uint64_t r = row; r < end; r++, to += j->f->cols * size) {
-            lane_codes(j, codes, lane_at(j, FP4_CODES, r, col, 2), (size_t)n, r);
+        for (uint64_t r = row; r < end; r++, to += f->cols * size) {
+            j->k->bits_nibbles(codes, lane_at(j, FP4_CODES, r, col, 2), (size_t)n, r % 2 * 4);
             if (direct) {
-                j->k->fp8_bf16[DTYPE_F8_E4M3]((void *)to, n, codes, n, 1, (size_t)n, scales, 1);
+                j->k->codes4_bf16((void *)to, codes, 0, (size_t)n, &c);
             } else {
-                j->k->fp8_f32[DTYPE_F8_E4M3](v, n, codes, n, 1, (size_t)n, scales, 1);
-                put(j, to, v, r % j->f->rows, (size_t)n);
+                j->k->codes4_f32(v, codes, 0, (size_t)n, &c);
+                put(j, to, v, r % f->rows, (size_t)n);
             }
         }
     }
