@@ -221,28 +221,9 @@ lane_comes_back(const struct kernels *k, size_t n, size_t unit, unsigned shift, 
     return memcmp(y, wanted, n) == 0;
 }
 
-static bool
-nibbles_come_back(const struct kernels *k, size_t n, unsigned shift)
-{
-    uint8_t *x = codes.end - n, *y = output.end - (n + 1) / 2;
-    bool same = true;
-
-    fence_fill(x, n);
-    memset(y - GUARD, CANARY, GUARD);
-    k->bits_nibbles(y, x, n, shift);
-    for (size_t i = 0; i < n; i++)
-        same = same && (y[i / 2] >> i % 2 * 4 & 15) == (x[i] >> shift & 15);
-    return same && *(y - 1) == CANARY && (n % 2 == 0 || y[n / 2] >> 4 == 0);
-}
-
 static void
 test_bits(const struct kernels *k)
 {
-    bool nibbles = true;
-
-    for (size_t n = 0; n < 300; n++)
-        nibbles = nibbles && nibbles_come_back(k, n, 0) && nibbles_come_back(k, n, 4);
-    CHECK_ROW(nibbles, "nibbles");
     for (unsigned bits = 1; bits <= 8; bits++) {
         bool ok = true;
 

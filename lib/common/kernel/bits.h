@@ -1,4 +1,4 @@
-/* bits: packed codes become one a byte, in order; nibbles two.
+/* bits: packed codes become one a byte, in order.
  *
  * A stream has its codes one behind the other, the low bits of a byte first; it is the same in words of any size that
  * are little-endian. A lane is one code of each unit, at the same bits of it: what lies beside it in the unit belongs
@@ -18,11 +18,5 @@ void bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, s
  *   y    n codes; must not overlap x
  *   x    n units */
 void bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift, unsigned bits);
-
-/* One nibble of each of n bytes, the low one (shift 0) or the high one (4), as codes4.h wants them: two a byte, the first
- * one low; the last byte of an odd number has 0 above.
- *   y    (n + 1) / 2 bytes; must not overlap x
- *   x    n bytes */
-void bits_nibbles(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned shift);
 
 #endif

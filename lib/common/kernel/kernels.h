@@ -39,6 +39,8 @@ typedef void kernel_codes4_f32(float *restrict y, const uint8_t *restrict x, siz
     const struct codes4 *c);
 typedef void kernel_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct codes4 *c);
+typedef void kernel_codes4_lanes_f32(float *restrict y, size_t y_stride, const struct codes4_lanes *c);
+typedef void kernel_codes4_lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *c);
 
 /* codes8.h: the same of codes of a byte each. */
 typedef void kernel_codes8_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
@@ -54,7 +56,6 @@ typedef void kernel_affine_f32(float *restrict y, const uint8_t *restrict x, siz
 typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits);
 typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
     unsigned bits);
-typedef void kernel_bits_nibbles(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned shift);
 
 /* int8_row.h: a row of INT8 codes with its absmax. */
 typedef void kernel_int8_row_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
@@ -73,12 +74,13 @@ struct kernels {
     kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
     kernel_codes4_f32 *codes4_f32;
     kernel_codes4_bf16 *codes4_bf16;
+    kernel_codes4_lanes_f32 *codes4_lanes_f32;
+    kernel_codes4_lanes_bf16 *codes4_lanes_bf16;
     kernel_codes8_f32 *codes8_f32;
     kernel_codes8_bf16 *codes8_bf16;
     kernel_affine_f32 *affine_f32;
     kernel_bits_stream *bits_stream;
     kernel_bits_lane *bits_lane;
-    kernel_bits_nibbles *bits_nibbles;
     kernel_int8_row_f32 *int8_row_f32;
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_turn *turn;

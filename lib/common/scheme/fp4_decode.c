@@ -165,14 +165,18 @@ row_run(const struct job *j, uint64_t row, uint64_t col, uint64_t count, uint8_t
     }
 }
 
+static size_t
+lane_stride(const struct job *j, unsigned part)
+{
+    return weight_need(j->w, part) == NEED_STRIP ? j->in[part].stride : j->f->cols;
+}
+
 /* The bytes of a part that row `row` is made of, from column `col` on; per: rows that share them. */
 static const uint8_t *
 lane_at(const struct job *j, unsigned part, uint64_t row, uint64_t col, uint32_t per)
 {
-    const struct part_bytes *in = &j->in[part];
-    if (weight_need(j->w, part) == NEED_STRIP)
-        return in->p + (row / per - j->row / per) * in->stride + col;
-    return in->p + (row / per * j->f->cols + col - j->from[part]);
+    uint64_t from = weight_need(j->w, part) == NEED_STRIP ? 0 : j->from[part] - j->row / per * j->f->cols;
+    return j->in[part].p + ((row / per - j->row / per) * lane_stride(j, part) + col - from);
 }
 
 /* Columns [col, col + count) of rows [row, end), which share their scales; the rows of y are `cols` elements apart. */
@@ -183,19 +187,21 @@ lanes_run(const struct job *j, uint64_t row, uint64_t end, uint64_t col, uint64_
     size_t size = dtype_facts(j->to)->bytes;
     bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
     for (uint64_t n; count != 0; count -= n, col += n, y += n * size) {
-        uint8_t *to = y, codes[STEP / 2];
+        uint8_t *to = y;
         float v[STEP], scales[STEP];
-        const struct codes4 c = { .map = map_of(f), .scales = scales, .group = 1, .low_first = true };
         const uint8_t *stored = lane_at(j, FP4_SCALE, row, col, f->group);
         n = num_min(count, STEP);
         for (size_t i = 0; i < n; i++)
             scales[i] = j->scale[stored[i]];
-        for (uint64_t r = row; r < end; r++, to += f->cols * size) {
-            j->k->bits_nibbles(codes, lane_at(j, FP4_CODES, r, col, 2), (size_t)n, r % 2 * 4);
+        struct codes4_lanes l = { .map = map_of(f), .scales = scales, .x_stride = lane_stride(j, FP4_CODES), .cols = (size_t)n };
+        for (uint64_t r = row; r < end; r += l.rows, to += l.rows * f->cols * size) {
+            l.x = lane_at(j, FP4_CODES, r, col, 2);
+            l.first = r % 2;
+            l.rows = direct ? (size_t)(end - r) : 1;
             if (direct) {
-                j->k->codes4_bf16((void *)to, codes, 0, (size_t)n, &c);
+                j->k->codes4_lanes_bf16((void *)to, f->cols, &l);
             } else {
-                j->k->codes4_f32(v, codes, 0, (size_t)n, &c);
+                j->k->codes4_lanes_f32(v, n, &l);
                 put(j, to, v, r % f->rows, (size_t)n);
             }
         }

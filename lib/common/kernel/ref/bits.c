@@ -25,13 +25,3 @@ bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit,
         y[i] = (uint8_t)(u >> shift & ((1U << bits) - 1));
     }
 }
-
-void
-bits_nibbles(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned shift)
-{
-    for (size_t i = 0; i < n; i += 2) {
-        unsigned low = x[i] >> shift & 15, high = i + 1 < n ? x[i + 1] >> shift & 15 : 0;
-
-        y[i / 2] = (uint8_t)(low | high << 4);
-    }
-}

@@ -78,26 +78,10 @@ row_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, 
 }
 
 static void
-row_nibbles(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned shift)
-{
-    size_t pairs = n / 2;
-
-    for (size_t i = 0; i < pairs; i++) {
-        uint16_t u;
-
-        memcpy(&u, x + 2 * i, sizeof u);
-        u = (uint16_t)(u >> shift);
-        y[i] = (uint8_t)((u & 15) | (u >> 4 & 0xF0));
-    }
-    bits_nibbles(y + pairs, x + 2 * pairs, n % 2, shift);
-}
-
-static void
 bits_use(struct kernels *k)
 {
     k->bits_stream = row_stream;
     k->bits_lane = row_lane;
-    k->bits_nibbles = row_nibbles;
 }
 
 #endif
