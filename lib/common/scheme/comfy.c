@@ -278,7 +278,7 @@ find_scheme(const struct found *f)
     const struct comfy_marker *m = f->hint;
     for (size_t i = 0; i < FORMATS; i++) {
         struct found guess = *f;
-        struct weight w = { 0 };
+        struct weight w = { .part = { f->codes } };
         struct err ignored;
         err_init(&ignored);
         guess.scheme = &comfy_schemes[1 + i];

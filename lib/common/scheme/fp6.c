@@ -9,7 +9,8 @@
  *     E2M3    s ee mmm    e = 0: m * 2^-3    else (1 + m/8) * 2^(e - 1)
  *     E3M2    s eee mm    e = 0: m * 2^-4    else (1 + m/4) * 2^(e - 3)
  *
- * Sources: Quark torch/export/nn/modules and quark/torch/kernel, unpack; compressed-tensors compressors/mxfp6.
+ * Sources: Quark torch/utils/pack.py, Pack_fp6, and torch/export/main_export/quant_config_parser.py,
+ * get_layer_quant_config; compressed-tensors compressors/mxfp6.
  */
 #include <stdio.h>
 #include <string.h>
@@ -167,10 +168,11 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "%s, groups of %d", types[f->type], GROUP);
 }
 
+/* Without columns it is MXFP4. */
 static bool
 is_mxfp6(const struct found *f)
 {
-    return dim_scale_each(f->codes, f->with[0], GROUP / PACK * PACK_BYTES);
+    return dim_cols(f->codes) != 0 && dim_scale_each(f->codes, f->with[0], GROUP / PACK * PACK_BYTES);
 }
 
 #define MXFP6(codes_) ROWS({ .codes = codes_, .dtypes = IS(U8), .becomes = ".weight", .is = is_mxfp6, \
