@@ -6,7 +6,7 @@ load helper
 ranges() {
     needs_cpu "$1"
     for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-gguf-k.gguf good-gguf.gguf \
-        good-gptq-wide.safetensors good-groups-wide.safetensors; do
+        good-gptq-wide.safetensors good-groups-wide.safetensors good-fp4-wide.safetensors; do
         "$helpers/ranges" "$fx/$f" "$1"
     done
 }

@@ -88,6 +88,10 @@ cases() {
     grep -q '"scheme_label":"MLX (nvfp4)"' out
 }
 
+@test "4- and 6-bit floats, ternary weights: shapes, companions and configurations" {
+    cases fp4- 30
+}
+
 @test "schemes with names of their own: 69, by name, nothing left over" {
     cases named- 30
 }
@@ -160,12 +164,22 @@ refused() {
     refused 65 nvfp4-tiles '--scheme says nvfp4-modelopt' --scheme nvfp4-modelopt
 }
 
-@test "--scheme names the NVFP4 that could be of two" {
+@test "--scheme tells the order of NVFP4 that could be of two" {
     refused 69 nvfp4-either '--scheme nvfp4-modelopt or nvfp4-comfy'
+    for method in modelopt compressed-tensors quark fp8; do
+        as_config $method nvfp4-either nvfp4-modelopt
+    done
+    mv out rows
+    try 0 amn-remember "$fx/told/nvfp4-marked.safetensors"
+    "$helpers/tensors" <out >tiles
+    both 0 "$fx/told/nvfp4-either.safetensors" amn-remember --scheme=nvfp4-comfy
+    cmp out.file out.pipe
+    "$helpers/tensors" <out.file | cmp - tiles
+    refute cmp -s rows out.file
     refused 69 nvfp4-tiles '--scheme nvfp4-comfy'
-    refused 69 nvfp4-either ': ModelOpt NVFP4 cannot' --scheme nvfp4-modelopt
-    refused 69 nvfp4-either ': ComfyUI nvfp4 cannot' --scheme nvfp4-comfy
-    refused 69 nvfp4-tiles ': ComfyUI nvfp4 cannot' --scheme nvfp4-comfy
+    try 0 amn-remember --scheme nvfp4-comfy "$fx/told/nvfp4-tiles.safetensors"
+    refused 65 nvfp4-by-rows '--scheme says nvfp4-comfy' --scheme nvfp4-comfy
+    try 0 amn-remember "$fx/told/nvfp4-by-rows.safetensors"
 }
 
 @test "--scheme tells FBGEMM's columns, and a scale that SDNQ could have turned" {

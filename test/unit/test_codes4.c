@@ -14,6 +14,7 @@ enum { CANARY = 0xA5, GUARD = 16, MOST = 6000 };
 static struct fence codes, map_input, zero_input, scale_input, output, scalar_output;
 
 static const float numbers[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+static const float fp4[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
 
 /* Two groups of eight: as GPTQ packs them, code - 8 times 2^-3, the low nibble first; and in bitsandbytes' order. */
 static void
@@ -139,14 +140,24 @@ fill_inputs(void)
 {
     float *map = (float *)(void *)map_input.end - 16;
     float *zeros = (float *)(void *)zero_input.end - MOST, *scales = (float *)(void *)scale_input.end - MOST;
-    bool whole = fence_random() % 2;            /* the map of GPTQ, and its zeros */
+    uint32_t kind = fence_random() % 4;         /* the map of GPTQ, and its zeros; FP4's; a sign in bit 3; anything */
+    bool finite = fence_random() % 4 != 0;      /* scales that give no NaN */
+    bool usual = fence_random() % 3 == 0;       /* scales whose products are normal numbers, or just not */
 
     fence_fill(codes.end - MOST, MOST);
     for (size_t i = 0; i < 16; i++)
-        map[i] = whole ? numbers[i] : random_factor();
+        map[i] = kind == 0 ? numbers[i] : kind == 1 ? fp4[i] : random_factor();
+    for (size_t i = 0; kind == 2 && i < 8; i++)
+        map[i + 8] = fence_random() % 8 ? -map[i] : map[i];
+    if (kind == 1 && fence_random() % 2)
+        map[8] = 0;
     for (size_t i = 0; i < MOST; i++) {
-        zeros[i] = whole ? (float)(fence_random() % 17) : random_factor();
+        zeros[i] = kind == 0 ? (float)(fence_random() % 17) : random_factor();
         scales[i] = random_factor();
+        if (finite && !isfinite(scales[i]))
+            scales[i] = float_of_bits(bits_of_float(scales[i]) & 0xFF7FFFFF);
+        if (usual)
+            scales[i] = ldexpf(scales[i] < 0 ? -1.3f : 1.7f, (int)(fence_random() % 253) - 126);
     }
 }
 
@@ -205,6 +216,65 @@ test_set(const struct kernels *scalar, const struct kernels *k)
     }
 }
 
+/* --- lanes */
+
+enum { LINE_MOST = 1100 };
+
+/* Columns of a wider matrix, whose last line ends with the memory; rows of the output lie GUARD elements apart. */
+static struct codes4_lanes
+lanes_of(size_t first, size_t rows, size_t cols)
+{
+    size_t lines = (first + rows + 1) / 2, stride = cols + fence_random() % 40;
+
+    return (struct codes4_lanes){ .map = (const float *)(void *)map_input.end - 16,
+        .scales = (const float *)(void *)scale_input.end - cols, .x_stride = stride, .first = first, .rows = rows,
+        .cols = cols, .x = codes.end - (lines == 0 ? 0 : (lines - 1) * stride + cols) };
+}
+
+static bool
+same_lanes(const struct kernels *k, const struct codes4_lanes *l, enum dtype dtype)
+{
+    size_t size = dtype_facts(dtype)->bytes, stride = l->cols + GUARD, n = l->rows * stride;
+    uint8_t *y = output.end - n * size;
+    bool same = true;
+
+    memset(y, CANARY, n * size);
+    if (dtype == DTYPE_F32)
+        k->codes4_lanes_f32((float *)(void *)y, stride, l);
+    else
+        k->codes4_lanes_bf16((uint16_t *)(void *)y, stride, l);
+    for (size_t r = 0; r < l->rows; r++) {
+        for (size_t c = 0; c < l->cols; c++) {
+            uint8_t byte = l->x[(l->first + r) / 2 * l->x_stride + c];
+            float v = l->map[(l->first + r) % 2 ? byte >> 4 : byte & 15] * l->scales[c];
+            size_t at = (r * stride + c) * size;
+
+            same = same && (dtype == DTYPE_F32 ? load_le32(y + at) == (isnan(v) ? 0x7FC00000 : bits_of_float(v))
+                : load_le16(y + at) == bfloat16_of_float(v));
+        }
+        for (size_t i = 0; i < GUARD * size; i++)
+            same = same && y[(r * stride + l->cols) * size + i] == CANARY;
+    }
+    return same;
+}
+
+static void
+test_lanes(const struct kernels *k)
+{
+    bool ok = true;
+
+    for (int i = 0; i < 4000; i++) {
+        size_t rows = fence_random() % 5, cols = fence_random() % (i % 8 ? 140 : LINE_MOST);
+
+        if (i % 4 == 0)
+            fill_inputs();
+        const struct codes4_lanes l = lanes_of(fence_random() % 2, rows, cols);
+
+        ok = ok && same_lanes(k, &l, i % 3 ? DTYPE_BF16 : DTYPE_F32);
+    }
+    CHECK_ROW(ok, k->name);
+}
+
 int
 main(void)
 {
@@ -216,7 +286,7 @@ main(void)
     map_input = fence_new(16 * sizeof(float));
     zero_input = fence_new(MOST * sizeof(float));
     scale_input = fence_new(MOST * sizeof(float));
-    output = fence_new(MOST * sizeof(float) + GUARD);
+    output = fence_new(5 * (LINE_MOST + GUARD) * sizeof(float) + GUARD);
     scalar_output = fence_new(MOST * sizeof(float) + GUARD);
     for (int i = 0; i < 3; i++) {
         struct err err;
@@ -232,6 +302,9 @@ main(void)
         fence_what[0] = sets[i];
         fence_what[1] = "codes4";
         test_known(k);
+        fence_what[1] = "codes4 lanes";
+        test_lanes(k);
+        fence_what[1] = "codes4";
         if (i == 0) {
             scalar = k;
             test_formula(k);

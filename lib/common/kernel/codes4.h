@@ -30,4 +30,21 @@ struct codes4 {
 void codes4_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c);
 void codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c);
 
+/* Rows of which two share bytes, as experts lie that are stored transposed: the low nibbles of a line are one row, the
+ * high ones the next, and a column has one scale for all of them.
+ *
+ *     y[r * y_stride + c] = map[code] * scales[c]      r < rows, c < cols
+ *
+ * code: of x[(first + r) / 2 * x_stride + c] the low nibble where first + r is even, else the high one. Strides count
+ * elements. Cannot fail; a NaN result is the canonical one. */
+struct codes4_lanes {
+    const float *map;           /* [16] */
+    const float *scales;        /* [cols] */
+    const uint8_t *x;
+    size_t x_stride, first, rows, cols;         /* first: 0 or 1 */
+};
+
+void codes4_lanes_f32(float *restrict y, size_t y_stride, const struct codes4_lanes *c);
+void codes4_lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *c);
+
 #endif

@@ -73,6 +73,8 @@ static const struct kernels scalar = {
     },
     .codes4_f32 = codes4_f32,
     .codes4_bf16 = codes4_bf16,
+    .codes4_lanes_f32 = codes4_lanes_f32,
+    .codes4_lanes_bf16 = codes4_lanes_bf16,
     .codes8_f32 = codes8_f32,
     .codes8_bf16 = codes8_bf16,
     .affine_f32 = affine_f32,

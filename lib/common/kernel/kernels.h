@@ -39,6 +39,8 @@ typedef void kernel_codes4_f32(float *restrict y, const uint8_t *restrict x, siz
     const struct codes4 *c);
 typedef void kernel_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct codes4 *c);
+typedef void kernel_codes4_lanes_f32(float *restrict y, size_t y_stride, const struct codes4_lanes *c);
+typedef void kernel_codes4_lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *c);
 
 /* codes8.h: the same of codes of a byte each. */
 typedef void kernel_codes8_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
@@ -72,6 +74,8 @@ struct kernels {
     kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
     kernel_codes4_f32 *codes4_f32;
     kernel_codes4_bf16 *codes4_bf16;
+    kernel_codes4_lanes_f32 *codes4_lanes_f32;
+    kernel_codes4_lanes_bf16 *codes4_lanes_bf16;
     kernel_codes8_f32 *codes8_f32;
     kernel_codes8_bf16 *codes8_bf16;
     kernel_affine_f32 *affine_f32;

@@ -8,7 +8,8 @@
 
 enum {
     SLOTS = 8,
-    LINE = 64
+    LINE = 64,
+    GAP = 4096                  /* bytes that are read over rather than with another call */
 };
 
 enum state { EMPTY, LOADING, READY, FAILED };
@@ -19,7 +20,8 @@ struct load {
     struct strip strip;         /* rows 0: WHOLE */
     uint64_t at;                /* file offset of the first stored unit */
     uint64_t first, units;      /* of the band */
-    uint64_t slab;              /* stored rows that are read and turned at a time */
+    uint64_t slab;              /* stored rows that are read and turned at a time: */
+    bool whole;                 /* with one read, gaps and all */
     uint64_t chunks;
     size_t offset;              /* in the panel's memory */
 };
@@ -115,8 +117,9 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     l->units = num_ceil_div(rows, s->unit_rows);
     l->at = l->tensor->extent.at + ((matrix * s->rows) * s->units + l->first) * s->unit_bytes;
     /* Whole cache lines of a turned row at a time. */
-    uint64_t per_line = num_max(LINE / s->unit_bytes, 1), width = num_max(spread((size_t)l->units * s->unit_bytes), 1);
-    l->slab = num_max(PANEL_STAGING / width, 1);
+    uint64_t per_line = num_max(LINE / s->unit_bytes, 1), width = l->units * s->unit_bytes, pitch = s->units * s->unit_bytes;
+    l->whole = pitch - width <= GAP && pitch <= PANEL_STAGING;
+    l->slab = num_max(PANEL_STAGING / num_max(l->whole ? pitch : spread((size_t)width), 1), 1);
     l->slab = l->slab > per_line ? l->slab / per_line * per_line : l->slab;
     l->chunks = num_ceil_div(s->rows, l->slab);
     slot->panel.part[p].stride = spread((size_t)num_ceil_div(s->rows * s->unit_bytes, LINE) * LINE);
@@ -133,12 +136,11 @@ load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uin
     const struct strip *s = &l->strip;
     struct source *src = panels->job->model->src[l->tensor->extent.file];
     uint64_t pitch = s->units * s->unit_bytes, most = PANEL_STAGING / s->unit_bytes;
-    bool all = l->units == s->units && pitch * (r1 - r0) <= PANEL_STAGING;
     for (uint64_t u = 0, n; u < l->units; u += n) {
         n = num_min(l->units - u, most);
-        size_t width = (size_t)n * s->unit_bytes, step = all ? (size_t)pitch : r1 - r0 > 1 ? spread(width) : width;
-        bool ok = !all || source_read(src, l->at + r0 * pitch, staging, (size_t)(pitch * (r1 - r0)), err);
-        for (uint64_t r = r0; !all && ok && r < r1; r++)
+        size_t width = (size_t)n * s->unit_bytes, step = l->whole ? (size_t)pitch : r1 - r0 > 1 ? spread(width) : width;
+        bool ok = !l->whole || source_read(src, l->at + r0 * pitch, staging, (size_t)(pitch * (r1 - r0 - 1)) + width, err);
+        for (uint64_t r = r0; !l->whole && ok && r < r1; r++)
             ok = source_read(src, l->at + r * pitch + u * s->unit_bytes, staging + (r - r0) * step, width, err);
         if (!ok)
             return false;

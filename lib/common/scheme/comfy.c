@@ -21,6 +21,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/comfy_marker.h"
+#include "scheme/fp4.h"
 #include "scheme/swizzle.h"
 #include "scheme/table.h"
 
@@ -259,7 +260,6 @@ static bool
 fit(struct found *f, struct weight *w, struct err *err)
 {
     struct checked checked = { .marker = f->hint, .f = f, .codes = f->codes };
-    (void)w;
     if (f->scheme == comfy_schemes)     /* a format that nobody knows */
         return true;
     if (!measure(&checked, &formats[f->scheme - comfy_schemes - 1], err))
@@ -267,7 +267,7 @@ fit(struct found *f, struct weight *w, struct err *err)
     for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
         if (f->with[i] && !companion_fits(&checked, i, err))
             return false;
-    return true;
+    return f->scheme != &comfy_schemes[1 + NVFP4] || fp4_fit_comfy(f, w, err);
 }
 
 /* The scheme of a format; the first for one that nobody knows. Only headers may be read: the first that the tensors fit
@@ -278,7 +278,7 @@ find_scheme(const struct found *f)
     const struct comfy_marker *m = f->hint;
     for (size_t i = 0; i < FORMATS; i++) {
         struct found guess = *f;
-        struct weight w = { 0 };
+        struct weight w = { .part = { f->codes } };
         struct err ignored;
         err_init(&ignored);
         guess.scheme = &comfy_schemes[1 + i];
@@ -289,19 +289,23 @@ find_scheme(const struct found *f)
     return comfy_schemes;
 }
 
-/* What is to say of a weight besides its format: a name that nobody knows, a part that nobody reads. */
+/* What is to say of a weight besides its format: a name that nobody knows, a part that nobody reads. What is to be said
+ * is not decoded. */
 static bool
 add_words(const struct found *f, struct weight *w, struct err *err)
 {
     const struct comfy_marker *m = f->hint;
     bool corrected = claims_find(f->claims, f->base.base, f->base.base_len, ".weight_correction") != NULL;
     char shown[STR_SHOWN] = "", text[STR_SHOWN + 64];
-    if (f->scheme == comfy_schemes && !m->unread)
+    if (corrected && f->scheme->decode)
+        w->scheme = comfy_schemes;
+    if (w->scheme == comfy_schemes && !m->unread)
         str_shown(shown, m->format, strlen(m->format));
     int n = snprintf(text, sizeof text, "%s%s%s", shown, *shown && corrected ? " " : "",
         corrected ? "with weight_correction" : "");
     char *own = n > 0 ? claims_alloc(f->claims, (size_t)n + 1, err) : NULL;
-    w->own = own ? memcpy(own, text, (size_t)n + 1) : NULL;
+    if (own)
+        w->own = memcpy(own, text, (size_t)n + 1);
     return n == 0 || own;
 }
 
@@ -376,10 +380,10 @@ static const struct companion also[] = {
 };
 
 #define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
+#define ROW_OF(dtypes_, ...) ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, .beside = { __VA_ARGS__ } })
 #define COMFY(code_, name_, dtypes_, ...) { .code = code_, .name = "ComfyUI " name_, .fit = fit, \
-    .describe = table_describe, \
-    ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, .beside = { __VA_ARGS__ } }) }
-#define ONE_SCALE(name) BESIDE(name, IS(F32), REQUIRED, SCALE, .shapes = ONE)
+    .describe = table_describe, ROW_OF(dtypes_, __VA_ARGS__) }
+#define ONE_SCALE(name, ...) BESIDE(name, IS(F32), REQUIRED, SCALE, .shapes = ONE, __VA_ARGS__)
 
 const struct scheme comfy_schemes[] = {
     { .code = "comfy", .name = "ComfyUI", .fit = fit, .describe = table_describe, ROWS(
@@ -389,9 +393,10 @@ const struct scheme comfy_schemes[] = {
     [1 + E4M3] = COMFY(NULL, "float8_e4m3fn", IS(F8_E4M3), ONE_SCALE(".weight_scale")),
     [1 + E5M2] = COMFY(NULL, "float8_e5m2", IS(F8_E5M2), ONE_SCALE(".weight_scale")),
     [1 + MXFP8] = COMFY(NULL, "mxfp8", IS(F8_E4M3), BESIDE(".weight_scale", E8M0, REQUIRED, SCALE, .shapes = GRID)),
-    [1 + NVFP4] = COMFY(SCHEME_NVFP4_COMFY, "nvfp4", IS(U8),
-        BESIDE(".weight_scale", IS(U8) | IS(F8_E4M3), REQUIRED, SCALE, .shapes = GRID), ONE_SCALE(".weight_scale_2"),
-        BESIDE(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .shapes = COLS)),
+    [1 + NVFP4] = { .code = SCHEME_NVFP4_COMFY, .name = "ComfyUI nvfp4", .fit = fit, FP4_BY_ROWS, ROW_OF(IS(U8),
+        BESIDE(".weight_scale", IS(U8) | IS(F8_E4M3), REQUIRED, SCALE, .part = FP4_SCALE, .shapes = GRID),
+        ONE_SCALE(".weight_scale_2", .part = FP4_SCALE_2),
+        BESIDE(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = FP4_SMOOTH, .shapes = COLS)) },
     [1 + W4A4] = COMFY("w4a4-comfy", "convrot_w4a4", IS(I8),
         BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .shapes = ROW)),
     [1 + W4A8] = COMFY("w4a8-comfy", "asym_w4a8_int8", IS(I8),

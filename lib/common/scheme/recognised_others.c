@@ -22,13 +22,6 @@ int8_fits(const struct found *f)
         && (!zero || dim_same_shape(zero, scale));
 }
 
-/* Groups of 16 or 32, two codes a byte. */
-static bool
-deepseek_fp4_fits(const struct found *f)
-{
-    return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16);
-}
-
 static bool
 is_rank_3(const struct found *f)
 {
@@ -48,10 +41,6 @@ const struct scheme other_schemes[] = {
     RECOGNISED("int8-gemma", "gemma_pytorch INT8", {
         .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = row_scales_fit,
         .shapes = "[out, in], weight_scaler [out]", .beside = { BESIDE(".weight_scaler", FLOAT, EVIDENCE, SCALE) } }),
-    RECOGNISED("fp4-deepseek", "DeepSeek FP4", {
-        .codes = ".weight", .dtypes = IS(I8) | IS(F4), .becomes = ".weight", .fits = deepseek_fp4_fits,
-        .shapes = "16 or 32 codes, two a byte, for each scale",
-        .beside = { BESIDE(".scale", IS(F8_E8M0), EVIDENCE, SCALE) } }),
     RECOGNISED("higgs", "HIGGS", {
         .codes = ".weight", .dtypes = IS(I16), .becomes = ".weight", .beside = {
             BESIDE(".tables", ANY, EVIDENCE, CODEBOOK), BESIDE(".scales", ANY, REQUIRED, SCALE),

@@ -99,3 +99,27 @@ codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_
     else
         run_bf16(y, x, first, n, c, false);
 }
+
+static inline float
+lane_value(const struct codes4_lanes *l, size_t r, size_t c)
+{
+    unsigned byte = l->x[(l->first + r) / 2 * l->x_stride + c];
+
+    return nan_canonical(l->map[(l->first + r) % 2 ? byte >> 4 : byte & 15] * l->scales[c]);
+}
+
+void
+codes4_lanes_f32(float *restrict y, size_t y_stride, const struct codes4_lanes *l)
+{
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t c = 0; c < l->cols; c++)
+            y[r * y_stride + c] = lane_value(l, r, c);
+}
+
+void
+codes4_lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l)
+{
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t c = 0; c < l->cols; c++)
+            y[r * y_stride + c] = bfloat16_of_float(lane_value(l, r, c));
+}

@@ -1,4 +1,4 @@
-/* bits: eight codes of a stream at a time, and lanes as loops that a compiler turns into vectors; its instruction set is
+/* bits: eight codes of a stream in a word, and lanes as loops that a compiler turns into vectors; its instruction set is
  * that of the file that includes this. */
 #ifndef KERNEL_X86_BITS_H
 #define KERNEL_X86_BITS_H
@@ -8,16 +8,28 @@
 
 #include <string.h>
 
+/* Eight codes to a byte each: fours, then twos, then single ones move apart. */
+static ALWAYS_INLINE uint64_t
+spread8(uint64_t u, const unsigned bits)
+{
+    const uint64_t four = (UINT64_C(1) << 4 * bits) - 1;
+    const uint64_t two = ((UINT64_C(1) << 2 * bits) - 1) * 0x0000000100000001, one = ((UINT64_C(1) << bits) - 1) * 0x0001000100010001;
+
+    u = (u & four) | (u & four << 4 * bits) << (32 - 4 * bits);
+    u = (u & two) | (u & two << 2 * bits) << (16 - 2 * bits);
+    return (u & one) | (u & one << bits) << (8 - bits);
+}
+
 /* n codes of `bits`, a constant, from a multiple of eight on. */
 static ALWAYS_INLINE void
 stream(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const unsigned bits)
 {
-    for (; n >= 8; n -= 8, x += bits, y += 8) {
-        uint64_t u = 0;
+    for (; n * bits >= 64 && n >= 8; n -= 8, x += bits, y += 8) {      /* eight bytes are there, which is one load */
+        uint64_t u;
 
-        memcpy(&u, x, bits);
-        for (unsigned j = 0; j < 8; j++)
-            y[j] = (uint8_t)(u >> j * bits & ((1U << bits) - 1));
+        memcpy(&u, x, sizeof u);
+        u = spread8(u, bits);
+        memcpy(y, &u, sizeof u);
     }
     bits_stream(y, x, 0, n, bits);
 }

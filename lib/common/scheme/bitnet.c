@@ -1,0 +1,130 @@
+/* BitNet: ternary codes with one scale a weight. The tensors of a module P:
+ *
+ *     P.weight          [out/4, in] U8: bits 2i and 2i + 1 of a byte of row r are a code of row i * out/4 + r, less 1
+ *     P.weight_scale    one element, which divides or multiplies
+ *
+ *     V = RN32((code - 1) * e), e = RN32(1 / weight_scale) or weight_scale
+ *
+ * Which of the two, config.json says: `linear_class` "bitlinear", or none, divides; "autobitlinear", with weights that
+ * were quantized before ("quantization_mode" "offline", or none), multiplies. Sources: transformers integrations/bitnet.py,
+ * BitLinear, AutoBitLinear and unpack_weights; BitNetQuantConfig.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "scheme/dim.h"
+#include "scheme/planes.h"
+#include "scheme/scale.h"
+#include "scheme/table.h"
+
+enum { CODES, SCALE };          /* parts */
+
+enum scaling { SCALING_OPEN, SCALING_DIVIDES, SCALING_MULTIPLIES };
+
+struct bitnet {
+    struct planes planes;
+    enum scaling scaling;
+};
+
+static bool
+is_one_of(const json_t *block, const char *key, const char *a, bool absent)
+{
+    const json_t *v = json_object_get(block, key);
+    return !v ? absent : json_is_string(v) && strcmp(json_string_value(v), a) == 0;
+}
+
+static enum scaling
+find_scaling(const struct config *config)
+{
+    static const char *const methods[] = { "bitnet", NULL };
+    const json_t *block = config_block(config);
+    if (!config_method_is(config, methods))
+        return SCALING_OPEN;
+    if (is_one_of(block, "linear_class", "bitlinear", true))
+        return SCALING_DIVIDES;
+    return is_one_of(block, "linear_class", "autobitlinear", false) && is_one_of(block, "quantization_mode", "offline", true)
+        ? SCALING_MULTIPLIES : SCALING_OPEN;
+}
+
+static bool
+is_bitnet(const struct found *f)
+{
+    return f->codes->shape.rank == 2 && dim_is_one(f->with[0]);
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    struct bitnet *b = claims_alloc(f->claims, sizeof *b, err);
+    uint8_t *packed = b ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
+    if (!packed)
+        return false;
+    *b = (struct bitnet){ { .units = f->codes->extent.nbytes, .unit = 1, .bits = 2, .count = 4 },
+        find_scaling(f->claims->config) };
+    uint64_t dim[2] = { 0, dim_cols(f->codes) };
+    if (!num_mul(&dim[0], dim_rows(f->codes), b->planes.count))
+        return table_wrong(f->codes, f->codes, err, "fewer rows");
+    shape_pack(packed, dim, 2);
+    w->shape = (struct shape){ 2, packed };
+    w->own = b;
+    w->vague = b->scaling == SCALING_OPEN;
+    return true;
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct bitnet *b = w->own;
+    *s = part == CODES ? planes_run(&b->planes, first, count) : (struct span){ .len = w->part[part]->extent.nbytes };
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    enum { STEP = 2048 };
+    static const float one = 1;
+    const struct bitnet *b = w->own;
+    float scale = scale_value(w->part[SCALE]->dtype, in[SCALE].p, 0);
+    float e = b->scaling == SCALING_DIVIDES ? 1 / scale : scale;
+    uint64_t from = planes_run(&b->planes, first, count).at;
+    uint8_t *y = out;
+    for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
+        const struct codes8 c = { .zeros = &one, .scales = &e, .group = STEP };
+        uint8_t codes[STEP];
+        float v[STEP];
+        n = planes_unpack(codes, &b->planes, k, in[CODES].p, from, at, (size_t)num_min(count, STEP));
+        if (to == DTYPE_BF16) {
+            k->codes8_bf16((void *)y, codes, 0, (size_t)n, &c);
+        } else {
+            k->codes8_f32(v, codes, 0, (size_t)n, &c);
+            kernels_round(k, to, y, v, (size_t)n);
+        }
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    static const char *const words[] = { [SCALING_OPEN] = "may divide or multiply", [SCALING_DIVIDES] = "divides",
+        [SCALING_MULTIPLIES] = "multiplies" };
+    const struct bitnet *b = w->own;
+    snprintf(buf, SCHEME_DETAIL, "ternary, one scale, which %s", words[b->scaling]);
+}
+
+const struct scheme bitnet_schemes[] = {
+    {
+        .code = "bitnet",
+        .name = "BitNet",
+        .ask = "linear_class in config.json, beside it or with --config, can tell which",
+        ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_bitnet,
+            .beside = { BESIDE(".weight_scale", IS(F32) | IS(BF16) | IS(F16), EVIDENCE, SCALE, .part = SCALE) } }),
+        .fit = fit,
+        .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
+};

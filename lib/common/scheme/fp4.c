@@ -1,0 +1,304 @@
+/* NVFP4 and MXFP4: 4-bit floats with a scale for each block. fp4_decode.c decodes. The tensors of a module P:
+ *
+ *     NVFP4 of compressed-tensors    P.weight_packed [out, in/2], P.weight_scale E4M3 [out, in/16],
+ *                                    P.weight_global_scale F32 one, which divides
+ *     NVFP4 of ModelOpt              P.weight, P.weight_scale, P.weight_scale_2, which multiplies; perhaps
+ *                                    P.pre_quant_scale [in]. Stacked experts are called X, X_weight_scale ..., and may
+ *                                    lie transposed: [E, in/2, out], scales [E, in/16, out]
+ *     NVFP4 of ComfyUI               the same names, but the other nibble first and scales in tiles (swizzle.h)
+ *     MXFP4                          P.weight_packed or P.weight [out, in/2], P.weight_scale E8M0 [out, in/32]
+ *     gpt-oss                        X_blocks [E, out, in/32, 16], X_scales [E, out, in/32]; the model computes with
+ *                                    X [E, in, out]. In the original release X.blocks and X.scales, and X [E, out, in]
+ *     DeepSeek                       P.weight I8 [out, in/2], P.scale E8M0 [out, in/32] or [out, in/16]
+ *
+ * The code types are U8, or F4, whose shape counts elements. The code 8 is -0, but +0 in the tables of ModelOpt's NVFP4
+ * and of DeepSeek.
+ * Sources: compressed-tensors compressors/nvfp4 and mxfp4; ModelOpt torch/quantization/qtensor and
+ * torch/export/unified_export_hf.py; comfy-kitchen backends/eager; transformers integrations/mxfp4.py,
+ * convert_moe_packed_tensors; gpt-oss torch/weights.py; DeepSeek-V3.2 and V4 inference/convert.py.
+ */
+#include "scheme/fp4.h"
+
+#include <stdio.h>
+
+#include "base/num.h"
+#include "scheme/dim.h"
+#include "scheme/smooth.h"
+#include "scheme/swizzle.h"
+
+/* --- what a weight says of itself */
+
+/* Set the output's shape: that of the codes with other dimensions from `from` on, n of them. */
+static bool
+set_shape(struct claims *c, struct weight *w, uint32_t from, const uint64_t *dim, uint32_t n, struct err *err)
+{
+    const uint8_t *dims = w->part[FP4_CODES]->shape.packed;
+    uint8_t *packed = claims_alloc(c, (size_t)(from + n) * SHAPE_DIM, err);
+    size_t len = 0;
+    for (uint32_t i = 0; packed && i < from; i++)
+        len += shape_pack(packed + len, &(uint64_t){ shape_next(&dims) }, 1);
+    if (packed)
+        shape_pack(packed + len, dim, n);
+    w->shape = (struct shape){ from + n, packed };
+    return packed != NULL;
+}
+
+static bool
+set_own(struct claims *c, struct weight *w, const struct fp4 *form, struct err *err)
+{
+    struct fp4 *own = claims_alloc(c, sizeof *own, err);
+    if (own)
+        *own = *form;
+    w->own = own;
+    return own != NULL;
+}
+
+/* Whether pre_quant_scale is one for each input. */
+static bool
+check_smooth(const struct weight *w, const struct fp4 *f, struct err *err)
+{
+    const struct tensor *t = w->part[FP4_SMOOTH];
+    bool flat = !t || t->shape.rank == 1 || (t->shape.rank == 2 && shape_dim(&t->shape, 0) == 1);
+    return !t || (flat && dim_cols(t) == (f->lanes ? f->rows : f->cols))
+        || table_wrong(t, w->part[FP4_CODES], err, "one for each input");
+}
+
+/* Two codes of a row, or of a column, in a byte: the numbers that the form leaves, and the shape. */
+static bool
+define(struct claims *c, struct weight *w, struct fp4 form, struct err *err)
+{
+    const struct tensor *codes = w->part[FP4_CODES];
+    uint64_t dim[2] = { dim_rows(codes), dim_cols(codes) }, *packed = &dim[form.lanes ? 0 : 1];
+    if ((codes->dtype != DTYPE_F4 && !num_mul(packed, *packed, 2)) || *packed % form.group != 0)
+        return table_wrong(codes, codes, err, "whole groups of %u codes, two a byte", form.group);
+    form.rows = dim[0];
+    form.cols = dim[1];
+    return check_smooth(w, &form, err) && set_shape(c, w, codes->shape.rank - 2, dim, 2, err)
+        && set_own(c, w, &form, err);
+}
+
+static bool
+fit_nvfp4_ct(struct found *f, struct weight *w, struct err *err)
+{
+    return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .divides = true }, err);
+}
+
+static bool
+fit_nvfp4_modelopt(struct found *f, struct weight *w, struct err *err)
+{
+    return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true }, err);
+}
+
+static bool
+fit_nvfp4_transposed(struct found *f, struct weight *w, struct err *err)
+{
+    return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true, .lanes = true },
+        err);
+}
+
+bool
+fp4_fit_comfy(struct found *f, struct weight *w, struct err *err)
+{
+    struct fp4 form = { .group = 16, .scale = DTYPE_F8_E4M3, .high_first = true };
+    form.tiles = dim_cols(w->part[FP4_SCALE]) / TILE_BLOCKS;
+    return define(f->claims, w, form, err);
+}
+
+static bool
+fit_mxfp4(struct found *f, struct weight *w, struct err *err)
+{
+    return define(f->claims, w, (struct fp4){ .group = 32, .scale = DTYPE_F8_E8M0 }, err);
+}
+
+static bool
+fit_deepseek(struct found *f, struct weight *w, struct err *err)
+{
+    uint32_t group = dim_scale_each(f->codes, w->part[FP4_SCALE], 8) ? 16 : 32;
+    return define(f->claims, w, (struct fp4){ .group = group, .scale = DTYPE_F8_E8M0, .plus_zero = true }, err);
+}
+
+enum { BLOCK = 32 };            /* codes of gpt-oss that share a scale: 16 bytes, the last dimension */
+
+/* X_blocks [E, out, in/32, 16] becomes X [E, in, out], as transformers computes with it. */
+static bool
+fit_gptoss(struct found *f, struct weight *w, struct err *err)
+{
+    const struct shape *s = &f->codes->shape;
+    struct fp4 form = { .group = BLOCK, .scale = DTYPE_F8_E8M0, .lanes = true };
+    w->vague = s->rank != 4;            /* nobody says what is turned around then */
+    if (w->vague)
+        return set_own(f->claims, w, &form, err);
+    form.cols = shape_dim(s, 1);
+    if (!num_mul(&form.rows, shape_dim(s, 2), BLOCK))
+        return table_wrong(f->codes, f->codes, err, "fewer blocks");
+    return set_shape(f->claims, w, 1, (const uint64_t[]){ form.rows, form.cols }, 2, err)
+        && set_own(f->claims, w, &form, err);
+}
+
+/* X.blocks [..., in/32, 16] becomes X [..., in]. */
+static bool
+fit_gptoss_original(struct found *f, struct weight *w, struct err *err)
+{
+    const struct shape *s = &f->codes->shape;
+    struct fp4 form = { .group = BLOCK, .scale = DTYPE_F8_E8M0, .rows = s->rank > 2 ? shape_dim(s, s->rank - 3) : 1 };
+    if (!num_mul(&form.cols, shape_dim(s, s->rank - 2), BLOCK))
+        return table_wrong(f->codes, f->codes, err, "fewer blocks");
+    return set_shape(f->claims, w, s->rank - 2, &form.cols, 1, err) && set_own(f->claims, w, &form, err);
+}
+
+/* Rows of units of a panel: a byte of codes is two rows of the output, a scale 32 of them. */
+static void
+strip_gptoss(struct strip *strip, const struct weight *w, unsigned part)
+{
+    const struct fp4 *f = w->own;
+    uint32_t unit_rows = part == FP4_CODES ? 2 : BLOCK;
+    *strip = (struct strip){ .matrices = shape_dim(&w->shape, 0), .rows = f->cols, .units = f->rows / unit_rows,
+        .unit_rows = unit_rows, .unit_bytes = 1 };
+}
+
+/* --- the rows: what the shapes say */
+
+/* weight_scale, and the scale of the whole tensor. */
+static bool
+nvfp4_fits(const struct found *f)
+{
+    return dim_scale_each(f->codes, f->with[0], 8) && dim_is_one_each(f->with[1], f->codes);
+}
+
+static bool
+is_mxfp4(const struct found *f)
+{
+    return dim_scale_each(f->codes, f->with[0], 16);
+}
+
+/* Groups of 16 or 32. */
+static bool
+deepseek_fits(const struct found *f)
+{
+    return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16);
+}
+
+/* The order of the scales of P.weight. */
+static bool
+is_swizzled(const struct found *f)
+{
+    return swizzle_of(f->claims, f->codes, f->with[0]) == GRID_SWIZZLED;
+}
+
+static bool
+is_comfy(const struct found *f)
+{
+    return claims_told(f->claims, SCHEME_NVFP4_COMFY) && is_swizzled(f);
+}
+
+static bool
+is_either(const struct found *f)
+{
+    return swizzle_of(f->claims, f->codes, f->with[0]) == GRID_EITHER;
+}
+
+/* One scale for all blocks, whatever their order. */
+static bool
+comfy_fits(const struct found *f)
+{
+    return dim_is_one_each(f->with[1], f->codes);
+}
+
+static bool
+modelopt_fits(const struct found *f)
+{
+    return swizzle_of(f->claims, f->codes, f->with[0]) == GRID_PLAIN && dim_is_one_each(f->with[1], f->codes);
+}
+
+/* Codes [E, in/2, out], scales [E, in/16, out]. */
+static bool
+is_transposed(const struct found *f)
+{
+    const struct tensor *codes = f->codes, *scale = f->with[0];
+    return codes->dtype == DTYPE_U8 && codes->shape.rank == 3 && dim_same_experts(scale, codes)
+        && dim_cols(scale) == dim_cols(codes) && dim_rows(codes) % 8 == 0 && dim_rows(scale) == dim_rows(codes) / 8;
+}
+
+/* X_blocks [..., G, 16], X_scales [..., G]. */
+static bool
+gptoss_fits(const struct found *f)
+{
+    const struct shape *blocks = &f->codes->shape, *scales = &f->with[0]->shape;
+    return blocks->rank >= 2 && scales->rank == blocks->rank - 1 && shape_dim(blocks, blocks->rank - 1) == BLOCK / 2
+        && shape_same(blocks, scales, scales->rank);
+}
+
+#define SCALE(suffix_, types_, presence_, ...) BESIDE(suffix_, types_, presence_, SCALE, __VA_ARGS__)
+
+/* Of what is decoded, and of what is only recognised. */
+#define NVFP4_PARTS SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE), \
+    SCALE(".weight_scale_2", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES), \
+    SCALE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, .part = FP4_SMOOTH)
+#define NVFP4_NAMES SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE), \
+    SCALE(".weight_scale_2", IS(F32), REQUIRED, .left = LEFT_SCALES), SCALE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL)
+
+/* The names of ModelOpt's experts. */
+#define EXPERT_PARTS SCALE("_weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE), \
+    SCALE("_weight_scale_2", IS(F32), REQUIRED, .part = FP4_SCALE_2), \
+    SCALE("_pre_quant_scale", SMOOTH_TYPES, OPTIONAL, .part = FP4_SMOOTH)
+
+#define WEIGHT .codes = ".weight", .dtypes = FP4, .becomes = ".weight"
+#define PACKED .codes = ".weight_packed", .dtypes = FP4, .becomes = ".weight"
+#define EXPERTS .codes = "", .dtypes = FP4, .becomes = ""
+
+#define GPTOSS_SHAPES "[..., groups, 16], scales [..., groups]"
+
+/* What shares names with another scheme and shows more evidence comes first. */
+const struct scheme fp4_schemes[] = {
+    { .code = "ct-nvfp4", .name = "compressed-tensors NVFP4", .fit = fit_nvfp4_ct, FP4_BY_ROWS, ROWS({
+        PACKED, .fits = nvfp4_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_global_scale",
+        .beside = { SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
+            SCALE(".weight_global_scale", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES) } }) },
+    { .code = "ct-mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS({
+        PACKED, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
+        .beside = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
+    RECOGNISED("nvfp4-svd", "ModelOpt NVFP4_SVD", {
+        .codes = ".weight", .dtypes = FP4 | FLOAT8, .becomes = ".weight",
+        .beside = { BESIDE(".svdquant_lora_a", ANY, EVIDENCE, STATE, .left = LEFT_SCALES),
+            BESIDE(".svdquant_lora_b", ANY, OPTIONAL, STATE, .left = LEFT_SCALES) },
+        ALSO(BELONGS(".weight_scale", SCALE), BELONGS(".weight_scale_2", SCALE), BELONGS(".pre_quant_scale", SCALE)) }),
+    { .code = SCHEME_NVFP4_COMFY, .name = "ComfyUI nvfp4", .fit = fp4_fit_comfy, FP4_BY_ROWS, ROWS({
+        WEIGHT, .is = is_comfy, .fits = comfy_fits, .shapes = "one weight_scale_2", .beside = { NVFP4_PARTS } }) },
+    { .code = "nvfp4-swizzled", .name = "NVFP4 in ComfyUI's order, without its marker", .describe = table_describe,
+        .ask = "--scheme " SCHEME_NVFP4_COMFY " says that it is", ROWS({
+        WEIGHT, .is = is_swizzled, .beside = { NVFP4_NAMES } }) },
+    { .code = "nvfp4-either", .name = "NVFP4 of ModelOpt or ComfyUI", .describe = table_describe,
+        .ask = "config.json, or --scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY ", can tell which", ROWS({
+        WEIGHT, .is = is_either, .beside = { NVFP4_NAMES } }) },
+    { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_transposed,
+        .need = { NEED_AGAIN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run, .decode = fp4_decode,
+        .describe = fp4_describe, ROWS(
+        { WEIGHT, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one an expert",
+            .beside = { NVFP4_PARTS } },
+        { EXPERTS, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one an expert",
+            .beside = { EXPERT_PARTS } }) },
+    { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_modelopt, FP4_BY_ROWS, ROWS(
+        { WEIGHT, .fits = modelopt_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_scale_2",
+            .beside = { NVFP4_PARTS } },
+        { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], weight_scale [E, out, in/16], one weight_scale_2, or "
+            "one an expert", .beside = { EXPERT_PARTS } }) },
+    { .code = "mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS(
+        { WEIGHT, .is = is_mxfp4, .beside = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
+            SCALE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, .part = FP4_SMOOTH) } },
+        { EXPERTS, .is = is_mxfp4, .beside = { SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
+    RECOGNISED(NULL, "MXFP4 or MXFP6", {
+        WEIGHT, .fits = table_never, .shapes = "16 or 24 bytes of codes for each weight_scale",
+        .beside = { SCALE(".weight_scale", E8M0, EVIDENCE) } }),
+    { .code = "fp4-deepseek", .name = "DeepSeek FP4", .fit = fit_deepseek, FP4_BY_ROWS, ROWS({
+        .codes = ".weight", .dtypes = IS(I8) | IS(F4), .becomes = ".weight", .fits = deepseek_fits,
+        .shapes = "16 or 32 codes, two a byte, for each scale",
+        .beside = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
+    { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
+        .strip = strip_gptoss, .decode = fp4_decode, .describe = fp4_describe, ROWS({
+        .codes = "_blocks", .dtypes = IS(U8), .becomes = "", .left = LEFT_PACKED, .fits = gptoss_fits,
+        .shapes = GPTOSS_SHAPES, .beside = { SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID) } }) },
+    { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss_original, FP4_BY_ROWS, ROWS({
+        .codes = ".blocks", .dtypes = IS(U8), .becomes = "", .fits = gptoss_fits, .shapes = GPTOSS_SHAPES,
+        .beside = { SCALE(".scales", IS(U8), EVIDENCE, .part = FP4_SCALE) } }) },
+    { 0 },
+};

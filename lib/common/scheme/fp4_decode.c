@@ -1,0 +1,249 @@
+/* 4-bit floats: e = RN32(scale * scale_2), or RN32(scale / global_scale), or the scale itself; V = RN32(code * e), then
+ * RN32 of that times the pre_quant_scale of its input where there is one, and one rounding to the output dtype.
+ *
+ *     by rows     byte i of a row holds columns 2i and 2i + 1, scale g of the row columns [g * group, (g + 1) * group)
+ *     lanes       byte c of stored row i holds rows 2i (the low nibble) and 2i + 1 of column c, scale c of stored row g
+ *                 rows [g * group, (g + 1) * group) of it; gpt-oss lies turned, and a panel turns it to that
+ *
+ * A row and a scale are whole groups, so that rows and experts follow each other without a gap. */
+#include "scheme/fp4.h"
+
+#include <stdio.h>
+
+#include "base/num.h"
+#include "scheme/dim.h"
+#include "scheme/scale.h"
+#include "scheme/smooth.h"
+#include "scheme/swizzle.h"
+
+enum { STEP = 1024, GROUP_MIN = 16, SCALES = 256 };     /* elements at a time; the smallest group; codes of scales */
+
+/* What codes stand for. */
+static const float *
+map_of(const struct fp4 *f)
+{
+    static const float minus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+    static const float plus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+    return f->plus_zero ? plus_zero : minus_zero;
+}
+
+/* --- what a run needs */
+
+/* Where an element lies: its row counts over all experts. */
+struct place {
+    uint64_t row, col;
+};
+
+static struct place
+place_of(const struct fp4 *f, uint64_t element)
+{
+    return (struct place){ element / f->cols, element % f->cols };
+}
+
+/* Where the scale of block b of a row lies. */
+static uint64_t
+scale_at(const struct fp4 *f, uint64_t row, uint64_t b)
+{
+    if (f->tiles == 0)
+        return row * (f->cols / f->group) + b;
+    uint64_t grid = num_ceil_div(f->rows, TILE_ROWS) * f->tiles * TILE;         /* of an expert */
+    return row / f->rows * grid + swizzle_at(row % f->rows, b, f->tiles);
+}
+
+/* Whole tiles: of one row those that it needs, else all of every row of tiles. */
+static void
+tile_run(struct span *s, const struct fp4 *f, const struct place *a, const struct place *b)
+{
+    uint64_t blocks = f->cols / f->group;
+    bool one_row = a->row == b->row;
+    uint64_t from = scale_at(f, a->row, one_row ? a->col / f->group : 0);
+    uint64_t to = scale_at(f, b->row, one_row ? b->col / f->group : blocks - 1);
+    s->at = from / TILE * TILE;
+    s->len = (to / TILE + 1) * TILE - s->at;
+}
+
+/* Of stored rows that are good for so many of the output each: columns of one, or whole ones. */
+static void
+lane_run(struct span *s, const struct fp4 *f, const struct place *a, const struct place *b, uint32_t per)
+{
+    bool one_row = a->row == b->row;
+    s->at = a->row / per * f->cols + (one_row ? a->col : 0);
+    s->len = b->row / per * f->cols + (one_row ? b->col + 1 : f->cols) - s->at;
+}
+
+void
+fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct fp4 *f = w->own;
+    struct place a = place_of(f, first), b = place_of(f, first + count - 1);
+    uint32_t per = part == FP4_CODES ? 2 : f->group;
+    if (part == FP4_SCALE_2 && dim_is_one(w->part[part]))
+        *s = (struct span){ .len = 4 };
+    else if (part == FP4_SCALE_2)
+        *s = (struct span){ .at = 4 * (a.row / f->rows), .len = 4 * (b.row / f->rows + 1 - a.row / f->rows) };
+    else if (part == FP4_SMOOTH && f->lanes)            /* inputs are rows */
+        smooth_run(s, w->part[part], f->rows, a.row, b.row - a.row + 1);
+    else if (part == FP4_SMOOTH)
+        smooth_run(s, w->part[part], f->cols, first, count);
+    else if (f->lanes)
+        lane_run(s, f, &a, &b, per);
+    else if (part == FP4_SCALE && f->tiles != 0)
+        tile_run(s, f, &a, &b);
+    else
+        *s = (struct span){ .at = first / per, .len = (first + count - 1) / per + 1 - first / per };
+}
+
+/* --- decoding */
+
+struct job {
+    const struct weight *w;
+    const struct fp4 *f;
+    const struct kernels *k;
+    const struct part_bytes *in;
+    uint64_t from[SCHEME_PARTS];        /* of a run: where its bytes begin in the tensor */
+    uint64_t row;                       /* the first */
+    uint64_t expert;
+    float scale[SCALES];                /* of this expert, by their codes: e */
+    enum dtype to;
+};
+
+/* The scales of an expert. */
+static void
+find_scales(struct job *j, uint64_t expert)
+{
+    const struct tensor *t = j->w->part[FP4_SCALE_2];
+    float second = 1;
+    j->expert = expert;
+    if (t)
+        second = scale_value(t->dtype, j->in[FP4_SCALE_2].p, dim_is_one(t) ? 0 : expert - j->from[FP4_SCALE_2] / 4);
+    for (unsigned code = 0; code < SCALES; code++) {
+        float v = float8_to_float(j->f->scale, (uint8_t)code);
+        j->scale[code] = !t ? v : j->f->divides ? v / second : v * second;
+    }
+}
+
+/* Floats that wait to be rounded: times the pre_quant_scale of their inputs, which begin with `input`. */
+static void
+put(const struct job *j, uint8_t *y, float *v, uint64_t input, size_t n)
+{
+    const struct tensor *t = j->w->part[FP4_SMOOTH];
+    uint64_t from = t ? j->from[FP4_SMOOTH] / dtype_facts(t->dtype)->bytes : 0, step = j->f->lanes ? 1 : n;
+    for (size_t i = 0; t && i < n; i += step)
+        smooth_apply(t, j->in[FP4_SMOOTH].p, from, v + i, input, step);
+    kernels_round(j->k, j->to, y, v, n);
+}
+
+/* The scales of n blocks of a row, from b on. */
+static void
+row_scales(const struct job *j, uint64_t row, uint64_t b, size_t n, float *scales)
+{
+    uint64_t at = scale_at(j->f, row, b) - j->from[FP4_SCALE], over = TILE - TILE_BLOCKS;
+    for (size_t i = 0; i < n; i++, at++, b++) {
+        scales[i] = j->scale[j->in[FP4_SCALE].p[at]];
+        at += j->f->tiles != 0 && b % TILE_BLOCKS == TILE_BLOCKS - 1 ? over : 0;
+    }
+}
+
+/* Elements [col, col + count) of a row. */
+static void
+row_run(const struct job *j, uint64_t row, uint64_t col, uint64_t count, uint8_t *y)
+{
+    const struct fp4 *f = j->f;
+    bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
+    for (uint64_t n; count != 0; count -= n, col += n, y += n * dtype_facts(j->to)->bytes) {
+        float v[STEP], scales[STEP / GROUP_MIN];
+        const struct codes4 c = { .map = map_of(f), .scales = scales, .group = f->group, .low_first = !f->high_first };
+        const uint8_t *x = j->in[FP4_CODES].p + ((row * f->cols + col) / 2 - j->from[FP4_CODES]);
+        n = num_min(count, STEP - col % STEP);
+        row_scales(j, row, col / f->group, (size_t)((col + n - 1) / f->group - col / f->group + 1), scales);
+        if (direct) {
+            j->k->codes4_bf16((void *)y, x, (size_t)col, (size_t)n, &c);
+        } else {
+            j->k->codes4_f32(v, x, (size_t)col, (size_t)n, &c);
+            put(j, y, v, col, (size_t)n);
+        }
+    }
+}
+
+static size_t
+lane_stride(const struct job *j, unsigned part)
+{
+    return weight_need(j->w, part) == NEED_STRIP ? j->in[part].stride : j->f->cols;
+}
+
+/* The bytes of a part that row `row` is made of, from column `col` on; per: rows that share them. */
+static const uint8_t *
+lane_at(const struct job *j, unsigned part, uint64_t row, uint64_t col, uint32_t per)
+{
+    uint64_t from = weight_need(j->w, part) == NEED_STRIP ? 0 : j->from[part] - j->row / per * j->f->cols;
+    return j->in[part].p + ((row / per - j->row / per) * lane_stride(j, part) + col - from);
+}
+
+/* Columns [col, col + count) of rows [row, end), which share their scales; the rows of y are `cols` elements apart. */
+static void
+lanes_run(const struct job *j, uint64_t row, uint64_t end, uint64_t col, uint64_t count, uint8_t *y)
+{
+    const struct fp4 *f = j->f;
+    size_t size = dtype_facts(j->to)->bytes;
+    bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
+    for (uint64_t n; count != 0; count -= n, col += n, y += n * size) {
+        uint8_t *to = y;
+        float v[STEP], scales[STEP];
+        const uint8_t *stored = lane_at(j, FP4_SCALE, row, col, f->group);
+        n = num_min(count, STEP);
+        for (size_t i = 0; i < n; i++)
+            scales[i] = j->scale[stored[i]];
+        struct codes4_lanes l = { .map = map_of(f), .scales = scales, .x_stride = lane_stride(j, FP4_CODES), .cols = (size_t)n };
+        for (uint64_t r = row; r < end; r += l.rows, to += l.rows * f->cols * size) {
+            l.x = lane_at(j, FP4_CODES, r, col, 2);
+            l.first = r % 2;
+            l.rows = direct ? (size_t)(end - r) : 1;
+            if (direct) {
+                j->k->codes4_lanes_bf16((void *)to, f->cols, &l);
+            } else {
+                j->k->codes4_lanes_f32(v, n, &l);
+                put(j, to, v, r % f->rows, (size_t)n);
+            }
+        }
+    }
+}
+
+void
+fp4_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct fp4 *f = w->own;
+    struct job j = { .w = w, .f = f, .k = k, .in = in, .row = first / f->cols, .expert = UINT64_MAX, .to = to };
+    uint8_t *y = out;
+    for (unsigned p = 0; p < SCHEME_PARTS; p++)
+        if (weight_has_run(w, p)) {
+            struct span s;
+            fp4_run(&s, w, p, first, count);
+            j.from[p] = s.at;
+        }
+    for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
+        struct place p = place_of(f, at);
+        uint64_t rows = 1;
+        n = num_min(count, f->cols - p.col);
+        if (p.row / f->rows != j.expert)
+            find_scales(&j, p.row / f->rows);
+        if (f->lanes && n == f->cols)
+            rows = num_min(count / n, f->group - p.row % f->group);
+        if (f->lanes)
+            lanes_run(&j, p.row, p.row + rows, p.col, n, y);
+        else
+            row_run(&j, p.row, p.col, n, y);
+        n *= rows;
+    }
+}
+
+void
+fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct fp4 *f = w->own;
+    int n = snprintf(buf, SCHEME_DETAIL, "E2M1, groups of %u", f->group);
+    if (w->vague)
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", of %u dimensions", w->part[FP4_CODES]->shape.rank);
+    else if (f->tiles != 0)
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", scales in tiles");
+}

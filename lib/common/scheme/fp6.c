@@ -1,0 +1,187 @@
+/* MXFP6: 6-bit floats with a power of two for each 32 of them. The tensors of a module P:
+ *
+ *     Quark                 P.weight U8 [out, 3*in/4], P.weight_scale E8M0 [out, in/32]; E2M3 or E3M2 by config.json
+ *     compressed-tensors    P.weight_packed and P.weight_scale likewise; always E2M3
+ *
+ * A row is a stream of codes, the low bits of a byte first. V = RN32(code * scale), one rounding to the output dtype
+ * after it. Every value of either type is one of E4M3 as well, so that the kernels of FP8 decode it.
+ *
+ *     E2M3    s ee mmm    e = 0: m * 2^-3    else (1 + m/8) * 2^(e - 1)
+ *     E3M2    s eee mm    e = 0: m * 2^-4    else (1 + m/4) * 2^(e - 3)
+ *
+ * Sources: Quark torch/utils/pack.py, Pack_fp6, and torch/export/main_export/quant_config_parser.py,
+ * get_layer_quant_config; compressed-tensors compressors/mxfp6.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "scheme/dim.h"
+#include "scheme/modules.h"
+#include "scheme/scale.h"
+#include "scheme/table.h"
+
+enum { CODES, SCALE };          /* parts */
+
+enum { GROUP = 32, PACK = 4, PACK_BYTES = 3, BITS = 6, TYPE = 64 };
+
+enum type { TYPE_OPEN, TYPE_E2M3, TYPE_E3M2 };
+
+struct fp6 {
+    enum type type;
+};
+
+/* --- which of the two it is */
+
+static enum type
+type_of(const json_t *quant_config)
+{
+    const json_t *weight = json_object_get(quant_config, "weight");
+    const char *dtype = json_string_value(json_object_get(json_is_array(weight) ? json_array_get(weight, 0) : weight,
+        "dtype"));
+    return !dtype ? TYPE_OPEN : strcmp(dtype, "fp6_e2m3") == 0 ? TYPE_E2M3 : strcmp(dtype, "fp6_e3m2") == 0 ? TYPE_E3M2
+        : TYPE_OPEN;
+}
+
+/* What Quark's config says of a module: of its layers the first whose pattern names it, else that of all. */
+static bool
+find_type(const struct claims *c, const struct tensor *codes, enum type *type, struct err *err)
+{
+    const json_t *block = config_block(c->config), *layers = json_object_get(block, "layer_quant_config");
+    struct modules_cost *cost = config_cost(c->config);
+    struct part_name module = name_module(codes);
+    const char *pattern;
+    json_t *own;
+    *type = type_of(json_object_get(block, "global_quant_config"));
+    if (json_object_size(json_object_get(block, "layer_type_quant_config")) != 0)     /* of classes, which no tensor has */
+        *type = TYPE_OPEN;
+    json_object_foreach((json_t *)layers, pattern, own) {
+        struct matcher m;
+        size_t n = strlen(pattern);
+        cost->steps -= num_min(cost->steps, n + 1);
+        bool known = matcher_glob(&m, pattern, n);
+        bool named = known && matcher_match(&m, module.base, module.base_len, true, &cost->steps);
+        if (!modules_cost_left(cost, err))
+            return false;
+        if (!known || named) {
+            *type = known ? type_of(own) : TYPE_OPEN;
+            return true;
+        }
+    }
+    return true;
+}
+
+/* --- a weight */
+
+static bool
+define(struct claims *c, struct weight *w, enum type type, struct err *err)
+{
+    const struct tensor *codes = w->part[CODES];
+    uint32_t rank = codes->shape.rank;
+    uint64_t cols;
+    if (!num_mul(&cols, dim_cols(w->part[SCALE]), GROUP))
+        return table_wrong(codes, codes, err, "fewer codes");
+    const uint8_t *dims = codes->shape.packed;
+    uint8_t *packed = claims_alloc(c, (size_t)rank * SHAPE_DIM, err);
+    struct fp6 *own = packed ? claims_alloc(c, sizeof *own, err) : NULL;
+    if (!own)
+        return false;
+    size_t len = 0;
+    for (uint32_t i = 0; i < rank; i++)
+        len += shape_pack(packed + len, &(uint64_t){ i + 1 < rank ? shape_next(&dims) : cols }, 1);
+    *own = (struct fp6){ type };
+    w->own = own;
+    w->shape = (struct shape){ rank, packed };
+    w->vague = type == TYPE_OPEN;
+    return true;
+}
+
+static bool
+fit_quark(struct found *f, struct weight *w, struct err *err)
+{
+    enum type type;
+    return find_type(f->claims, f->codes, &type, err) && define(f->claims, w, type, err);
+}
+
+static bool
+fit_ct(struct found *f, struct weight *w, struct err *err)
+{
+    return define(f->claims, w, TYPE_E2M3, err);
+}
+
+/* --- decoding */
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    (void)w;
+    if (part == SCALE)
+        *s = (struct span){ .at = first / GROUP, .len = (first + count - 1) / GROUP + 1 - first / GROUP };
+    else        /* packs of whole bytes, from that on with which eight codes begin, as bits.h wants it */
+        *s = (struct span){ .at = first / 8 * 8 / PACK * PACK_BYTES,
+            .len = (num_ceil_div(first + count, PACK) - first / 8 * 8 / PACK) * PACK_BYTES };
+}
+
+/* The code in E4M3 of each code's value. */
+static void
+find_codes(uint8_t e4m3[TYPE], enum type type)
+{
+    static const uint8_t e2m3[] = { 0x00, 0x20, 0x28, 0x2C, 0x30, 0x32, 0x34, 0x36 }, e3m2[] = { 0x00, 0x18, 0x20, 0x24 };
+    for (unsigned i = 0; i < TYPE; i++) {
+        unsigned code = i & 0x1F, sign = (i & 0x20) << 2;
+        unsigned value = type == TYPE_E2M3 ? (code < 8 ? e2m3[code] : 0x30 + code) : code < 4 ? e3m2[code] : 0x20 + 2 * code;
+        e4m3[i] = (uint8_t)(sign | value);
+    }
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    enum { STEP = 1024 };
+    const struct fp6 *f = w->own;
+    uint8_t *y = out, e4m3[TYPE];
+    find_codes(e4m3, f->type);
+    for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
+        uint8_t codes[STEP];
+        float v[STEP], scales[STEP / GROUP];
+        n = num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or part of one */
+        k->bits_stream(codes, in[CODES].p + (at / 8 - first / 8) * 8 / PACK * PACK_BYTES, (size_t)at, (size_t)n, BITS);
+        for (size_t i = 0; i < n; i++)
+            codes[i] = e4m3[codes[i]];
+        for (uint64_t g = 0; g < num_ceil_div(n, GROUP); g++)
+            scales[g] = scale_value(DTYPE_F8_E8M0, in[SCALE].p, at / GROUP + g - first / GROUP);
+        if (to == DTYPE_BF16) {
+            k->fp8_bf16[DTYPE_F8_E4M3]((void *)y, n, codes, n, 1, (size_t)n, scales, GROUP);
+        } else {
+            k->fp8_f32[DTYPE_F8_E4M3](v, n, codes, n, 1, (size_t)n, scales, GROUP);
+            kernels_round(k, to, y, v, (size_t)n);
+        }
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    static const char *const types[] = { [TYPE_OPEN] = "E2M3 or E3M2", [TYPE_E2M3] = "E2M3", [TYPE_E3M2] = "E3M2" };
+    const struct fp6 *f = w->own;
+    snprintf(buf, SCHEME_DETAIL, "%s, groups of %d", types[f->type], GROUP);
+}
+
+/* Without columns it is MXFP4. */
+static bool
+is_mxfp6(const struct found *f)
+{
+    return dim_cols(f->codes) != 0 && dim_scale_each(f->codes, f->with[0], GROUP / PACK * PACK_BYTES);
+}
+
+#define MXFP6(codes_) ROWS({ .codes = codes_, .dtypes = IS(U8), .becomes = ".weight", .is = is_mxfp6, \
+    .beside = { BESIDE(".weight_scale", E8M0, EVIDENCE, SCALE, .part = SCALE) } }), \
+    .need = { NEED_RUN, NEED_RUN }, .run = run, .decode = decode, .describe = describe
+
+const struct scheme fp6_schemes[] = {
+    { .code = "mxfp6", .name = "Quark MXFP6", .ask = "config.json, beside it or with --config, can tell which",
+        .fit = fit_quark, MXFP6(".weight") },
+    { .code = "ct-mxfp6", .name = "compressed-tensors MXFP6", .fit = fit_ct, MXFP6(".weight_packed") },
+    { 0 },
+};
