@@ -73,18 +73,11 @@ fits(const struct found *f)
     return false;
 }
 
-static uint64_t
-config_number(const struct claims *c, const char *key)
-{
-    const json_t *v = json_object_get(config_block(c->config), key);
-    return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
-}
-
 /* The number of bits that the shapes leave, and where they leave several the one that the config names. */
 static void
 find_bits(const struct claims *c, const struct weight *w, struct gptq *q)
 {
-    uint64_t hint = config_number(c, "bits");
+    uint64_t hint = config_number(c->config, "bits");
     uint32_t fitting = 0;
     for (uint32_t bits = 2; bits <= 8; bits++)
         if (bits_fit(w->part[CODES], w->part[ZEROS], w->part[G_IDX], bits)) {
@@ -111,7 +104,7 @@ another_fits(const struct gptq *q)
 static void
 find_group(const struct claims *c, struct gptq *q)
 {
-    uint64_t hint = config_number(c, "group_size");
+    uint64_t hint = config_number(c->config, "group_size");
     q->group = num_max(num_ceil_div(q->in, num_max(q->groups, 1)), 1);
     if (hint != 0 && num_ceil_div(q->in, hint) == q->groups) {
         q->group = hint;
