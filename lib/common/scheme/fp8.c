@@ -19,6 +19,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/fp8_priv.h"
+#include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
 /* The weight as E matrices of R x C: rank 3 is stacked experts, any other rank is one matrix. */
@@ -97,17 +98,6 @@ find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover 
 
 /* --- what lies beside */
 
-/* Whether pre_quant_scale, which is folded, is one for each column. */
-static bool
-check_smooth(const struct weight *w, struct err *err)
-{
-    const struct tensor *t = w->part[SMOOTH], *codes = w->part[CODES];
-    const struct shape *s = &codes->shape;
-    bool flat = !t || t->shape.rank == 1 || (t->shape.rank == 2 && shape_dim(&t->shape, 0) == 1);
-    return !t || (s->rank == 2 && flat && shape_dim(&t->shape, t->shape.rank - 1) == shape_dim(s, 1))
-        || table_wrong(t, codes, err, "one for each column");
-}
-
 /* Whether all of a zero point is zero, which is how compressed-tensors writes none. */
 static bool
 check_zero_point(const struct claims *c, const struct tensor *t, struct err *err)
@@ -185,7 +175,7 @@ fit(struct found *found, struct weight *w, struct err *err)
         w->part[SCALE] = find_fused(c, found->codes, &m);
     if (!w->part[SCALE])        /* as if it were 1; whether that can be is asked when all weights are known */
         fp8_set_single(w, &f, 0);
-    bool ok = check_smooth(w, err) && (!m.split || check_fused(w, err))
+    bool ok = smooth_check(w->part[SMOOTH], found->codes, f.cols, err) && (!m.split || check_fused(w, err))
         && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
         && (!m.split || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
         && (!zero || check_zero_point(c, zero, err));
@@ -226,7 +216,7 @@ take_markers(struct claims *c, const struct weight *w, struct err *err)
 bool
 fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
 {
-    size_t refused = 0, taken = 0, missed = 0, folded = 0;
+    size_t refused = 0, taken = 0, missed = 0;
     bool marked = false;
     if (!fp8_check_unscaled(roles, c, err))
         return false;
@@ -238,7 +228,6 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
         refused += fp8_own(w)->advice == ADVICE_REFUSED;
         taken += fp8_own(w)->advice == ADVICE_TAKEN;
         missed += fp8_own(w)->advice == ADVICE_MISSED;
-        folded += w->part[SMOOTH] != NULL;
         if (!marked && name_strip(w->part[SCALE], ".scale_weight", &ignored)) {
             marked = true;
             if (!take_markers(c, w, err))
@@ -252,8 +241,6 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
     if (missed != 0)
         claims_warn(c, "FP8 scales taken for blocks of 128, which config.json could say are even divisions: %zu",
             missed);
-    if (folded != 0)
-        claims_warn(c, "pre_quant_scale folded into the FP8 weights of %zu modules", folded);
     return true;
 }
 
@@ -279,7 +266,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained %" PRIu64 "x%" PRIu64 " scale", type, f->b0, f->b1);
 }
 
-#define SMOOTH_PART BESIDE(".pre_quant_scale", IS(F32) | IS(BF16) | IS(F16), OPTIONAL, SCALE, .part = SMOOTH)
+#define SMOOTH_PART BESIDE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH)
 #define ZERO_POINT_PART BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
 
 static const struct row rows[] = {

@@ -5,6 +5,7 @@
 #include "dtype/float8.h"
 #include "scheme/fp8_priv.h"
 #include "scheme/scale.h"
+#include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
 enum { PIECE = 1024 };          /* scales at a time, and columns at a time when they go through floats */
@@ -52,16 +53,6 @@ scale_run(const struct fp8 *f, uint64_t first, uint64_t count, uint64_t *from, u
     }
 }
 
-/* The run of columns, [from, to), of elements [first, first + count): all of them unless they lie in one row. */
-static void
-column_run(const struct fp8 *f, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
-{
-    struct place a = place_of(f, first), b = place_of(f, first + count - 1);
-    bool one_row = a.expert == b.expert && a.row == b.row;
-    *from = one_row ? a.col : 0;
-    *to = one_row ? b.col + 1 : f->cols;
-}
-
 void
 fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
@@ -72,9 +63,7 @@ fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
         scale_run(fp8_own(w), first, count, &from, &to);
         *s = (struct span){ .at = from * size, .len = (to - from) * size };
     } else {
-        uint64_t from, to, size = dtype_facts(w->part[SMOOTH]->dtype)->bytes;
-        column_run(fp8_own(w), first, count, &from, &to);
-        *s = (struct span){ .at = from * size, .len = (to - from) * size };
+        smooth_run(s, w->part[SMOOTH], fp8_own(w)->cols, first, count);
     }
 }
 
@@ -114,15 +103,6 @@ job_scales(const struct job *j, const struct place *p, float *scales, uint64_t n
         scales[i] = t ? scale_value(t->dtype, j->scales, from + i) : 1;
 }
 
-/* Multiply by the pre_quant_scale of n columns from `col` on. */
-static void
-apply_smooth(const struct job *j, float *v, uint64_t col, uint64_t n)
-{
-    const struct tensor *t = j->w->part[SMOOTH];
-    for (uint64_t i = 0; t && i < n; i++)
-        v[i] *= scale_value(t->dtype, j->smooth, col + i - j->smooth_from);
-}
-
 /* rows x cols elements from element `at` on, under a scale for every b1 columns. */
 static void
 piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1)
@@ -140,7 +120,7 @@ piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const floa
         for (; rows > 0; rows--, x += stride, y += stride * dtype_facts(j->to)->bytes) {
             float v[PIECE];
             j->k->fp8_f32[type](v, cols, x, cols, 1, cols, scales, b1);
-            apply_smooth(j, v, at % stride, cols);
+            smooth_apply(j->w->part[SMOOTH], j->smooth, j->smooth_from, v, at % stride, cols);
             kernels_round(j->k, j->to, y, v, cols);
         }
 }
@@ -173,7 +153,7 @@ fp8_decode(const struct weight *w, const struct kernels *k, const struct part_by
     uint64_t cols = j.f->cols, ignored;
     if (w->part[SCALE])
         scale_run(j.f, first, count, &j.scale_from, &ignored);
-    column_run(j.f, first, count, &j.smooth_from, &ignored);
+    smooth_columns(cols, first, count, &j.smooth_from, &ignored);
     for (uint64_t at = first, end = first + count; at < end;) {
         struct place p = place_of(j.f, at);
         if (p.col != 0 || end - at < cols) {            /* a row that the run cuts */

@@ -12,6 +12,7 @@
 #include "scheme/fp8.h"
 #include "scheme/leftover.h"
 #include "scheme/roles_priv.h"
+#include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 #include "scheme/table.h"
 #include "scheme/unclaimed.h"
@@ -116,6 +117,8 @@ claim_everything(struct claims *c, struct err *err)
     c->left = left;
     for (size_t i = 0; ok && (scheme = table_scheme(i)) != NULL; i++)
         ok = claim_all(scheme, c, err);
+    if (ok)
+        smooth_finish(c->roles, c);
     return ok && fp8_finish(c->roles, c, err) && leftover_check(c->roles, c, err) && unclaimed_claim(c->roles, c, err)
         && check_names(c, err) && check_told(c, err);
 }

@@ -1,0 +1,50 @@
+#include "scheme/smooth.h"
+
+#include "scheme/scale.h"
+
+bool
+smooth_check(const struct tensor *smooth, const struct tensor *codes, uint64_t cols, struct err *err)
+{
+    const struct shape *s = smooth ? &smooth->shape : NULL;
+    bool flat = !s || s->rank == 1 || (s->rank == 2 && shape_dim(s, 0) == 1);
+    return !s || (codes->shape.rank == 2 && flat && shape_dim(s, s->rank - 1) == cols)
+        || table_wrong(smooth, codes, err, "one for each column");
+}
+
+void
+smooth_columns(uint64_t cols, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+{
+    uint64_t last = first + count - 1;
+    bool one_row = first / cols == last / cols;
+    *from = one_row ? first % cols : 0;
+    *to = one_row ? last % cols + 1 : cols;
+}
+
+void
+smooth_run(struct span *s, const struct tensor *smooth, uint64_t cols, uint64_t first, uint64_t count)
+{
+    uint64_t from, to, size = dtype_facts(smooth->dtype)->bytes;
+    smooth_columns(cols, first, count, &from, &to);
+    *s = (struct span){ .at = from * size, .len = (to - from) * size };
+}
+
+void
+smooth_apply(const struct tensor *smooth, const uint8_t *p, uint64_t from, float *v, uint64_t col, uint64_t n)
+{
+    for (uint64_t i = 0; smooth && i < n; i++)
+        v[i] *= scale_value(smooth->dtype, p, col + i - from);
+}
+
+void
+smooth_finish(const struct roles *roles, struct claims *c)
+{
+    size_t folded = 0;
+    struct part_name ignored;
+    for (size_t i = 0; i < roles_weight_count(roles); i++)
+        for (unsigned p = 1; p < SCHEME_PARTS; p++) {
+            const struct tensor *t = roles_weight(roles, i)->part[p];
+            folded += t && name_strip(t, ".pre_quant_scale", &ignored);
+        }
+    if (folded != 0)
+        claims_warn(c, "pre_quant_scale folded into the weights of %zu modules", folded);
+}
