@@ -1,4 +1,4 @@
-/* The other recognised schemes: INT8 and its kin, MLX, quanto, HQQ, torchao, the ExLlama formats, codebooks, lattices
+/* The other recognised schemes: kin of INT8, MLX, quanto, HQQ, torchao, the ExLlama formats, codebooks, lattices
  * and layouts of single kernels. Names that schemes.md does not have are those of the projects' own loaders: HIGGS
  * (FLUTE), QQQ, LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6. */
 #include "scheme/dim.h"
@@ -10,16 +10,6 @@ row_scales_fit(const struct found *f)
 {
     const struct shape *scale = &f->with[0]->shape;
     return f->codes->shape.rank == 2 && scale->rank == 1 && shape_dim(scale, 0) == dim_rows(f->codes);
-}
-
-/* weight_scale, weight_zero_point. */
-static bool
-int8_fits(const struct found *f)
-{
-    const struct tensor *scale = f->with[0], *zero = f->with[1];
-    return f->codes->shape.rank >= 2 && dim_scales_rows(scale, f->codes, dim_rows(f->codes))
-        && (scale->shape.rank < 2 || dim_covers(dim_cols(f->codes), dim_cols(scale)))
-        && (!zero || dim_same_shape(zero, scale));
 }
 
 static bool
@@ -83,12 +73,6 @@ const struct scheme other_schemes[] = {
     RECOGNISED("w4afp8", "W4AFP8", {
         .codes = ".weight", .dtypes = IS(I8) | IS(U8), .becomes = ".weight",
         .beside = { BESIDE(".weight_scale_inv", FLOAT, EVIDENCE, SCALE) } }),
-    RECOGNISED("int8", "INT8", {
-        .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = int8_fits,
-        .shapes = "[out, in], weight_scale of one, out or out x groups, weight_zero_point like it", .beside = {
-            BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE),
-            BESIDE(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT),
-            BESIDE(".pre_quant_scale", FLOAT, OPTIONAL, SCALE) } }),
     RECOGNISED("eetq", "EETQ", {
         .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = eetq_fits,
         .shapes = "[in, out], weight_scales [out]", .beside = { BESIDE(".weight_scales", FLOAT, EVIDENCE, SCALE) } }),
