@@ -27,31 +27,41 @@ find_group_size(uint64_t *size, const struct blocks *b, const struct found *f, u
     return true;
 }
 
-/* A matrix of scales k0 x k1. Groups divide the columns: who writes them takes no others. */
+/* Blocks by config.json, where they fit a matrix of scales k0 x k1. */
+static bool
+find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struct found *f, const uint64_t k[2],
+    struct err *err)
+{
+    uint64_t size;
+    if (!config_block_size(f->claims->config, f->base.base, f->base.base_len, block, known, err)
+        || !find_group_size(&size, b, f, k[1], err))
+        return false;
+    *known = *known && num_ceil_div(b->rows, block[0]) == k[0] && num_ceil_div(b->cols, block[1]) == k[1];
+    if (*known)
+        return true;
+    block[0] = block[1] = 1;
+    *known = size != 0 && k[0] == b->rows;
+    if (*known)
+        block[1] = size;
+    return true;
+}
+
+/* A matrix of scales k0 x k1. */
 static bool
 find_blocks(struct blocks *b, enum blocks_told *told, const struct found *f, const uint64_t k[2], struct err *err)
 {
-    uint64_t block[2] = { 1, 1 }, advised[2], size;
+    uint64_t block[2];
     bool known;
-    *told = BLOCKS_TOLD;
-    if (k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
-        set(b, 1, b->cols / num_max(k[1], 1), k[1], k[0] * k[1]);
-        return true;
-    }
-    if (!config_block_size(f->claims->config, f->base.base, f->base.base_len, advised, &known, err)
-        || !find_group_size(&size, b, f, k[1], err))
+    if (!find_advised(block, &known, b, f, k, err))
         return false;
-    if (known && num_ceil_div(b->rows, advised[0]) == k[0] && num_ceil_div(b->cols, advised[1]) == k[1]) {
-        set(b, advised[0], advised[1], k[1], k[0] * k[1]);
-        return true;
+    *told = BLOCKS_TOLD;
+    if (!known && k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
+        block[1] = b->cols / num_max(k[1], 1);          /* groups divide the columns where nothing else is said */
+    } else if (!known) {
+        enum dim_axis rows = dim_axis(b->rows, k[0], &block[0]), cols = dim_axis(b->cols, k[1], &block[1]);
+        *told = rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE ? BLOCKS_WRONG
+            : rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO ? BLOCKS_OPEN : BLOCKS_TOLD;
     }
-    if (size != 0 && k[0] == b->rows) {
-        set(b, 1, size, k[1], k[0] * k[1]);
-        return true;
-    }
-    enum dim_axis rows = dim_axis(b->rows, k[0], &block[0]), cols = dim_axis(b->cols, k[1], &block[1]);
-    *told = rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE ? BLOCKS_WRONG
-        : rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO ? BLOCKS_OPEN : BLOCKS_TOLD;
     set(b, block[0], block[1], k[1], k[0] * k[1]);
     return true;
 }
