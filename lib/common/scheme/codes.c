@@ -31,6 +31,14 @@ codes_fill_zeros(struct codes_piece *p, float zero)
         p->zeros[i] = zero;
 }
 
+/* n values in v, to where they go. */
+static void
+finish(const struct codes_piece *p, const struct codes_target *t, float *v, uint8_t *y)
+{
+    smooth_apply(t->smooth, t->factors, t->smooth_from, v, p->col, p->n);
+    kernels_round(t->k, t->to, y, v, p->n);
+}
+
 void
 codes_emit(const struct codes_piece *p, const struct codes_target *t, const uint8_t *codes, bool is_signed, bool zeros,
     uint8_t *y)
@@ -43,8 +51,21 @@ codes_emit(const struct codes_piece *p, const struct codes_target *t, const uint
         return;
     }
     t->k->codes8_f32(v, codes, (size_t)p->col, p->n, &c);
-    smooth_apply(t->smooth, t->factors, t->smooth_from, v, p->col, p->n);
-    kernels_round(t->k, t->to, y, v, p->n);
+    finish(p, t, v, y);
+}
+
+void
+codes_emit4(const struct codes_piece *p, const struct codes_target *t, const uint8_t *x, uint8_t *y)
+{
+    static const float map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    const struct codes4 c = { .map = map, .zeros = p->zeros, .scales = p->scales, .group = p->group, .low_first = true };
+    float v[CODES_STEP];
+    if (t->to == DTYPE_BF16 && !t->smooth) {
+        t->k->codes4_bf16((void *)y, x, (size_t)p->col, p->n, &c);
+        return;
+    }
+    t->k->codes4_f32(v, x, (size_t)p->col, p->n, &c);
+    finish(p, t, v, y);
 }
 
 bool

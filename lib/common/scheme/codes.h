@@ -41,6 +41,10 @@ void codes_fill_zeros(struct codes_piece *p, float zero);
 void codes_emit(const struct codes_piece *p, const struct codes_target *t, const uint8_t *codes, bool is_signed,
     bool zeros, uint8_t *y);
 
+/* The same of 4-bit codes, two a byte, the low one first: x is the byte of the first one, of column col. All have zero
+ * points. */
+void codes_emit4(const struct codes_piece *p, const struct codes_target *t, const uint8_t *x, uint8_t *y);
+
 /* Whether zero points are there where config.json says that the module has them; else as claims_missing. */
 bool codes_check_zeros(const struct found *f, const struct tensor *zero, struct err *err);
 

@@ -22,12 +22,20 @@ struct group {
     const json_t *weights;              /* what it says of them; borrowed from the block */
 };
 
+/* The module that was asked for last, and which groups target it by its name: a weight asks for several keys. */
+struct asked {
+    const char *module;                 /* borrowed */
+    size_t n;
+    bool named[GROUPS];
+};
+
 struct config {
     json_t *block;                      /* owned, or NULL */
     struct modules_cost cost;           /* of all lists of modules */
     struct modules ignored;
     struct group group[GROUPS];
     size_t ngroups;
+    struct asked *asked;                /* owned */
 };
 
 /* --- where the block is */
@@ -182,6 +190,9 @@ config_new(struct config **out, const struct catalog *catalog, struct err *err)
         return err_memory(err, sizeof *config);
     *out = config;
     config->cost = modules_cost_most;
+    config->asked = calloc(1, sizeof *config->asked);
+    if (!config->asked)
+        return err_memory(err, sizeof *config->asked);
     for (size_t i = 0; !config->block && i < catalog_config_count(catalog); i++)
         if (!read_block(config, catalog_config_at(catalog, i), err))
             return false;
@@ -197,6 +208,7 @@ config_free(struct config *config)
         modules_clear(&config->group[i].targets);
     modules_clear(&config->ignored);
     json_decref(config->block);
+    free(config->asked);
     free(config);
 }
 
@@ -230,18 +242,33 @@ config_number(const struct config *config, const char *key)
     return v > 0 ? (uint64_t)v : 0;
 }
 
+static bool
+ask(const struct config *config, const char *module, size_t n, struct err *err)
+{
+    struct asked *asked = config->asked;
+    if (asked->module == module && asked->n == n)
+        return true;
+    asked->module = NULL;
+    for (size_t i = 0; i < config->ngroups; i++)
+        if (!modules_have(&config->group[i].targets, module, n, &asked->named[i], err))
+            return false;
+    asked->module = module;
+    asked->n = n;
+    return true;
+}
+
 bool
 config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
     struct err *err)
 {
     bool by_name = false, agree = true;
     *value = NULL;
+    if (!ask(config, module, n, err))
+        return false;
     for (size_t i = 0; i < config->ngroups; i++) {
         const struct group *group = &config->group[i];
         const json_t *said = json_object_get(group->weights, key);
-        bool named;
-        if (!modules_have(&group->targets, module, n, &named, err))
-            return false;
+        bool named = config->asked->named[i];
         if (!said || json_is_null(said) || (!named && !group->by_class) || (by_name && !named))
             continue;
         if (named && !by_name)

@@ -127,20 +127,16 @@ static bool
 look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
-    const struct contents *contents = c->contents;
     bool zero = true, ordered = true, ok = true;
     uint64_t first = q->in;                             /* of the next group */
     find_group(c, q);
-    if (t && !contents)         /* it will tell */
+    if (t && !c->contents)      /* it will tell */
         q->open = NULL;
-    if (!t || !contents || q->in == 0)
+    if (!t || !c->contents || q->in == 0)
         return true;
-    if (!limits_check(t->extent.nbytes, G_IDX_MAX, "bytes of a g_idx", err))
-        return false;
-    uint8_t *p = malloc((size_t)t->extent.nbytes);
+    uint8_t *p = claims_read(c, t, G_IDX_MAX, "bytes of a g_idx", err);
     if (!p)
-        return err_memory(err, t->extent.nbytes);
-    ok = contents->read(contents->of, t, p, err);
+        return false;
     for (uint64_t i = 0; ok && i < q->in; i++) {
         int64_t g = g_idx_at(p, i, q->groups);
         char name[STR_SHOWN];

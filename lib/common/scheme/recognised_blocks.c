@@ -4,21 +4,6 @@
 #include "scheme/swizzle.h"
 #include "scheme/table.h"
 
-/* weight_shape, weight_scale, weight_zero_point, weight_g_idx. */
-static bool
-packed_fits(const struct found *f)
-{
-    const struct tensor *shape = f->with[0], *scale = f->with[1], *zero = f->with[2], *g_idx = f->with[3];
-    uint64_t out = dim_rows(f->codes), groups = scale->shape.rank >= 2 ? dim_cols(scale) : 1;
-    if (f->codes->shape.rank < 2 || dim_cols(shape) < 2 || !dim_scales_rows(scale, f->codes, out))
-        return false;
-    if (zero && zero->dtype == DTYPE_I8 && !dim_is_one(zero) && !dim_same_shape(zero, scale))
-        return false;
-    if (zero && zero->dtype == DTYPE_I32 && !dim_is_one(scale) && (dim_cols(zero) != groups || dim_rows(zero) > out))
-        return false;
-    return !g_idx || g_idx->shape.rank == 1;
-}
-
 static bool
 nvfp4_fits(const struct found *f)
 {
@@ -128,13 +113,6 @@ const struct scheme block_schemes[] = {
     RECOGNISED("ct-marlin-24", "compressed-tensors marlin-24", {
         .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED,
         .beside = { BESIDE(".scale_packed", ANY, EVIDENCE, SCALE), BESIDE(".meta", ANY, EVIDENCE, STATE) } }),
-    RECOGNISED("ct-packed", "compressed-tensors pack-quantized", {
-        .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .fits = packed_fits,
-        .shapes = "[out, words], weight_scale of out rows, weight_zero_point of as many groups", .beside = {
-            BESIDE(".weight_shape", IS(I64) | IS(I32), REQUIRED, SHAPE),
-            BESIDE(".weight_scale", FLOAT, REQUIRED, SCALE),
-            BESIDE(".weight_zero_point", IS(I32) | IS(I8), OPTIONAL, ZERO_POINT, .left = LEFT_SCALES),
-            BESIDE(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .left = LEFT_SCALES) } }),
     RECOGNISED("ct-nvfp4", "compressed-tensors NVFP4", {
         .codes = ".weight_packed", .dtypes = FP4, .becomes = ".weight", .fits = nvfp4_fits,
         .shapes = "[out, in/2], weight_scale [out, in/16], one weight_global_scale", .beside = {
