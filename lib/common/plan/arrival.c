@@ -16,7 +16,8 @@ static bool
 is_run(const struct piece *piece)
 {
     return piece->kind == PIECE_COPY
-        || (piece->kind == PIECE_DECODE && weight_need(piece->of.weight, 0) == NEED_RUN);
+        || (piece->kind == PIECE_DECODE && weight_need(piece->of.weight, 0) == NEED_RUN
+            && !piece->of.weight->scheme->rereads);
 }
 
 /* The companions of a piece; *forward is false when one comes after the codes. */

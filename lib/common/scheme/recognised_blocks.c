@@ -53,21 +53,6 @@ modelopt_fits(const struct found *f)
         && dim_is_one_each(f->with[1], f->codes);
 }
 
-/* Two rows of codes in a byte. */
-static bool
-is_int4(const struct found *f)
-{
-    const struct tensor *scale = f->with[0];
-    return dim_same_experts(scale, f->codes) && dim_rows(scale) != 0 && dim_rows(scale) % 2 == 0
-        && dim_rows(scale) / 2 == dim_rows(f->codes);
-}
-
-static bool
-int4_fits(const struct found *f)
-{
-    return dim_covers(dim_cols(f->codes), dim_cols(f->with[0]));
-}
-
 /* Eight codes in three bytes. */
 static bool
 is_int3(const struct found *f)
@@ -161,9 +146,6 @@ const struct scheme block_schemes[] = {
         .beside = { BESIDE(".embedding_scale", FLOAT, EVIDENCE, SCALE) } }),
     RECOGNISED("gemma-or-int3", "Gemma INT4 or INT2, or Quark INT3", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_by_rows, .beside = { INT4_PARTS } }),
-    RECOGNISED("int4-modelopt", "ModelOpt INT4", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int4, .fits = int4_fits,
-        .shapes = "[out/2, in], weight_scale [out, in/group]", .beside = { INT4_PARTS } }),
     RECOGNISED("int3-quark", "Quark INT3", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int3, .beside = { INT4_PARTS } }),
     RECOGNISED(NULL, "ModelOpt INT4, Quark INT3 or BitNet", {

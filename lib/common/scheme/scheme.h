@@ -109,6 +109,9 @@ struct scheme {
      * are RUN or STRIP. */
     enum need need[SCHEME_PARTS];
 
+    /* Runs of codes that follow each other share more bytes than a pipe gives back (SOURCE_BACK): it is spooled. */
+    bool rereads;
+
     /* Bytes of part p, a RUN that is there, needed for elements [first, first + count) of the output. */
     void (*run)(struct span *span, const struct weight *w, unsigned p, uint64_t first, uint64_t count);
 

@@ -11,8 +11,9 @@
 
 /* schemes.md 1.2: what shares names with another scheme and shows more evidence comes first. */
 static const struct scheme *const table[] = {
-    comfy_schemes, sdnq_schemes, bnb4_schemes, bnb8_schemes, paroquant_schemes, gptq_schemes, word_schemes,
-    block_schemes, ct_packed_schemes, int8_schemes, other_schemes, fp8_schemes, ggml_schemes, unclaimed_schemes,
+    comfy_schemes, sdnq_schemes, bnb4_schemes, bnb8_schemes, paroquant_schemes, gptq_schemes, awq_schemes,
+    word_schemes, int4_modelopt_schemes, block_schemes, ct_packed_schemes, int8_schemes, other_schemes, fp8_schemes,
+    ggml_schemes, unclaimed_schemes,
 };
 
 enum { ARRAYS = sizeof table / sizeof *table, CODES_MAX = 256 };

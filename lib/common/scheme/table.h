@@ -134,7 +134,7 @@ void table_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 
 /* The arrays, in order. */
 extern const struct scheme comfy_schemes[], sdnq_schemes[], bnb4_schemes[], bnb8_schemes[];
-extern const struct scheme paroquant_schemes[], gptq_schemes[], word_schemes[], block_schemes[], other_schemes[];
-extern const struct scheme ct_packed_schemes[], int8_schemes[], fp8_schemes[], ggml_schemes[], unclaimed_schemes[];
+extern const struct scheme paroquant_schemes[], gptq_schemes[], awq_schemes[], word_schemes[], block_schemes[], other_schemes[];
+extern const struct scheme int4_modelopt_schemes[], ct_packed_schemes[], int8_schemes[], fp8_schemes[], ggml_schemes[], unclaimed_schemes[];
 
 #endif
