@@ -130,19 +130,30 @@ check_zeros(const struct found *f, const struct weight *w, struct awq *awq, stru
             str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
 }
 
+/* Inputs of a group; 0: the scales fit no number of them. */
+static uint64_t
+gemm_group(const struct found *f)
+{
+    uint64_t in = dim_rows(f->codes), groups = dim_rows(f->with[WITH_SCALES]), group = group_hint(f->claims);
+    if (group != 0 && num_ceil_div(in, group) == groups)
+        return group;
+    return groups != 0 && in % groups == 0 ? num_max(in / groups, 1) : in == 0;
+}
+
+static bool
+gemm_fits(const struct found *f)
+{
+    const struct tensor *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
+    return gemm_group(f) != 0 && (!zeros || (zeros->shape.rank == 2 && dim_rows(zeros) == dim_rows(scales)
+        && dim_cols(zeros) == dim_cols(f->codes)));
+}
+
 static bool
 gemm_fit(struct found *f, struct weight *w, struct err *err)
 {
-    const struct tensor *codes = w->part[CODES], *scales = w->part[SCALES], *zeros = w->part[ZEROS];
-    uint64_t in = dim_rows(codes), groups = dim_rows(scales), group = group_hint(f->claims);
-    struct awq awq = { .bits = gemm_bits(codes, scales), .open = why_open(w) };
-    if (zeros && (zeros->shape.rank != 2 || dim_rows(zeros) != groups || dim_cols(zeros) != dim_cols(codes)))
-        return table_wrong(zeros, codes, err, "[%" PRIu64 ", %" PRIu64 "]", groups, dim_cols(codes));
-    if (group == 0 || num_ceil_div(in, group) != groups)
-        group = groups != 0 && in % groups == 0 ? num_max(in / groups, 1) : 0;
-    if (group == 0 && in != 0)
-        return table_wrong(scales, codes, err, "rows that divide %" PRIu64 ", or are of groups as config.json says", in);
-    awq.blocks = (struct blocks){ .rows = dim_cols(scales), .cols = in, .b0 = 1, .b1 = num_max(group, 1) };
+    struct awq awq = { .bits = gemm_bits(f->codes, w->part[SCALES]), .open = why_open(w) };
+    awq.blocks = (struct blocks){ .rows = dim_cols(w->part[SCALES]), .cols = dim_rows(f->codes), .b0 = 1,
+        .b1 = gemm_group(f) };
     return check_zeros(f, w, &awq, err) && shape_weight(f, w, &awq, err);
 }
 
@@ -210,46 +221,47 @@ width_is(uint64_t in, uint64_t group, uint64_t words)
     return num_ceil_div(base, multiple) * multiple == words;
 }
 
-/* The inputs of a group behind so many words; 0: none has them. Where several do, config.json says which. */
+/* The inputs of a group behind so many words; 0: none has them. Where several do, config.json says which, else *open. */
 static uint64_t
-padded_group(const struct claims *c, uint64_t in, uint64_t words, struct awq *awq)
+padded_group(const struct claims *c, uint64_t in, uint64_t words, const char **open)
 {
     uint64_t hint = group_hint(c), found = 0, n = 0;
-    if (hint != 0 && width_is(in, hint, words))
-        return hint;
+    if (in == 0 || (hint != 0 && width_is(in, hint, words)))
+        return in == 0 ? 1 : hint;
     for (unsigned i = 0; i < 10; i++) {         /* 32, 64, and what divides the inputs into up to 8 * words groups */
         uint64_t groups = 8 * words - (i - 2), group = i < 2 ? 32U << i : groups != 0 && in % groups == 0 ? in / groups : 0;
-        if (i >= 2 && group < 128)
-            continue;
-        if (width_is(in, group, words)) {
+        if ((i < 2 || group >= 128) && width_is(in, group, words)) {
             found = group;
             n++;
         }
     }
     if (n > 1)
-        awq->open = "in groups of so many as config.json says (--config)";
+        *open = "in groups of so many as config.json says (--config)";
     return found;
 }
 
-static bool
-bad_group(const struct tensor *t, const struct tensor *codes, uint64_t in, struct err *err)
+/* --- GEMV */
+
+static uint64_t
+gemv_group(const struct found *f, const char **open)
 {
-    return table_wrong(t, codes, err, "the padded groups of %" PRIu64 " inputs", in);
+    uint64_t in;
+    return num_mul(&in, dim_cols(f->codes), 8) ? padded_group(f->claims, in, dim_cols(f->with[WITH_ZEROS]), open) : 0;
 }
 
-/* --- GEMV */
+static bool
+gemv_fits(const struct found *f)
+{
+    const char *ignored;
+    return gemv_group(f, &ignored) != 0;
+}
 
 static bool
 gemv_fit(struct found *f, struct weight *w, struct err *err)
 {
     struct awq awq = { .bits = 4, .open = why_open(w) };
-    uint64_t in, words = dim_cols(w->part[ZEROS]), group;
-    if (!num_mul(&in, dim_cols(f->codes), 8))
-        return table_wrong(f->codes, f->codes, err, "[out, in/8]");
-    group = in != 0 ? padded_group(f->claims, in, words, &awq) : 1;
-    if (group == 0)
-        return bad_group(w->part[SCALES], f->codes, in, err);
-    awq.blocks = (struct blocks){ .rows = dim_rows(f->codes), .cols = in, .b0 = 1, .b1 = group, .per_row = 8 * words };
+    awq.blocks = (struct blocks){ .rows = dim_rows(f->codes), .cols = 8 * dim_cols(f->codes), .b0 = 1,
+        .b1 = gemv_group(f, &awq.open), .per_row = dim_cols(w->part[SCALES]) };
     return shape_weight(f, w, &awq, err);
 }
 
@@ -303,24 +315,28 @@ gemv_decode(const struct weight *w, const struct kernels *k, const struct part_b
 /* Codes of four outputs lie in 64 words for 64 inputs, 16 of each; a word has those of inputs i, i + 8, i + 16, i + 24. */
 enum { FAST_INPUTS = 64, FAST_ROWS = 4, FAST_WORDS = 16 };
 
+static uint64_t
+fast_group(const struct found *f, const char **open)
+{
+    return padded_group(f->claims, dim_cols(f->codes), dim_rows(f->with[WITH_SCALES]) / 8, open);
+}
+
+static bool
+fast_fits(const struct found *f)
+{
+    const struct tensor *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
+    const char *ignored;
+    return f->codes->shape.rank == 2 && dim_cols(f->codes) % FAST_INPUTS == 0 && scales->shape.rank == 2
+        && dim_same_shape(zeros, scales) && dim_cols(scales) % FAST_ROWS == 0
+        && dim_cols(scales) / FAST_ROWS == dim_rows(f->codes) && dim_rows(scales) % 8 == 0 && fast_group(f, &ignored) != 0;
+}
+
 static bool
 fast_fit(struct found *f, struct weight *w, struct err *err)
 {
-    const struct tensor *codes = f->codes, *scales = w->part[SCALES], *zeros = w->part[ZEROS];
-    struct awq awq = { .bits = 4, .open = why_open(w) };
-    uint64_t in = dim_cols(codes), out = dim_cols(scales), group;
-    if (codes->shape.rank != 2 || in % FAST_INPUTS != 0)
-        return table_wrong(codes, codes, err, "[out/4, in], in of whole 64");
-    if (scales->shape.rank != 2 || out % FAST_ROWS != 0 || out / FAST_ROWS != dim_rows(codes) || dim_rows(scales) % 8 != 0)
-        return table_wrong(scales, codes, err, "eights of padded groups, and four outputs for each row");
-    if (!dim_same_shape(zeros, scales))
-        return table_wrong(zeros, codes, err, "the shape of scales");
-    group = in != 0 ? padded_group(f->claims, in, dim_rows(scales) / 8, &awq) : 1;
-    if (group == 0)
-        return bad_group(scales, codes, in, err);
-    if (zeros->dtype == DTYPE_F64)
-        awq.open = "with zero points of F64";
-    awq.blocks = (struct blocks){ .rows = out, .cols = in, .b0 = 1, .b1 = group };
+    struct awq awq = { .bits = 4, .open = w->part[ZEROS]->dtype == DTYPE_F64 ? "with zero points of F64" : why_open(w) };
+    awq.blocks = (struct blocks){ .rows = dim_cols(w->part[SCALES]), .cols = dim_cols(f->codes), .b0 = 1,
+        .b1 = fast_group(f, &awq.open) };
     return shape_weight(f, w, &awq, err);
 }
 
@@ -401,6 +417,7 @@ const struct scheme awq_schemes[] = {
         .code = "awq-gemm",
         .name = "AWQ GEMM",
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemm,
+            .fits = gemm_fits, .shapes = "[in, out*bits/32], scales [G, out] that divide in, qzeros [G, out*bits/32]",
             .beside = { SCALES_PART, ZEROS_PART } }),
         .fit = gemm_fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
@@ -412,6 +429,7 @@ const struct scheme awq_schemes[] = {
         .code = "awq-gemv",
         .name = "AWQ GEMV",
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemv,
+            .fits = gemv_fits, .shapes = "[out, in/8], scales [out, 8*n], qzeros [out, n] of padded groups",
             .beside = { SCALES_PART, ZEROS_PART } }),
         .fit = gemv_fit,
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, [ZEROS] = NEED_RUN },
@@ -422,7 +440,8 @@ const struct scheme awq_schemes[] = {
     {
         .code = "awq-gemv-fast",
         .name = "AWQ GEMV_FAST",
-        ROWS({ .codes = ".qweight", .dtypes = IS(I16), .becomes = ".weight", .beside = { SCALES_PART,
+        ROWS({ .codes = ".qweight", .dtypes = IS(I16), .becomes = ".weight", .fits = fast_fits,
+            .shapes = "[out/4, in], scales [8*n, out] of padded groups, and zeros like them", .beside = { SCALES_PART,
             BESIDE(".qzeros", FLOAT, REQUIRED, ZERO_POINT, .part = ZEROS), OR(".scaled_zeros", .left = LEFT_SCALES) } }),
         .fit = fast_fit,
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },

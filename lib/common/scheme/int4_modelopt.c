@@ -10,7 +10,6 @@
  *
  * Source: modelopt torch/export/quant_utils.py, pack_int4_in_uint8 and get_weight_scaling_factor.
  */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "scheme/codes.h"
@@ -30,7 +29,8 @@ static bool
 is_int4(const struct found *f)
 {
     const struct tensor *scale = f->with[0];
-    return dim_same_experts(scale, f->codes) && dim_rows(scale) != 0 && dim_rows(scale) % 2 == 0
+    bool gemma = claims_find(f->claims, f->base.base, f->base.base_len, ".input_activation_scale") != NULL;
+    return !gemma && dim_same_experts(scale, f->codes) && dim_rows(scale) != 0 && dim_rows(scale) % 2 == 0
         && dim_rows(scale) / 2 == dim_rows(f->codes);
 }
 
@@ -53,7 +53,7 @@ fit(struct found *f, struct weight *w, struct err *err)
     if (!blocks_find(&own->blocks, &told, f, scale, dim[rank - 2], dim[rank - 1], err))
         return false;
     if (told == BLOCKS_WRONG)
-        return table_wrong(scale, codes, err, "groups that cover %" PRIu64 " columns", dim[rank - 1]);
+        return table_wrong(scale, codes, err, "groups of ModelOpt INT4");
     own->open = told == BLOCKS_OPEN ? "in groups as config.json says (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
     shape_pack(packed, dim, rank);

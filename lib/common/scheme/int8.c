@@ -38,9 +38,9 @@ fit(struct found *f, struct weight *w, struct err *err)
     if (!blocks_find(&own->blocks, &told, f, scale, dim_rows(codes), dim_cols(codes), err))
         return false;
     if (told == BLOCKS_WRONG)
-        return table_wrong(scale, codes, err, "one, one a row, or groups or blocks that cover it");
+        return table_wrong(scale, codes, err, "one, one a row, or groups or blocks of INT8");
     if (zero && !dim_same_shape(zero, scale))
-        return table_wrong(zero, codes, err, "the shape of weight_scale");
+        return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
     own->open = told == BLOCKS_OPEN ? "in blocks as config.json says (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
     w->vague = own->open != NULL;
