@@ -57,6 +57,8 @@ find_blocks(struct blocks *b, enum blocks_told *told, const struct found *f, con
     *told = BLOCKS_TOLD;
     if (!known && k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
         block[1] = b->cols / num_max(k[1], 1);          /* groups divide the columns where nothing else is said */
+    } else if (!known && k[0] != b->rows && k[1] == b->cols && k[1] > 1) {
+        *told = BLOCKS_OPEN;            /* or groups of a matrix that was turned around */
     } else if (!known) {
         enum dim_axis rows = dim_axis(b->rows, k[0], &block[0]), cols = dim_axis(b->cols, k[1], &block[1]);
         *told = rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE ? BLOCKS_WRONG
