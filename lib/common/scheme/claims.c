@@ -1,9 +1,11 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "scheme/roles_priv.h"
 #include "scheme/table.h"
@@ -22,6 +24,19 @@ void *
 claims_alloc(struct claims *c, size_t n, struct err *err)
 {
     return catalog_alloc(c->catalog, n, err);
+}
+
+uint8_t *
+claims_read(const struct claims *c, const struct tensor *t, uint64_t most, const char *what, struct err *err)
+{
+    uint64_t n = t->extent.nbytes;
+    uint8_t *p = limits_check(n, most, what, err) ? malloc((size_t)n + 1) : NULL;
+    if (p && c->contents->read(c->contents->of, t, p, err))
+        return p;
+    if (!p && n <= most)
+        err_memory(err, n);
+    free(p);
+    return NULL;
 }
 
 void

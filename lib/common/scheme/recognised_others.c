@@ -12,16 +12,6 @@ row_scales_fit(const struct found *f)
     return f->codes->shape.rank == 2 && scale->rank == 1 && shape_dim(scale, 0) == dim_rows(f->codes);
 }
 
-/* weight_scale, weight_zero_point. */
-static bool
-int8_fits(const struct found *f)
-{
-    const struct tensor *scale = f->with[0], *zero = f->with[1];
-    return f->codes->shape.rank >= 2 && dim_scales_rows(scale, f->codes, dim_rows(f->codes))
-        && (scale->shape.rank < 2 || dim_covers(dim_cols(f->codes), dim_cols(scale)))
-        && (!zero || dim_same_shape(zero, scale));
-}
-
 static bool
 is_rank_3(const struct found *f)
 {
@@ -32,12 +22,6 @@ const struct scheme other_schemes[] = {
     RECOGNISED("w4afp8", "W4AFP8", {
         .codes = ".weight", .dtypes = IS(I8) | IS(U8), .becomes = ".weight",
         .beside = { BESIDE(".weight_scale_inv", FLOAT, EVIDENCE, SCALE) } }),
-    RECOGNISED("int8", "INT8", {
-        .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = int8_fits,
-        .shapes = "[out, in], weight_scale of one, out or out x groups, weight_zero_point like it", .beside = {
-            BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE),
-            BESIDE(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT),
-            BESIDE(".pre_quant_scale", FLOAT, OPTIONAL, SCALE) } }),
     RECOGNISED("int8-gemma", "gemma_pytorch INT8", {
         .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = row_scales_fit,
         .shapes = "[out, in], weight_scaler [out]", .beside = { BESIDE(".weight_scaler", FLOAT, EVIDENCE, SCALE) } }),
