@@ -61,8 +61,9 @@ find_blocks(struct blocks *b, enum blocks_told *told, const struct found *f, con
         *told = BLOCKS_OPEN;            /* or groups of a matrix that was turned around */
     } else if (!known) {
         enum dim_axis rows = dim_axis(b->rows, k[0], &block[0]), cols = dim_axis(b->cols, k[1], &block[1]);
+        bool turned = k[0] == 1 && k[1] == b->rows && k[1] > 1 && block[1] != DIM_USUAL;       /* or one a row */
         *told = rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE ? BLOCKS_WRONG
-            : rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO ? BLOCKS_OPEN : BLOCKS_TOLD;
+            : rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO || turned ? BLOCKS_OPEN : BLOCKS_TOLD;
     }
     set(b, block[0], block[1], k[1], k[0] * k[1]);
     return true;

@@ -68,13 +68,19 @@ word_at(struct packing p, uint64_t i, uint32_t *shift)
     return p.padded ? i / per : i / 32 * p.bits + bit / 32;
 }
 
+static bool
+is_packed(const struct weight *w)
+{
+    return w->part[ZERO] && w->part[ZERO]->dtype == DTYPE_I32;
+}
+
 /* Whether rows of `in` codes, and columns of zero points, take the words that there are. */
 static bool
 packing_fits(const struct weight *w, struct packing p, uint64_t in)
 {
-    const struct tensor *codes = w->part[CODES], *zero = w->part[ZERO];
+    const struct tensor *codes = w->part[CODES];
     return words_of(p, in) == dim_cols(codes)
-        && (!zero || zero->dtype != DTYPE_I32 || words_of(p, dim_rows(codes)) == dim_rows(zero));
+        && (!is_packed(w) || words_of(p, dim_rows(codes)) == dim_rows(w->part[ZERO]));
 }
 
 /* Whether rows of `in` codes may be of so many bits: as a stream, else padded. */
@@ -169,6 +175,18 @@ shape_lies(const struct found *f, const uint64_t *dim, struct err *err)
         f->codes->name_len), shape_text(codes, &f->codes->shape));
 }
 
+/* No packing fits: is it for the zero points? */
+static bool
+no_packing(const struct found *f, const struct weight *w, const uint64_t *dim, struct err *err)
+{
+    struct weight codes = *w;
+    bool several;
+    codes.part[ZERO] = NULL;
+    if (find_packing(&codes, dim[f->codes->shape.rank - 1], 0, &several).bits == 0)
+        return shape_lies(f, dim, err);
+    return table_wrong(w->part[ZERO], f->codes, err, "as many words as rows of the weight take, packed like its codes");
+}
+
 static bool
 check_shapes(const struct found *f, struct err *err)
 {
@@ -261,8 +279,7 @@ look_at_g_idx(const struct found *f, const struct weight *w, struct ct *ct, stru
 static bool
 check_groups(const struct ct *ct, const struct weight *w, struct err *err)
 {
-    const struct tensor *zero = w->part[ZERO];
-    bool crosses = zero && zero->dtype == DTYPE_I32 && !ct->packing.padded && 32 % ct->packing.bits != 0;
+    bool crosses = is_packed(w) && !ct->packing.padded && 32 % ct->packing.bits != 0;
     return (!ct->shuffled && !crosses)
         || limits_check(ct->groups, GROUPS_MAX, "groups of a row of codes in any order, or of zero points across words", err);
 }
@@ -278,7 +295,7 @@ fit_shape(struct found *f, struct weight *w, struct ct *ct, const uint64_t dim[R
     bool several;
     ct->packing = find_packing(w, in, bits, &several);
     if (ct->packing.bits == 0)
-        return shape_lies(f, dim, err);
+        return no_packing(f, w, dim, err);
     if (!blocks_find(&ct->blocks, &told, f, scale, dim[rank - 2], in, err))
         return false;
     if (told == BLOCKS_WRONG)
@@ -332,12 +349,6 @@ zero_row(const struct weight *w, uint64_t row, uint32_t *shift)
 {
     const struct ct *ct = w->own;
     return row / ct->blocks.rows * dim_rows(w->part[ZERO]) + word_at(ct->packing, row % ct->blocks.rows, shift);
-}
-
-static bool
-is_packed(const struct weight *w)
-{
-    return w->part[ZERO] && w->part[ZERO]->dtype == DTYPE_I32;
 }
 
 /* The run of packed zero points of elements [first, first + count). */
