@@ -44,7 +44,8 @@ links   = amn-info=amn-inspect amn-dequantize=amn-remember
 
 lib_src  = $(wildcard lib/common/*/*.c lib/common/kernel/*/*.c)
 lib_obj  = $(lib_src:%.c=$(obj)/%.o)
-tool_src = $(foreach t,$(tools),$(wildcard $(t)/*.c))
+tool_src = $(foreach t,$(tools),$(wildcard $(t)/*.c)) $(front_src)
+front_src = $(wildcard lib/amn/*.c)
 unit_src = $(wildcard test/unit/test_*.c)
 unit_bin = $(unit_src:%.c=$(obj)/%)
 
@@ -78,10 +79,9 @@ $(bin)/$(1): $$(patsubst %.c,$(obj)/%.o,$$(wildcard $(1)/*.c)) $(obj)/libamn.a
 endef
 $(foreach t,$(tools),$(eval $(call tool_rule,$(t))))
 
-$(bin)/amn: lib/amn.sh
+$(bin)/amn: $(front_src:%.c=$(obj)/%.o) $(obj)/libamn.a
 	@mkdir -p $(@D)
-	cp lib/amn.sh $@
-	chmod 755 $@
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 define link_rule
 $(bin)/$(1): $(bin)/$(2)

@@ -33,7 +33,7 @@ load helper
 @test "amn alone, help, --help: the verbs" {
     for words in '' help -h --help; do
         try 0 amn $words
-        for verb in parse inspect remember; do grep -q "amn $verb " out; done
+        for verb in parse inspect remember; do grep -qE "^  amn $verb[ ,]" out; done
         is_empty err
     done
 }

@@ -344,8 +344,9 @@ tighten_by_alloc(struct limits *limits)
 }
 
 static bool
-take_operands(struct cli *cli, size_t max, int argc, char **argv, struct err *err)
+take_operands(struct cli *cli, const struct cli_tool *tool, int argc, char **argv, struct err *err)
 {
+    size_t max = tool->max_operands;
     char shown[STR_SHOWN];
     cli->operands = argv + optind;
     cli->noperands = (size_t)(argc - optind);
@@ -353,7 +354,7 @@ take_operands(struct cli *cli, size_t max, int argc, char **argv, struct err *er
     if (cli->noperands > max)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "one operand too many: '%s'",
             str_shown(shown, cli->operands[max], strlen(cli->operands[max])));
-    if (!cli->operand && cli_stdin_is_terminal())
+    if (!cli->operand && tool->reads_stdin && cli_stdin_is_terminal())
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "no input: name a file, or send one to standard input, which is a terminal");
     return true;
@@ -387,6 +388,6 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     getopt_form_clear(&form);
     tighten_by_alloc(&cli->limits);
 
-    if (err.kind != ERR_NONE || !take_operands(cli, cli_tools[tool].max_operands, argc, argv, &err))
+    if (err.kind != ERR_NONE || !take_operands(cli, &cli_tools[tool], argc, argv, &err))
         fail_usage(cli, &err);
 }

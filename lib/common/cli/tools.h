@@ -6,15 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum cli_tool_id { CLI_PARSE, CLI_INSPECT, CLI_REMEMBER, CLI_TOOLS };
+enum cli_tool_id { CLI_PARSE, CLI_INSPECT, CLI_REMEMBER, CLI_LIST, CLI_TOOLS };
 
 struct cli_tool {
-    const char *name;               /* "amn-inspect" */
+    const char *name;               /* "amn-inspect"; "amn list" when it is no program of its own, but a part of amn */
     const char *also;               /* the other name it is installed under, or NULL */
     const char *operands;           /* how --help shows them: "[FILE]" */
     const char *says;               /* what it does, in a line of a list: no capital, no full stop */
     const char *summary;            /* the same as a sentence */
     size_t max_operands;
+    bool reads_stdin;               /* when there is no operand */
 };
 
 extern const struct cli_tool cli_tools[CLI_TOOLS];
