@@ -86,8 +86,8 @@ gguf_need(struct gguf *g, uint64_t n, struct err *err)
         if (n <= g->c.left)
             return true;
     }
-    return gguf_fail(g, err, ERR_MALFORMED, g->c.at, "truncated: %" PRIu64 " more bytes are needed, %" PRIu64
-        " are left", n, g->size - g->c.at);
+    return gguf_fail(g, err, ERR_MALFORMED, g->c.at, "the file ends after %" PRIu64 " bytes, within its header, which wants "
+        "%" PRIu64 " more here (the download or copy is incomplete)", g->size, n);
 }
 
 bool
@@ -132,8 +132,8 @@ check_count(struct gguf *g, const char *what, uint64_t n, uint64_t least, uint64
     if (n > INT64_MAX)
         return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s: the count is negative", n, what);
     if (g->size != SOURCE_SIZE_UNKNOWN && n > (g->size - HEADER) / least)
-        return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s of at least %" PRIu64 " bytes each, %" PRIu64 " are left",
-            n, what, least, g->size - HEADER);
+        return err_set(err, ERR_MALFORMED, at, "the header promises %" PRIu64 " %s of at least %" PRIu64 " bytes each, but "
+            "only %" PRIu64 " bytes follow it: the file is cut or damaged", n, what, least, g->size - HEADER);
     return budget_items(catalog_budget(g->catalog), n, "tensors and keys", err);
 }
 
@@ -144,8 +144,7 @@ read_header(struct gguf *g, uint32_t *version, uint64_t *ntensors, uint64_t *nke
         return false;
     const uint8_t *magic = cursor_take(&g->c, 4);
     if (!gguf_probe(magic, 4, g->size))
-        return err_set(err, ERR_MALFORMED, 0, "this is no GGUF file: found the magic %02x %02x %02x %02x", magic[0],
-            magic[1], magic[2], magic[3]);
+        return err_set(err, ERR_MALFORMED, 0, "this is no GGUF file: it does not begin with GGUF");
     g->c.big = magic[0] == 'F' || (load_le32(g->c.p) & 0xffff) == 0;
     *version = cursor_u32(&g->c);
     if (*version != 2 && *version != 3)

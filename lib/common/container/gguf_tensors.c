@@ -220,7 +220,7 @@ check_place(struct gguf *g, const struct info *t, const struct info *before, uin
 static bool
 check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct err *err)
 {
-    const struct info *before = NULL;
+    const struct info *before = NULL, *cut = NULL;
     uint64_t expected = 0, end = 0;
     for (size_t i = 0; i < infos->count; i++) {
         const struct info *t = &infos->info[i];
@@ -230,12 +230,14 @@ check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct e
         if (!num_add(&end, t->offset, t->least) || !num_align(&expected, end, g->alignment)
             || !num_add(&past, start, expected))
             return fail_layout(g, t, NULL, err, "its data end beyond any file");
-        if (g->file_size != SOURCE_SIZE_UNKNOWN && start + end > g->file_size) {
-            char text[128];
-            snprintf(text, sizeof text, "its data end at byte %" PRIu64 ", the file at %" PRIu64, start + end, g->file_size);
-            return fail_layout(g, t, t, err, text);
-        }
+        if (!cut && start + end > g->file_size)
+            cut = t;
         before = t;
+    }
+    if (cut) {
+        char text[128];
+        snprintf(text, sizeof text, "the file " SOURCE_CUT, g->file_size, start + end);
+        return fail_layout(g, cut, cut, err, text);
     }
     if (g->file_size == SOURCE_SIZE_UNKNOWN || (before && before->dtype == DTYPE_UNKNOWN))
         return true;
@@ -282,9 +284,6 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
     }
     g->name_at = 0;
     num_align(&start, g->c.at, g->alignment);       /* cannot fail: the header is at most SOURCE_HEAD_MAX */
-    if (ok && count != 0 && start > g->file_size)
-        ok = err_set(err, ERR_MALFORMED, g->c.at, "truncated: the data begin at byte %" PRIu64 ", the file ends at %"
-            PRIu64, start, g->file_size);
 
     /* Added in the order listed, checked in the order of the data. */
     ok = ok && add_tensors(g, &infos, start, err);

@@ -11,7 +11,9 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "container/beside.h"
+#include "container/candidates.h"
 #include "container/folder.h"
+#include "container/foreign.h"
 #include "container/index.h"
 #include "container/side_file.h"
 #include "container/store.h"
@@ -68,7 +70,8 @@ open_index(struct model *m, const char *path, const struct limits *limits, struc
     struct budget *budget = catalog_budget(m->catalog);
     const char *text;
     bool ok = side_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
-        && (index_read(&index, text, n, budget, err) || err_in_file(err, source_name(src)));
+        && ((foreign_check_pointer((const uint8_t *)text, n, err) && index_read(&index, text, n, budget, err))
+            || err_in_file(err, source_name(src)));
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = folder_path(path, dir_len, index.shard[i], err);
         ok = shard && add_file(m, shard, false, limits, err);
@@ -110,115 +113,50 @@ static bool
 open_parts(struct model *m, const char *path, const struct limits *limits, struct err *err)
 {
     const struct catalog_facts first = *catalog_facts_of(m->catalog);
-    const char *end = path + strlen(path) - (str_ends(path, ".gguf") ? 5 : 0);
-    uint64_t count = 0, number = 0;
-    bool named = beside_part_number(path, &end, &count) && end - path >= 3 && memcmp(end - 3, "-of", 3) == 0;
-    if (named)
-        end -= 3;
-    if (!named || !beside_part_number(path, &end, &number) || number != 1)
+    struct beside_part part;
+    if (!beside_part(&part, path, ".gguf") || part.number != 1)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
-    if (!check_part(m, &first, 0, err) || !limits_check(count, limits->shards, "files of the model", err))
+    if (!check_part(m, &first, 0, err) || !limits_check(part.count, limits->shards, "files of the model", err))
         return false;
-    if (count != first.split_count)
+    if (part.count != first.split_count)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
-            PRIu64, count, first.split_count);
+            PRIu64, part.count, first.split_count);
     bool ok = true;
-    for (uint32_t i = 1; ok && i < count; i++) {
-        struct str part = { 0 };
-        str_format(&part, "%.*s-%05u-of-%05u.gguf", (int)(end - path), path, (unsigned)i + 1, (unsigned)count);
-        ok = (!part.failed || err_memory(err, part.room)) && add_file(m, part.p, false, limits, err)
+    for (uint32_t i = 1; ok && i < part.count; i++) {
+        struct str name = { 0 };
+        str_format(&name, "%.*s-%05u-of-%05u.gguf", (int)part.stem, path, (unsigned)i + 1, (unsigned)part.count);
+        ok = (!name.failed || err_memory(err, name.room)) && add_file(m, name.p, false, limits, err)
             && check_part(m, &first, i, err);
-        str_clear(&part);
+        str_clear(&name);
     }
     *catalog_facts(m->catalog) = first;
     catalog_facts(m->catalog)->split_count = 0;         /* all of it is here */
     return ok;
 }
 
-/* --- a directory ----------------------------------------------------------------------------------------- */
+/* --- the operand ----------------------------------------------------------------------------------------- */
 
-/* The names, or with '*' in front the endings, that one step looks for. */
-struct step {
-    const char *pattern[5];
-};
-
-/* Whether an entry of a directory is what the step looks for. Of the parts of a split GGUF the first counts. */
-static bool
-fits(const struct step *step, const char *name)
+/* Where headers and data of a model of one file end. */
+static uint64_t
+data_end(const struct model *m)
 {
-    const char *part = strstr(name, "-of-");
-    if (part && part - name >= 6 && str_ends(name, ".gguf") && strncmp(part - 6, "-00001", 6) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof step->pattern / sizeof *step->pattern && step->pattern[i]; i++) {
-        const char *pattern = step->pattern[i];
-        if (*pattern == '*' ? *name != '.' && str_ends(name, pattern + 1) : strcmp(name, pattern) == 0)
-            return true;
+    uint64_t end = catalog_facts_of(m->catalog)->header_end;
+    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
+        const struct extent *e = &catalog_at(m->catalog, i)->extent;
+        end = num_max(end, e->at + e->nbytes);
     }
-    return false;
+    return end;
 }
-
-/* The only entry of a directory for a step, in *found (owned), NULL when there is none; whether it can be opened is
- * not looked at. Two of them: ERR_USAGE. */
-static bool
-only_file(const char *dir, const struct step *step, char **found, struct err *err)
-{
-    *found = NULL;
-    DIR *d = opendir(dir);
-    if (!d)
-        return err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
-    const char *name;
-    bool ok = true;
-    while (ok && (name = folder_next(d, err)) != NULL) {
-        if (!fits(step, name))
-            continue;
-        if (*found) {
-            char a[STR_SHOWN], b[STR_SHOWN];
-            bool in_order = strcmp(*found, name) < 0;
-            const char *first = in_order ? *found : name, *second = in_order ? name : *found;
-            ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds %s and %s: name one of them",
-                str_shown(a, first, strlen(first)), str_shown(b, second, strlen(second)));
-        } else {
-            *found = strdup(name);
-            ok = *found || err_memory(err, strlen(name) + 1);
-        }
-    }
-    closedir(d);
-    return ok && err->kind == ERR_NONE;
-}
-
-/* The file of a model directory that is to be read: the first step that finds one. The caller frees it. */
-static char *
-choose_file(const char *dir, struct err *err)
-{
-    static const struct step steps[] = {
-        { { "model.safetensors.index.json" } }, { { "model.safetensors" } }, { { "*.safetensors.index.json" } },
-        { { "*.safetensors" } }, { { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" } },
-        { { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" } },
-        { { "pytorch_model.bin.index.json" } }, { { "pytorch_model.bin" } }, { { "*.gguf" } },
-        { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" } }, { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" } },
-    };
-    char *name = NULL, shown[STR_SHOWN];
-    for (size_t i = 0; !name && i < sizeof steps / sizeof *steps; i++)
-        if (!only_file(dir, &steps[i], &name, err))
-            break;
-    if (!name)
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file");
-    char *path = err->kind == ERR_NONE ? folder_path(dir, strlen(dir), name, err) : NULL;
-    free(name);
-    if (!path)
-        err_in_file(err, str_shown(shown, dir, strlen(dir)));
-    return path;
-}
-
-/* --- */
 
 static bool
 open_file(struct model *m, const char *path, bool pipe_ok, const struct limits *limits, struct err *err)
 {
     if (path && str_ends(path, ".index.json"))
         return open_index(m, path, limits, err);
-    return add_file(m, path, pipe_ok, limits, err)
-        && (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, limits, err))
+    if (!add_file(m, path, pipe_ok, limits, err))
+        return false;
+    source_promise(m->src[0], data_end(m));
+    return (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, limits, err))
         && catalog_seal(m->catalog, err) && (m->nsrc == 1 || check_total(m, err));
 }
 
@@ -236,29 +174,39 @@ add_beside(struct model *m, const char *path, const struct model_options *option
         && (str_ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
 }
 
+/* The model file of a directory; others in it, or its missing neighbours, are worth a warning. */
+static bool
+open_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
+{
+    struct candidates in = { 0 };
+    char *path = candidates_choose(&in, dir, err) ? folder_path(dir, strlen(dir), in.chosen, err) : NULL;
+    bool ok = path && open_file(m, path, false, options->limits, err) && add_beside(m, path, options, err)
+        && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
+    if (ok && catalog_facts_of(m->catalog)->shards != 0)
+        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index",
+            catalog_facts_of(m->catalog)->shards);
+    free(path);
+    candidates_clear(&in);
+    return ok;
+}
+
 bool
 model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
     const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
-    bool stored = path && store_named(path), folder;
+    bool stored = path && store_named(path);
     struct str found = { 0 }, name = { 0 };
     struct stat st;
-    char *chosen = NULL;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool };
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
         path = found.p;
-    folder = ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    if (folder)
-        path = chosen = choose_file(path, err);
-    ok = ok && (!folder || path) && open_file(m, path, !stored && !folder, options->limits, err)
-        && add_beside(m, path, options, err);
-    if (ok && folder && catalog_facts_of(m->catalog)->shards != 0)
-        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index",
-            catalog_facts_of(m->catalog)->shards);
-    free(chosen);
+    if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        ok = open_directory(m, path, options, err);
+    else
+        ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err);
     str_clear(&found);
     return ok || err_in_file(err, m->name ? m->name : "");
 }
@@ -273,18 +221,6 @@ model_clear(struct model *m)
     catalog_free(m->catalog);
     free(m->name);
     *m = (struct model){ 0 };
-}
-
-/* Where headers and data of a model of one file end. */
-static uint64_t
-data_end(const struct model *m)
-{
-    uint64_t end = catalog_facts_of(m->catalog)->header_end;
-    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
-        const struct extent *e = &catalog_at(m->catalog, i)->extent;
-        end = num_max(end, e->at + e->nbytes);
-    }
-    return end;
 }
 
 bool

@@ -156,20 +156,19 @@ take_header(struct source *src, const struct limits *limits, struct budget *budg
         return false;
     if (have < PREFIX)
         return err_set(err, ERR_MALFORMED, 0,
-            "file: found %" PRIu64 " bytes, expected a header length of 8 (HeaderTooSmall)", have);
+            "it has only %" PRIu64 " bytes, too few for any model: fetch or copy it again (HeaderTooSmall)", have);
     *n = load_le64(*p);
     if (*n > limits->json_header)
         return err_set(err, ERR_LIMIT, 0,
-            "header length: %" PRIu64 " is over the limit of %" PRIu64 " (HeaderTooLarge)", *n,
-            limits->json_header);
+            "its header says that it has %" PRIu64 " bytes, over the limit of %" PRIu64 " that the format sets "
+            "(HeaderTooLarge)", *n, limits->json_header);
     if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
         have = size;
     else if (!budget_bytes(budget, PREFIX + *n, "header bytes", err)
         || !source_head(src, PREFIX + *n, p, &have, err))
         return false;
     if (have < PREFIX + *n)
-        return err_set(err, ERR_MALFORMED, 0,
-            "header: found %" PRIu64 " bytes, expected %" PRIu64 " (InvalidHeaderLength)", have - PREFIX, *n);
+        return err_set(err, ERR_MALFORMED, have, "it " SOURCE_CUT " (InvalidHeaderLength)", have, PREFIX + *n);
     return true;
 }
 
@@ -179,8 +178,10 @@ check_end(struct source *src, uint64_t data_end, struct err *err)
     uint64_t size = source_size(src);
     if (size == SOURCE_SIZE_UNKNOWN || size == data_end)
         return true;
-    return err_set(err, ERR_MALFORMED, num_min(size, data_end),
-        "file: found %" PRIu64 " bytes, expected %" PRIu64 " (MetadataIncompleteBuffer)", size, data_end);
+    if (size < data_end)
+        return err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT " (MetadataIncompleteBuffer)", size, data_end);
+    return err_set(err, ERR_MALFORMED, data_end, "it has %" PRIu64 " bytes, the header promises %" PRIu64 ": %" PRIu64
+        " follow the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
 }
 
 static bool

@@ -5,6 +5,8 @@
  * their offsets, out of turn, from several threads. Only a file that has not got its name yet can be direct. What has
  * come to any other output is at all times a beginning of the whole, from which a job that was killed can go on. The
  * process is single-threaded at sink_open().
+ *
+ * A failure bears the name of the output, not of an input: its path, or "(standard output)".
  */
 #ifndef SINK_SINK_H
 #define SINK_SINK_H

@@ -38,14 +38,14 @@ static const struct {
 
 /* The loader tells in words alone why; malloc() leaves ENOMEM in errno, which was 0. */
 static bool
-failed(struct err *err)
+failed(const char *packing, struct err *err)
 {
     int sys = errno;
     const char *why = dlerror();
     if (sys == ENOMEM)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to load libarchive");
-    return err_set(err, ERR_UNSUPPORTED, 0, "libarchive, which zstd and xz are read with, cannot be loaded: %s",
-        why ? why : FILE_NAME);
+    return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed with %s, and libarchive, which reads it, cannot be loaded "
+        "(%s): %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
 }
 
 /* libarchive ends the process, or crashes, when one of the small allocations of its beginning fails. So see first that
@@ -59,18 +59,18 @@ find_room(struct err *err)
 }
 
 bool
-libarchive_open(struct libarchive *lib, struct err *err)
+libarchive_open(struct libarchive *lib, const char *packing, struct err *err)
 {
     if (!find_room(err))
         return false;
     errno = 0;
     lib->handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
     if (!lib->handle)
-        return failed(err);
+        return failed(packing, err);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         void *call = dlsym(lib->handle, calls[i].name);
         if (!call)
-            return failed(err);
+            return failed(packing, err);
         memcpy((uint8_t *)lib + calls[i].at, &call, sizeof call);
     }
     return true;

@@ -27,8 +27,9 @@ struct libarchive {
     __typeof__(&archive_error_string) error_string;
 };
 
-/* ERR_UNSUPPORTED: it is not here, or lacks a call. Close it also after a failure. */
-bool libarchive_open(struct libarchive *lib, struct err *err);
+/* For an input that was compressed with `packing`, the name of a command too. ERR_UNSUPPORTED: it is not here, or lacks
+ * a call. Close it also after a failure. */
+bool libarchive_open(struct libarchive *lib, const char *packing, struct err *err);
 void libarchive_close(struct libarchive *lib);
 
 #endif

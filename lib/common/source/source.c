@@ -158,6 +158,12 @@ source_head_done(struct source *src, uint64_t end)
         src->top->kind->head_done(src->top);
 }
 
+void
+source_promise(struct source *src, uint64_t nbytes)
+{
+    src->top->promised = nbytes;
+}
+
 bool
 source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err)
 {
@@ -250,7 +256,7 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
         size = src->pos;
     }
     if (size < end)
-        err_set(err, ERR_MALFORMED, size, "truncated: it has %" PRIu64 " bytes, its tensors need %" PRIu64, size, end);
+        err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, end);
     else if (size > end && !tail_ok)
         err_set(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes follow the last tensor (MetadataIncompleteBuffer)",
             src->seekable || src->ended ? "" : "at least ", size - end);

@@ -17,6 +17,10 @@
 struct source;
 
 #define SOURCE_SIZE_UNKNOWN UINT64_MAX
+
+/* The words for an input that ends too early, of its length and of the one that its header promises. */
+#define SOURCE_CUT "ends after %" PRIu64 " bytes, the header promises %" PRIu64 " (the download or copy is incomplete)"
+
 enum { SOURCE_BACK = 4096 };
 
 /* Open a path, or standard input when it is NULL. A path may be a pipe only when `pipe_ok` (one that the
@@ -50,6 +54,9 @@ bool source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *ha
 /* Nobody wants the bytes before offset `end` in memory any more: give them back. What only goes forward keeps what it
  * has read behind them, and source_head() is not called for it again. */
 void source_head_done(struct source *src, uint64_t end);
+
+/* The header promises that the input has so many bytes: what finds that it ends before says so. */
+void source_promise(struct source *src, uint64_t nbytes);
 
 /* Read what only goes forward on in memory, to n bytes at least: whether it ended there. Then its size is known before
  * anything is made of it, and it is seekable. The bytes stay. True for a file. */

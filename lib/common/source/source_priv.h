@@ -13,6 +13,7 @@ struct layer {
     const struct layer_kind *kind;
     struct layer *under;        /* what it sits on, NULL at the bottom; owned */
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN when it only goes forward */
+    uint64_t promised;          /* source_promise(), of the top; 0: nothing is known yet */
 };
 
 /* One kind of layer, in one file. */

@@ -61,7 +61,7 @@ bool
 unpack_twice(const char *inner, const char *outer, struct err *err)
 {
     return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed twice, by %s and then by %s: only one of them is read "
-        "through", inner, outer);
+        "through: %s -dc FILE | amn-inspect", inner, outer, outer);
 }
 
 /* --- the layer ------------------------------------------------------------------------------------------- */
@@ -79,6 +79,17 @@ unpack_input(struct unpack *u, const uint8_t **p, size_t *n, struct err *err)
     *p = u->in;
     *n = u->nin;
     return true;
+}
+
+bool
+unpack_cut(const struct unpack *u, uint64_t made, struct err *err)
+{
+    uint64_t size = u->in_at + u->nin;
+    if (u->layer.promised <= made)
+        return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes (the download or copy is "
+            "incomplete)", u->packing->name, size);
+    return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes: what it holds " SOURCE_CUT,
+        u->packing->name, size, made, u->layer.promised);
 }
 
 static bool
@@ -127,7 +138,7 @@ unpack_open(struct layer **layer, struct layer *under, const uint8_t *p, size_t 
     if (!packing)
         return true;
     if (!packing->open)
-        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed by %s, which is not read through: %s FILE | "
+        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed with %s, which is not read through: %s FILE | "
             "amn-inspect", packing->name, packing->command);
     struct unpack *u = calloc(1, sizeof *u);
     if (!u)
