@@ -105,7 +105,7 @@ hub() {
         cmp out first
     done
     try 66 amn-remember hf:acme/x/c.safetensors
-    grep -q 'snapshots/0123.*/c.safetensors.*huggingface-cli download acme/x c.safetensors' err
+    grep -q 'snapshots/0123.*/c.safetensors.*hf download acme/x c.safetensors' err
     for name in hf:acme/x/ hf:acme/x/../x hf:acme/x//a.safetensors hf:acme/x/./a.safetensors 'hf:acme/x/a\b' hf:acme/x/a:b; do
         try 2 amn-remember "$name"
         is_empty out

@@ -10,13 +10,13 @@ fill_clear(struct fill *f)
     str_clear(&f->word);
 }
 
-static size_t
-characters(const struct str *s)
+size_t
+fill_columns(const char *p, size_t n)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < s->len; i++)
-        n += ((unsigned char)s->p[i] & 0xC0) != 0x80;
-    return n;
+    size_t columns = 0;
+    for (size_t i = 0; i < n; i++)
+        columns += ((unsigned char)p[i] & 0xC0) != 0x80;
+    return columns;
 }
 
 static void
@@ -29,7 +29,7 @@ pad(struct fill *f, size_t column)
 void
 fill_place(struct fill *f)
 {
-    size_t n = characters(&f->word);
+    size_t n = fill_columns(f->word.p, f->word.len);
     if (!f->waiting)
         return;
     if (!f->literal && f->column > f->indent && f->column + 1 + n > WIDTH) {
@@ -95,7 +95,7 @@ add_escape(struct str *word, const char *p, size_t n)
 }
 
 void
-fill_word(struct fill *f, struct span text)
+fill_word(struct fill *f, struct chars text)
 {
     const char *p = text.p, *end = p + text.n;
     if (!f->joined && f->kept && f->waiting)
@@ -125,5 +125,5 @@ void
 fill_join(struct fill *f, const char *text)
 {
     f->joined = f->waiting;
-    fill_word(f, (struct span){ text, strlen(text) });
+    fill_word(f, (struct chars){ text, strlen(text) });
 }

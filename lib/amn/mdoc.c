@@ -21,7 +21,7 @@ struct list {
 
 struct mdoc {
     struct fill fill;
-    struct span name;                   /* what the first Nm says */
+    struct chars name;                   /* what the first Nm says */
     bool synopsis;
     struct list lists[DEPTH];           /* those that are open; what lies deeper takes the place of the last */
     size_t depth;
@@ -32,13 +32,13 @@ struct mdoc {
 /* --- arguments ------------------------------------------------------------------------------------------- */
 
 struct argument {
-    struct span text;
+    struct chars text;
     bool quoted;
 };
 
 /* The next argument of a line, or word of a text, which moves behind it; false at the end. */
 static bool
-next_argument(struct argument *a, struct span *line, bool quotes)
+next_argument(struct argument *a, struct chars *line, bool quotes)
 {
     const char *p = line->p, *end = p + line->n;
     while (p < end && (*p == ' ' || *p == '\t'))
@@ -52,20 +52,20 @@ next_argument(struct argument *a, struct span *line, bool quotes)
         p += *p == '\\' && end - p >= 2;
     a->text.n = (size_t)(p - a->text.p);
     p += a->quoted && p < end;
-    *line = (struct span){ p, (size_t)(end - p) };
+    *line = (struct chars){ p, (size_t)(end - p) };
     return true;
 }
 
 static bool
-is(struct span s, const char *text)
+is(struct chars s, const char *text)
 {
     return s.n == strlen(text) && memcmp(s.p, text, s.n) == 0;
 }
 
-static struct span
-span(const char *text)
+static struct chars
+chars(const char *text)
 {
-    return (struct span){ text, strlen(text) };
+    return (struct chars){ text, strlen(text) };
 }
 
 static bool
@@ -78,7 +78,7 @@ static const char closing[] = ".,:;)]?!", opening[] = "([", any_mark[] = ".,:;)]
 
 /* Where the marks begin behind which nothing else comes in a line. */
 static const char *
-last_marks(struct span line)
+last_marks(struct chars line)
 {
     struct argument a;
     const char *at = NULL;
@@ -111,7 +111,7 @@ static const struct word_macro word_macros[] = {
 };
 
 static const struct word_macro *
-find_word_macro(struct span name)
+find_word_macro(struct chars name)
 {
     for (size_t i = 0; i < sizeof word_macros / sizeof *word_macros; i++)
         if (is(name, word_macros[i].name))
@@ -153,7 +153,7 @@ begin_macro(struct mdoc *m, struct run *run, const struct word_macro *macro)
     if (macro->kind == ENCLOSE && run->nclose < DEPTH)
         run->close[run->nclose++] = macro->close;
     if (macro->kind == ENCLOSE || macro->kind == OPEN) {
-        fill_word(f, span(macro->text));
+        fill_word(f, chars(macro->text));
         f->joined = true;
         f->kept = f->kept || (m->synopsis && macro->kind == ENCLOSE);
     } else if (macro->kind == CLOSE) {
@@ -176,11 +176,11 @@ end_macro(struct mdoc *m, struct run *run)
     if (now->kind == NAME)
         fill_word(&m->fill, m->name);
     else if (now->text && (now->kind == FLAG || now->kind == PLAIN))
-        fill_word(&m->fill, span(now->text));
+        fill_word(&m->fill, chars(now->text));
 }
 
 static void
-add_argument(struct mdoc *m, struct run *run, struct span text)
+add_argument(struct mdoc *m, struct run *run, struct chars text)
 {
     struct fill *f = &m->fill;
     enum word_kind kind = run->now ? run->now->kind : PLAIN;
@@ -188,7 +188,7 @@ add_argument(struct mdoc *m, struct run *run, struct span text)
     if (kind == NAME && m->name.n == 0)
         m->name = text;
     if (kind == FLAG)
-        fill_word(f, span("-"));
+        fill_word(f, chars("-"));
     if (section)
         fill_join(f, "(");
     f->joined = f->joined || kind == FLAG || section;
@@ -222,7 +222,7 @@ close_all(struct mdoc *m, struct run *run)
 
 /* Arguments: of `macro`, which may be NULL, until another comes. */
 static void
-add_line(struct mdoc *m, const struct word_macro *macro, struct span line)
+add_line(struct mdoc *m, const struct word_macro *macro, struct chars line)
 {
     struct run run = { 0 };
     struct argument a;
@@ -248,7 +248,7 @@ add_line(struct mdoc *m, const struct word_macro *macro, struct span line)
 /* --- macros that lay out the page ------------------------------------------------------------------------ */
 
 static void
-paragraph(struct mdoc *m, struct span line)
+paragraph(struct mdoc *m, struct chars line)
 {
     (void)line;
     fill_end_line(&m->fill);
@@ -256,7 +256,7 @@ paragraph(struct mdoc *m, struct span line)
 }
 
 static void
-heading(struct mdoc *m, struct span line, size_t indent)
+heading(struct mdoc *m, struct chars line, size_t indent)
 {
     paragraph(m, line);
     m->depth = 0;
@@ -268,34 +268,34 @@ heading(struct mdoc *m, struct span line, size_t indent)
 }
 
 static void
-section(struct mdoc *m, struct span line)
+section(struct mdoc *m, struct chars line)
 {
     m->synopsis = is(line, "SYNOPSIS");
     heading(m, line, 0);
 }
 
 static void
-subsection(struct mdoc *m, struct span line)
+subsection(struct mdoc *m, struct chars line)
 {
     heading(m, line, SUBSECTION);
 }
 
 static void
-describe_name(struct mdoc *m, struct span line)
+describe_name(struct mdoc *m, struct chars line)
 {
-    fill_word(&m->fill, span("-"));
+    fill_word(&m->fill, chars("-"));
     add_line(m, NULL, line);
 }
 
 /* In the SYNOPSIS a line of its own, and what follows hangs behind it. */
 static void
-command(struct mdoc *m, struct span line)
+command(struct mdoc *m, struct chars line)
 {
     if (m->synopsis) {
         fill_end_line(&m->fill);
         fill_indent(&m->fill, SECTION);
     }
-    add_line(m, find_word_macro(span("Nm")), line);
+    add_line(m, find_word_macro(chars("Nm")), line);
     if (!m->synopsis)
         return;
     fill_place(&m->fill);
@@ -304,7 +304,7 @@ command(struct mdoc *m, struct span line)
 
 /* The columns that an argument stands for. */
 static size_t
-width_of(struct span s)
+width_of(struct chars s)
 {
     size_t n = is(s, "Ds") || is(s, "indent") ? NESTED : s.n;
     return n < WIDEST ? n : WIDEST;
@@ -312,7 +312,7 @@ width_of(struct span s)
 
 /* A column of a list is as wide as its argument. */
 static void
-add_column(struct list *list, struct span width)
+add_column(struct list *list, struct chars width)
 {
     enum { GAP = 4 };
     list->columns += list->columns == 0;
@@ -323,7 +323,7 @@ add_column(struct list *list, struct span width)
 }
 
 static void
-begin_list(struct mdoc *m, struct span line)
+begin_list(struct mdoc *m, struct chars line)
 {
     struct list list = { .kind = LIST_TAG, .body = TAG, .around = m->fill.indent, .indent = m->fill.indent };
     struct argument a;
@@ -349,7 +349,7 @@ begin_list(struct mdoc *m, struct span line)
 }
 
 static void
-item(struct mdoc *m, struct span line)
+item(struct mdoc *m, struct chars line)
 {
     const struct list *list = inner_list(m);
     struct fill *f = &m->fill;
@@ -360,7 +360,7 @@ item(struct mdoc *m, struct span line)
     m->cell = 0;
     fill_indent(f, list->indent);
     if (list->kind == LIST_BULLET)
-        fill_word(f, span("o"));
+        fill_word(f, chars("o"));
     else
         add_line(m, NULL, line);
     if (list->kind == LIST_COLUMN)
@@ -372,7 +372,7 @@ item(struct mdoc *m, struct span line)
 }
 
 static void
-end_list(struct mdoc *m, struct span line)
+end_list(struct mdoc *m, struct chars line)
 {
     (void)line;
     fill_end_line(&m->fill);
@@ -383,7 +383,7 @@ end_list(struct mdoc *m, struct span line)
 }
 
 static void
-begin_display(struct mdoc *m, struct span line)
+begin_display(struct mdoc *m, struct chars line)
 {
     struct argument a;
     size_t indent = m->around = m->fill.indent;
@@ -400,7 +400,7 @@ begin_display(struct mdoc *m, struct span line)
 }
 
 static void
-end_display(struct mdoc *m, struct span line)
+end_display(struct mdoc *m, struct chars line)
 {
     (void)line;
     fill_end_line(&m->fill);
@@ -409,7 +409,7 @@ end_display(struct mdoc *m, struct span line)
 }
 
 static void
-literal_line(struct mdoc *m, struct span line)
+literal_line(struct mdoc *m, struct chars line)
 {
     size_t indent = m->fill.indent;
     fill_end_line(&m->fill);
@@ -423,7 +423,7 @@ literal_line(struct mdoc *m, struct span line)
 
 /* Dates, titles, and what keeps words together. */
 static void
-nothing(struct mdoc *m, struct span line)
+nothing(struct mdoc *m, struct chars line)
 {
     (void)m;
     (void)line;
@@ -431,7 +431,7 @@ nothing(struct mdoc *m, struct span line)
 
 static const struct block {
     char name[3];
-    void (*add)(struct mdoc *m, struct span line);
+    void (*add)(struct mdoc *m, struct chars line);
 } blocks[] = {
     { "Sh", section }, { "Ss", subsection }, { "Pp", paragraph }, { "Nd", describe_name }, { "Nm", command },
     { "Bl", begin_list }, { "It", item }, { "El", end_list }, { "Bd", begin_display }, { "Ed", end_display },
@@ -443,7 +443,7 @@ static const struct block {
 
 /* A line behind its dot. A macro that is not known leaves its arguments. */
 static void
-add_macro(struct mdoc *m, struct span line)
+add_macro(struct mdoc *m, struct chars line)
 {
     struct argument a;
     const struct block *block = NULL;
@@ -465,7 +465,7 @@ add_macro(struct mdoc *m, struct span line)
 }
 
 static void
-add_text(struct mdoc *m, struct span line)
+add_text(struct mdoc *m, struct chars line)
 {
     struct argument a;
     if (m->fill.literal && line.n == 0) {
@@ -490,9 +490,9 @@ mdoc_text(struct str *out, const char *p, size_t n)
         const char *eol = memchr(p, '\n', (size_t)(end - p));
         size_t len = (size_t)((eol ? eol : end) - p);
         if (len != 0 && *p == '.')
-            add_macro(&m, (struct span){ p + 1, len - 1 });
+            add_macro(&m, (struct chars){ p + 1, len - 1 });
         else
-            add_text(&m, (struct span){ p, len });
+            add_text(&m, (struct chars){ p, len });
         p = eol ? eol + 1 : end;
     }
     fill_end_line(&m.fill);
