@@ -65,8 +65,8 @@ print_verbs(const char *folder, struct err *err)
     puts("Usage: amn VERB [ARGUMENT]...\n");
     if (!print_tools(folder, err) || !print_others(folder, err))
         return false;
-    puts("\n'amn VERB --help' shows the options of a verb; 'amn help amn' is the overview of all,\n"
-        "'amn help help' is about this program.");
+    puts("\n'amn VERB --help' shows the options of a verb. Of the pages, 'amn help amn' is\n"
+        "the overview, and 'amn help help' is about this program.");
     return cli_finish_stdout(err);
 }
 

@@ -200,7 +200,7 @@ show_text(const struct page *page, struct err *err)
     const uint8_t *p;
     uint64_t n;
     bool ok = source_open(&src, page->path.p, false, NULL, err) && source_unpack(src, &limits_default, err)
-        && source_head(src, PAGE_MAX, &p, &n, err)
+        && source_head(src, PAGE_MAX + 1, &p, &n, err)
         && (limits_check(n, PAGE_MAX, "bytes of the page", err) || err_in_file(err, source_name(src)));
     if (ok) {
         mdoc_text(&text, (const char *)p, (size_t)n);
