@@ -145,7 +145,7 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
     } else if (is_ref) {
         ok = read_ref(commit, path.p, inputs, budget, err);
     } else if (ok && (strlen(rev) != COMMIT || !store_hex(commit, rev, COMMIT))) {
-        ok = store_has(&path, get, err) || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: it is not a regular file",
+        ok = store_has(&path, get, err) && err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: it is not a regular file",
             str_shown(shown, path.p, path.len));
     }
     str_clear(&path);
