@@ -391,9 +391,9 @@ PY
         is_empty err
     done
     try 2 amn list olama
-    grep -q "no store 'olama'; did you mean ollama?" err
+    grep -q "'olama' is unknown; did you mean ollama?" err
     try 2 amn list hf elsewhere
-    grep -q "no store 'elsewhere': it is one of hf or ollama" err
+    grep -q "'elsewhere' is unknown: it is one of hf or ollama" err
     try 2 amn list $'\x1b'
     "$helpers/no-controls" err
     try 2 amn list --to f32

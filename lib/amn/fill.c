@@ -2,21 +2,14 @@
 
 #include <string.h>
 
+#include "report/page.h"
+
 enum { WIDTH = 78, MOST_INDENT = 56 };
 
 void
 fill_clear(struct fill *f)
 {
     str_clear(&f->word);
-}
-
-size_t
-fill_columns(const char *p, size_t n)
-{
-    size_t columns = 0;
-    for (size_t i = 0; i < n; i++)
-        columns += ((unsigned char)p[i] & 0xC0) != 0x80;
-    return columns;
 }
 
 static void
@@ -29,7 +22,7 @@ pad(struct fill *f, size_t column)
 void
 fill_place(struct fill *f)
 {
-    size_t n = fill_columns(f->word.p, f->word.len);
+    size_t n = page_columns(f->word.p, f->word.len);
     if (!f->waiting)
         return;
     if (!f->literal && f->column > f->indent && f->column + 1 + n > WIDTH) {

@@ -24,9 +24,6 @@ struct fill {
 
 void fill_clear(struct fill *f);
 
-/* Columns of a terminal that text takes: one for each character. */
-size_t fill_columns(const char *p, size_t n);
-
 /* A word, or the rest of one when that is joined. Escapes of roff become what they stand for, and control characters are
  * shown escaped. */
 void fill_word(struct fill *f, struct chars text);

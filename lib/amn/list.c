@@ -5,18 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/names.h"
-#include "base/nearest.h"
 #include "base/num.h"
 #include "base/version.h"
 #include "cli/options.h"
 #include "container/model.h"
 #include "container/store.h"
-#include "fill.h"
 #include "report/ndjson.h"
 #include "report/summary.h"
 
@@ -173,7 +172,7 @@ columns_of_stdout(void)
 static size_t
 columns(const struct str *s)
 {
-    return fill_columns(s->p, s->len);
+    return page_columns(s->p, s->len);
 }
 
 static void
@@ -235,35 +234,10 @@ listing_clear(struct listing *l)
 /* --- the stores ------------------------------------------------------------------------------------------ */
 
 static bool
-check_operands(const struct cli *cli, struct err *err)
-{
-    const char *words[8];
-    char shown[STR_SHOWN];
-    struct str hint = { 0 };
-    size_t n = 0;
-    while (store_word(n) && n < sizeof words / sizeof *words) {
-        words[n] = store_word(n);
-        n++;
-    }
-    for (size_t i = 0, k; i < cli->noperands; i++) {
-        for (k = 0; k < n && strcmp(cli->operands[i], words[k]) != 0; k++)
-            ;
-        if (k < n)
-            continue;
-        nearest_or_all(&hint, cli->operands[i], words, n);
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no store '%s'%s", str_shown(shown, cli->operands[i],
-            strlen(cli->operands[i])), hint.p ? hint.p : "");
-        str_clear(&hint);
-        return false;
-    }
-    return true;
-}
-
-static bool
 is_wanted(const struct cli *cli, const char *word)
 {
     for (size_t i = 0; i < cli->noperands; i++)
-        if (strcmp(cli->operands[i], word) == 0)
+        if (strcasecmp(cli->operands[i], word) == 0)
             return true;
     return cli->noperands == 0;
 }
@@ -329,7 +303,7 @@ list_main(int argc, char **argv)
     err_init(&err);
     page_init(&l.page, stdout);
     ndjson_init(&l.json, &l.page);
-    bool ok = check_operands(&l.cli, &err) && list(&l, &err);
+    bool ok = list(&l, &err);
     listing_clear(&l);
     return ok ? 0 : cli_fail(&l.cli, &err);
 }

@@ -26,7 +26,7 @@ print_tools(const char *folder, struct err *err)
     }
     for (size_t i = 0; i < CLI_TOOLS && err->kind == ERR_NONE; i++) {
         const struct cli_tool *tool = &cli_tools[i];
-        if (!verbs_built_in(tool) && !verbs_find(&file, folder, verbs_word(tool->name), err))
+        if (cli_is_program(tool) && !verbs_find(&file, folder, verbs_word(tool->name), err))
             continue;
         names.len = 0;
         str_format(&names, "amn %s%s%s", verbs_word(tool->name), tool->also ? ", " : "",

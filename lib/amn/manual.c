@@ -80,7 +80,7 @@ page_of(struct page *page, const char *folder, const char *topic, struct err *er
     page->section = other ? other->section : 1;
     if (!other)
         str_text(&page->verb, tool ? verbs_word(tool->name) : word);
-    if (other || (tool && verbs_built_in(tool)))
+    if (other || (tool && !cli_is_program(tool)))
         str_text(&page->name, other ? other->page : "amn");
     else
         str_format(&page->name, "amn-%s", page->verb.p);

@@ -96,12 +96,6 @@ verbs_word(const char *tool)
     return tool + PREFIX;
 }
 
-bool
-verbs_built_in(const struct cli_tool *tool)
-{
-    return tool->name[PREFIX - 1] != '-';
-}
-
 const struct cli_tool *
 verbs_tool(const char *verb)
 {

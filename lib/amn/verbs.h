@@ -23,9 +23,6 @@ const char *verbs_word(const char *tool);
 /* The tool of a verb, by either of its names, or NULL. */
 const struct cli_tool *verbs_tool(const char *verb);
 
-/* Whether a tool is a part of this program. */
-bool verbs_built_in(const struct cli_tool *tool);
-
 /* Add the verbs that are not ours and that there is a program for. */
 bool verbs_others(struct names *others, const char *folder, struct err *err);
 

@@ -2,6 +2,8 @@
 
 #include "dtype/dtype.h"
 
+static const char *const stores[] = { "hf", "ollama", NULL };      /* the words of container/store.h */
+
 const struct cli_tool cli_tools[CLI_TOOLS] = {
     [CLI_PARSE] = {
         .name = "amn-parse",
@@ -32,6 +34,7 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
     [CLI_LIST] = {
         .name = "amn list",
         .operands = "[hf | ollama]...",
+        .words = stores,
         .says = "the models that are on this machine already",
         .summary = "List the models in the local stores of Hugging Face and Ollama.",
         .max_operands = SIZE_MAX,

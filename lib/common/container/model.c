@@ -272,6 +272,28 @@ model_spares_stdout(const struct model *m, struct err *err)
     return fstat(STDOUT_FILENO, &st) != 0 || model_spares(m, st.st_dev, st.st_ino, err);
 }
 
+/* Nothing is lost of a file that is empty, so that a list in a new file, the usual thing, costs no second look. */
+bool
+model_spared_by_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err)
+{
+    struct stat out, st;
+    bool ok = true;
+    if (n < 2 || fstat(STDOUT_FILENO, &out) != 0 || !S_ISREG(out.st_mode) || out.st_size == 0)
+        return true;
+    for (size_t i = 0; ok && i < n; i++) {
+        struct model m = { 0 };
+        struct err unsaid;
+        err_init(&unsaid);
+        if (strcmp(operands[i], "-") == 0)
+            ok = fstat(STDIN_FILENO, &st) != 0 || inputs_add(&m.inputs, st.st_dev, st.st_ino, "(standard input)", err);
+        else if (stat(operands[i], &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+            model_open(&m, operands[i], options, &unsaid);
+        ok = ok && model_spares_stdout(&m, err);
+        model_clear(&m);
+    }
+    return ok;
+}
+
 bool
 model_spool(struct model *m, struct err *err)
 {

@@ -42,6 +42,10 @@ bool model_unchanged(const struct model *m, struct err *err);
 bool model_spares(const struct model *m, uint64_t dev, uint64_t ino, struct err *err);
 bool model_spares_stdout(const struct model *m, struct err *err);
 
+/* The same of all operands, for a job that writes about one before it opens the next: asked before it writes. What cannot be
+ * opened has no say; a pipe is left alone. */
+bool model_spared_by_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err);
+
 /* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
 bool model_spool(struct model *m, struct err *err);
 

@@ -225,6 +225,20 @@ summary_add_label(struct str *out, const struct summary *s)
     str_text(out, ")");
 }
 
+void
+summary_add_count(struct str *out, uint64_t n)
+{
+    static const char *const units[] = { "million", "billion", "trillion" };
+    double v = (double)n / 1e6;
+    size_t u = 0;
+    for (; v >= 999.995 && u + 1 < sizeof units / sizeof *units; u++)
+        v /= 1000;
+    if (n < 1000000)
+        str_format(out, "%" PRIu64, n);
+    else
+        str_format(out, "%.2f %s", v, units[u]);
+}
+
 bool
 summary_bits(double *bits, const struct summary *s)
 {

@@ -47,6 +47,9 @@ void summary_add_detail(struct str *out, const struct summary *s);
 /* Both, as summary_label has them. */
 void summary_add_label(struct str *out, const struct summary *s);
 
+/* 3850000000 -> "3.85 billion"; below a million all digits. */
+void summary_add_count(struct str *out, uint64_t n);
+
 /* Bits a parameter takes as stored; false when there is no such number. */
 bool summary_bits(double *bits, const struct summary *s);
 

@@ -9,6 +9,48 @@
 
 enum { LIBARCHIVE_ROOM = 4 << 20 };     /* it takes 1 MiB */
 
+/* libarchive ends the process, or crashes, when one of the small allocations of its beginning fails. So see first that
+ * there is memory for all of them, and for loading it. */
+static bool
+find_room(struct err *err)
+{
+    void *volatile room = malloc(LIBARCHIVE_ROOM);      /* volatile: or the pair would be optimised away */
+    free(room);
+    return room || err_memory(err, LIBARCHIVE_ROOM);
+}
+
+#ifdef LIBARCHIVE_LINKED                /* into a static program, which has no loader */
+
+bool
+libarchive_open(struct libarchive *lib, struct err *err)
+{
+    *lib = (struct libarchive){
+        .read_new = archive_read_new,
+        .read_free = archive_read_free,
+        .read_support_filter_zstd = archive_read_support_filter_zstd,
+        .read_support_filter_xz = archive_read_support_filter_xz,
+        .read_support_format_raw = archive_read_support_format_raw,
+        .read_support_format_empty = archive_read_support_format_empty,
+        .read_open = archive_read_open,
+        .read_next_header = archive_read_next_header,
+        .read_data_block = archive_read_data_block,
+        .filter_bytes = archive_filter_bytes,
+        .filter_count = archive_filter_count,
+        .set_error = archive_set_error,
+        .error_number = archive_errno,
+        .error_string = archive_error_string,
+    };
+    return find_room(err);
+}
+
+void
+libarchive_close(struct libarchive *lib)
+{
+    (void)lib;
+}
+
+#else
+
 /* Of libarchive 3, whatever its minor version. LIBARCHIVE_DIR is where the headers' library is. */
 #ifdef __APPLE__
 #define FILE_NAME LIBARCHIVE_DIR "/libarchive.13.dylib"
@@ -48,16 +90,6 @@ failed(const char *packing, struct err *err)
         "(%s): %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
 }
 
-/* libarchive ends the process, or crashes, when one of the small allocations of its beginning fails. So see first that
- * there is memory for all of them, and for loading it. */
-static bool
-find_room(struct err *err)
-{
-    void *volatile room = malloc(LIBARCHIVE_ROOM);      /* volatile: or the pair would be optimised away */
-    free(room);
-    return room || err_memory(err, LIBARCHIVE_ROOM);
-}
-
 bool
 libarchive_open(struct libarchive *lib, const char *packing, struct err *err)
 {
@@ -82,3 +114,5 @@ libarchive_close(struct libarchive *lib)
     if (lib->handle)
         dlclose(lib->handle);
 }
+
+#endif

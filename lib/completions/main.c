@@ -1,0 +1,348 @@
+/* completions SHELL: what bash, zsh or fish want to know to complete the command lines of amn, on standard output. Runs
+ * while amn is built; everything comes from the tables that the tools themselves parse by. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "cli/tools.h"
+#include "scheme/scheme.h"
+
+/* What `amn help` shows besides the verbs. */
+static const char *const pages[] = { "amn", "formats", "json", "help", NULL };
+
+static const char *
+verb_of(const struct cli_tool *tool)
+{
+    return tool->name + strlen("amn-");
+}
+
+/* The names under which a tool can be called, each behind `before`; without "amn-" when `verbs`. A part of amn is a verb
+ * only. */
+static void
+put_names(const struct cli_tool *tool, const char *before, bool verbs)
+{
+    size_t skip = verbs ? strlen("amn-") : 0;
+    if (!verbs && !cli_is_program(tool))
+        return;
+    printf("%s%s", before, tool->name + skip);
+    if (tool->also)
+        printf("%s%s", before, tool->also + skip);
+}
+
+/* What the functions below call a tool: amn-VERB, also when that is no program, and its other name. */
+static void
+put_case(const struct cli_tool *tool)
+{
+    printf("    amn-%s", verb_of(tool));
+    if (tool->also)
+        printf(" | %s", tool->also);
+    puts(")");
+}
+
+/* All names, or all verbs. */
+static void
+put_all_names(const char *before, bool verbs)
+{
+    for (unsigned i = 0; i < CLI_TOOLS; i++)
+        put_names(&cli_tools[i], before, verbs);
+}
+
+/* The words that an argument can be, each but the first behind `between`. */
+static void
+put_words(const struct cli_option *o, const char *between)
+{
+    const char *code;
+    if (o->key == OPT_SCHEME)
+        for (size_t i = 0; (code = scheme_code(i)) != NULL; i++)
+            printf("%s%s", i ? between : "", code);
+    else
+        for (size_t i = 0; o->words && o->words[i]; i++)
+            printf("%s%s", i ? between : "", o->words[i]);
+}
+
+static void
+put_operands(const struct cli_tool *tool)
+{
+    for (size_t i = 0; tool->words[i]; i++)
+        printf("%s%s", i ? " " : "", tool->words[i]);
+}
+
+static bool
+has_words(const struct cli_option *o)
+{
+    return o->words || o->key == OPT_SCHEME;
+}
+
+static bool
+is_file(const struct cli_option *o)
+{
+    return o->arg && strcmp(o->arg, "FILE") == 0;
+}
+
+/* --- bash: three functions of data, one that uses them */
+
+static void
+bash_options(void)
+{
+    puts("# The long options of a tool.\n_amn_options()\n{\n    case $1 in");
+    for (unsigned i = 0; i < CLI_TOOLS; i++) {
+        put_case(&cli_tools[i]);
+        printf("        echo '");
+        for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+            if (cli_has(i, o))
+                printf("--%s%s ", o->name, o->arg ? "=" : "");
+        puts("' ;;");
+    }
+    puts("    esac\n}\n");
+}
+
+/* One answer for an option, whichever tools have it: their rows differ in words of help only. */
+static void
+bash_values(void)
+{
+    puts("# What the argument of an option can be: words, @file, or @any. Nothing: it takes none.\n"
+        "_amn_values()\n{\n    case $1 in");
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
+        if (!o->arg)
+            continue;
+        printf("    --%s", o->name);
+        if (o->key < CLI_LONG)
+            printf(" | -%c", o->key);
+        printf(") echo '");
+        if (has_words(o))
+            put_words(o, " ");
+        else
+            printf(is_file(o) ? "@file" : "@any");
+        puts("' ;;");
+    }
+    puts("    esac\n}\n");
+}
+
+static void
+bash_operands(void)
+{
+    puts("# The words that an operand of a tool can be. Nothing: a file.\n_amn_operands()\n{\n    case $1 in");
+    for (unsigned i = 0; i < CLI_TOOLS; i++) {
+        if (!cli_tools[i].words)
+            continue;
+        put_case(&cli_tools[i]);
+        printf("        echo '");
+        put_operands(&cli_tools[i]);
+        puts("' ;;");
+    }
+    puts("    esac\n}\n");
+}
+
+static void
+put_bash(void)
+{
+    puts("# Completion of amn and its tools for bash. Made from their tables of options.\n");
+    bash_options();
+    bash_operands();
+    bash_values();
+    fputs("_amn()\n"
+        "{\n"
+        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} tool=${COMP_WORDS[0]##*/} values=\n"
+        "    COMPREPLY=()\n"
+        "    if [ \"$tool\" = amn ] && [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+        "        COMPREPLY=($(compgen -W 'help", stdout);
+    put_all_names(" ", true);
+    fputs(" --help --version' -- \"$cur\"))\n"
+        "        return\n"
+        "    fi\n"
+        "    if [ \"$tool\" = amn ] && [ \"${COMP_WORDS[1]}\" = help ]; then\n"
+        "        [ \"$COMP_CWORD\" -ne 2 ] || COMPREPLY=($(compgen -W '", stdout);
+    for (size_t i = 0; pages[i]; i++)
+        printf("%s%s", i ? " " : "", pages[i]);
+    put_all_names(" ", true);
+    puts("' -- \"$cur\"))\n"
+        "        return\n"
+        "    fi\n"
+        "    [ \"$tool\" != amn ] || tool=amn-${COMP_WORDS[1]}\n"
+        "    # bash makes --to=bf into three words: --to, = and bf.\n"
+        "    if [ \"$cur\" = = ]; then\n"
+        "        cur=\n"
+        "    elif [ \"$prev\" = = ] && [ \"$COMP_CWORD\" -gt 2 ]; then\n"
+        "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
+        "    fi\n"
+        "    case $prev in -*) values=$(_amn_values \"$prev\") ;; esac\n"
+        "    [[ -n $values || $cur == -* ]] || values=$(_amn_operands \"$tool\")\n"
+        "    case $values in\n"
+        "    @any) ;;\n"
+        "    @file | '')\n"
+        "        if [ -z \"$values\" ] && [[ $cur == -* ]]; then\n"
+        "            COMPREPLY=($(compgen -W \"$(_amn_options \"$tool\")\" -- \"$cur\"))\n"
+        "            [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null\n"
+        "        else\n"
+        "            compopt -o filenames 2>/dev/null\n"
+        "            local IFS=$'\\n'\n"
+        "            COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+        "        fi\n"
+        "        ;;\n"
+        "    *) COMPREPLY=($(compgen -W \"$values\" -- \"$cur\")) ;;\n"
+        "    esac\n"
+        "}");
+    fputs("complete -F _amn amn", stdout);
+    put_all_names(" ", false);
+    putchar('\n');
+}
+
+/* --- zsh: the specs of _arguments */
+
+/* Inside single quotes and brackets; the tables have none of ' [ ] \ today, and a test runs what comes out. */
+static void
+zsh_option(const struct cli_option *o)
+{
+    const char *value = o->arg ? "=" : "";
+    if (o->key < CLI_LONG)
+        printf("            '(-%c --%s)'{-%c%s,--%s%s}'[%s]", o->key, o->name, o->key, o->arg ? "+" : "", o->name, value,
+            o->help);
+    else
+        printf("            '--%s%s[%s]", o->name, value, o->help);
+    if (o->arg)
+        printf(":%s:", o->arg);
+    if (has_words(o)) {
+        putchar('(');
+        put_words(o, " ");
+        putchar(')');
+    } else if (is_file(o)) {
+        fputs("_files", stdout);
+    }
+    puts("' \\");
+}
+
+static void
+zsh_verb(const struct cli_tool *tool)
+{
+    printf("        '%s:%s'\n", verb_of(tool), tool->says);
+    if (tool->also)
+        printf("        '%s:%s'\n", tool->also + strlen("amn-"), tool->says);
+}
+
+static void
+put_zsh(void)
+{
+    fputs("#compdef amn", stdout);
+    put_all_names(" ", false);
+    puts("\n# Completion of amn and its tools for zsh. Made from their tables of options.\n\n_amn_tool()\n{\n    case $1 in");
+    for (unsigned i = 0; i < CLI_TOOLS; i++) {
+        put_case(&cli_tools[i]);
+        puts("        _arguments -s -S \\");
+        for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+            if (cli_has(i, o))
+                zsh_option(o);
+        printf("            '%s:", cli_tools[i].max_operands > 1 ? "*" : "");
+        if (cli_tools[i].words) {
+            fputs("store:(", stdout);
+            put_operands(&cli_tools[i]);
+            puts(")' ;;");
+        } else {
+            puts("model:_files' ;;");
+        }
+    }
+    puts("    *) _files ;;\n    esac\n}\n");
+    puts("_amn()\n{\n    local -a verbs pages\n    verbs=(");
+    for (unsigned i = 0; i < CLI_TOOLS; i++)
+        zsh_verb(&cli_tools[i]);
+    puts("        'help:show a manual page'\n    )");
+    fputs("    pages=(", stdout);
+    for (size_t i = 0; pages[i]; i++)
+        printf("%s%s", i ? " " : "", pages[i]);
+    put_all_names(" ", true);
+    puts(")\n"
+        "    if [[ $service != amn ]]; then\n"
+        "        _amn_tool $service\n"
+        "    elif (( CURRENT == 2 )); then\n"
+        "        _describe verb verbs\n"
+        "    elif [[ $words[2] == help ]]; then\n"
+        "        (( CURRENT == 3 )) && _describe page pages\n"
+        "    else\n"
+        "        local verb=$words[2]\n"
+        "        shift words\n"
+        "        (( CURRENT-- ))\n"
+        "        _amn_tool amn-$verb\n"
+        "    fi\n"
+        "}\n"
+        "\n"
+        "_amn \"$@\"");
+}
+
+/* --- fish: one command an option */
+
+/* `of`: which command lines it is for. */
+static void
+fish_option(const struct cli_option *o, const char *of)
+{
+    printf("complete %s -l %s", of, o->name);
+    if (o->key < CLI_LONG)
+        printf(" -s %c", o->key);
+    if (has_words(o)) {
+        fputs(" -x -a '", stdout);
+        put_words(o, " ");
+        putchar('\'');
+    } else if (o->arg) {
+        fputs(is_file(o) ? " -r -F" : " -x", stdout);
+    }
+    printf(" -d '%s'\n", o->help);
+}
+
+static void
+fish_tool(unsigned i)
+{
+    const struct cli_tool *tool = &cli_tools[i];
+    char of[256];
+    int n = snprintf(of, sizeof of, "-c amn -n '__fish_seen_subcommand_from %s%s%s'", verb_of(tool), tool->also ? " " : "",
+        tool->also ? tool->also + strlen("amn-") : "");
+    if (n < 0 || (size_t)n >= sizeof of)
+        return;
+    printf("\n# amn %s\n", verb_of(tool));
+    printf("complete -c amn -n __fish_use_subcommand -f -a %s -d '%s'\n", verb_of(tool), tool->says);
+    if (tool->also)
+        printf("complete -c %s -w %s\n", tool->also, tool->name);
+    if (tool->words) {
+        printf("complete %s -f -a '", of);
+        put_operands(tool);
+        puts("'");
+    }
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+        if (cli_has(i, o)) {
+            char alone[64];
+            snprintf(alone, sizeof alone, "-c %s", tool->name);
+            if (cli_is_program(tool))
+                fish_option(o, alone);
+            fish_option(o, of);
+        }
+}
+
+static void
+put_fish(void)
+{
+    puts("# Completion of amn and its tools for fish. Made from their tables of options.\n");
+    puts("complete -c amn -n __fish_use_subcommand -f -a help -d 'show a manual page'");
+    fputs("complete -c amn -n '__fish_seen_subcommand_from help' -f -a '", stdout);
+    for (size_t i = 0; pages[i]; i++)
+        printf("%s%s", i ? " " : "", pages[i]);
+    put_all_names(" ", true);
+    puts("'");
+    for (unsigned i = 0; i < CLI_TOOLS; i++)
+        fish_tool(i);
+}
+
+int
+main(int argc, char **argv)
+{
+    static const struct {
+        const char *shell;
+        void (*put)(void);
+    } shells[] = { { "bash", put_bash }, { "zsh", put_zsh }, { "fish", put_fish } };
+    struct err err;
+    err_init(&err);
+    for (size_t i = 0; argc == 2 && i < sizeof shells / sizeof *shells; i++)
+        if (strcmp(argv[1], shells[i].shell) == 0) {
+            shells[i].put();
+            return cli_finish_stdout(&err) ? 0 : cli_status(err.kind);
+        }
+    fputs("usage: completions bash|zsh|fish\n", stderr);
+    return cli_status(ERR_USAGE);
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# What the tab key makes of a command line, in real shells.
+load helper
+
+made() { echo "$AMN_OBJ_DIR/completions/$1"; }
+
+setup_file() { :; }
+teardown_file() { :; }
+
+setup() {
+    AMN_BIN=$(cd "${AMN_BIN:-$tests/../bin}" && pwd)
+    PATH=$AMN_BIN:$PATH
+    AMN_OBJ_DIR=$(cd "${AMN_OBJ:-$tests/../obj}" && pwd)
+    export PYTHONDONTWRITEBYTECODE=1
+    dir=$(mktemp -d "${TMPDIR:-/tmp}/amn-test.XXXXXX")
+    cd "$dir"
+    touch model.gguf 'model two.safetensors'
+}
+
+need() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
+
+# becomes LINE WANTED: in the shell of $shell.
+becomes() {
+    local got
+    got=$("$helpers/tab" "$shell" "$file" "$1") || return 1
+    [ "$got" = "$2" ] || { echo "$shell: '$1' became '$got', expected '$2'"; return 1; }
+}
+
+lines_complete() {
+    becomes 'amn insp' 'amn inspect'
+    becomes 'amn dequ' 'amn dequantize'
+    becomes 'amn help form' 'amn help formats'
+    becomes 'amn help rem' 'amn help remember'
+    becomes 'amn lis' 'amn list'
+    becomes 'amn list oll' 'amn list ollama'
+    becomes 'amn list --hum' 'amn list --human'
+    becomes 'amn list model.g' 'amn list model.g'
+    becomes 'amn-remember --no-cl' 'amn-remember --no-clobber'
+    becomes 'amn-dequantize --no-cl' 'amn-dequantize --no-clobber'
+    becomes 'amn remember --no-cl' 'amn remember --no-clobber'
+    becomes 'amn-remember --to b' 'amn-remember --to bf16'
+    becomes 'amn-remember --to=b' 'amn-remember --to=bf16'
+    becomes 'amn inspect --to b' 'amn inspect --to bf16'
+    becomes 'amn-parse --scheme gpt' 'amn-parse --scheme gptq'
+    becomes 'amn-parse --progress nev' 'amn-parse --progress never'
+    becomes 'amn-parse model.g' 'amn-parse model.gguf'
+    becomes 'amn-remember -o model.g' 'amn-remember -o model.gguf'
+    becomes 'amn-remember --output=model.g' 'amn-remember --output=model.gguf'
+    becomes 'amn-remember model.gguf --ord' "amn-remember model.gguf --order${equals}"
+    becomes 'amn-parse --ord' 'amn-parse --ord'         # not one of its options
+    becomes 'amn frob --no-cl' 'amn frob --no-cl'
+}
+
+@test "bash" {
+    need bash
+    shell=bash file=$(made amn.bash) equals='='
+    lines_complete
+    becomes 'amn-parse model\ t' 'amn-parse model\ two.safetensors'
+}
+
+@test "zsh" {
+    need zsh
+    shell=zsh file=$(made _amn) equals=          # zsh takes back what it appends
+    lines_complete
+    becomes 'amn-parse model\ t' 'amn-parse model\ two.safetensors'
+}
+
+@test "fish" {
+    need fish
+    cat >ask.fish <<'END'
+source $argv[1]
+complete -C $argv[2]
+END
+    # first LINE WANTED: the one word that fish offers, without what it says of it.
+    first() {
+        fish --no-config ask.fish "$(made amn.fish)" "$1" | cut -f 1 >out
+        [ "$(cat out)" = "$2" ] || { echo "'$1' offers:"; cat out; return 1; }
+    }
+    export HOME=$dir
+    first 'amn insp' inspect
+    first 'amn help form' formats
+    first 'amn lis' list
+    first 'amn list oll' ollama
+    first 'amn list --hum' --human
+    first 'amn-remember --no-cl' --no-clobber
+    first 'amn-dequantize --no-cl' --no-clobber
+    first 'amn remember --no-cl' --no-clobber
+    first 'amn-remember --to b' bf16
+    first 'amn inspect --to b' bf16
+    first 'amn-parse --scheme gpt' gptq
+    first 'amn-parse --progress nev' never
+    first 'amn-parse model.g' model.gguf
+    first 'amn-remember --output model.g' model.gguf
+    first 'amn-parse --ord' ''
+}
+
+@test "every option of --help is offered, and no other" {
+    need fish
+    for tool in amn-parse amn-inspect amn-remember; do
+        $tool --help | sed -n 's/^  -., --\([a-z-]*\).*/--\1/p; s/^      --\([a-z-]*\).*/--\1/p' | sort >wanted
+        [ -s wanted ]
+        HOME=$dir fish --no-config -c 'source $argv[1]; complete -C "$argv[2] --"' "$(made amn.fish)" $tool |
+            cut -f 1 | sort >offered
+        diff wanted offered
+        bash -c '. "$1"; COMP_WORDS=("$2" --); COMP_CWORD=1; _amn 2>/dev/null; printf "%s\n" "${COMPREPLY[@]%=}"' \
+            bash "$(made amn.bash)" $tool | sort >offered
+        diff wanted offered
+    done
+}
