@@ -230,7 +230,7 @@ deb:
 	cp -R lib/package/debian $(deb_tree)
 	printf '%s\n' 'amn ($(version)-1) unstable; urgency=medium' '' '  * See changelog.gz.' '' \
 		" -- $(maintainer)  $$(date -Ru -d @$(epoch))" >$(deb_tree)/debian/changelog
-	cd $(deb_tree) && SOURCE_DATE_EPOCH=$(epoch) dpkg-buildpackage -b -us -uc
+	cd $(deb_tree) && env -u MAKEFLAGS -u MFLAGS SOURCE_DATE_EPOCH=$(epoch) dpkg-buildpackage -b -us -uc
 	lintian --allow-root --fail-on error,warning obj/deb/amn_*.changes
 	cp obj/deb/amn_*.deb $(out)
 

@@ -4,12 +4,12 @@
 
 enum { JOBS_MAX = 256 };
 
-/* At most one of --size, --parts, --plan. */
+/* At most one of --size, --parts, --plan, --test. */
 static bool
 take_instead(struct options *o, enum instead instead, struct err *err)
 {
     if (o->instead != INSTEAD_NOTHING && o->instead != instead)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--size, --parts and --plan exclude one another");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--size, --parts, --plan and --test exclude one another");
     o->instead = instead;
     return true;
 }
@@ -49,6 +49,8 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
         return take_instead(o, INSTEAD_PARTS, err);
     case OPT_PLAN:
         return take_instead(o, INSTEAD_PLAN, err);
+    case OPT_TEST:
+        return take_instead(o, INSTEAD_TEST, err);
     case OPT_PART:
         return cut_read_part(&o->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--part: '%s' is no I/N with I from 1 to N", arg);
@@ -68,6 +70,14 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     default:
         return o->no_spool = true;
     }
+}
+
+bool
+options_check(const struct options *o, struct err *err)
+{
+    if (o->instead == INSTEAD_TEST && o->output.path)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test writes nothing: it does not go with --output");
+    return cut_check(&o->cut, o->instead == INSTEAD_PARTS, err);
 }
 
 void

@@ -7,8 +7,8 @@
 #include "sink/sink.h"
 #include "writer/writer.h"
 
-/* What is wanted instead of the output. */
-enum instead { INSTEAD_NOTHING, INSTEAD_SIZE, INSTEAD_PARTS, INSTEAD_PLAN };
+/* What is wanted instead of the output: a number or a text, or only that the output is made. */
+enum instead { INSTEAD_NOTHING, INSTEAD_SIZE, INSTEAD_PARTS, INSTEAD_PLAN, INSTEAD_TEST };
 
 struct options {
     struct cli cli;
@@ -20,6 +20,9 @@ struct options {
     bool no_spool;
     enum instead instead;
 };
+
+/* Whether the options go together, as far as only all of them tell; else ERR_USAGE. */
+bool options_check(const struct options *opt, struct err *err);
 
 /* Parse the command line; ends the process for --help, --version and usage errors. */
 void options_parse(struct options *opt, int argc, char **argv);

@@ -323,10 +323,10 @@ PY
     grep -qE '^ollama:m:broken +-  - +malformed +-$' out
     [ "$(awk '{ print length($0) - length($NF) }' out | sort -u | wc -l)" -eq 1 ]      # where the paths begin
     cp out text
-    try 0 "$helpers/pty" -c 400 amn list
+    try 0 "$helpers/pty" sh -c 'stty cols 400; exec amn list'
     tr -d '\r' <out | cmp - text
-    for c in "-c 80" "-c 30" ""; do
-        try 0 "$helpers/pty" $c amn list                # the paths go below
+    for width in 80 30 0; do                            # 0: the terminal does not say
+        try 0 "$helpers/pty" sh -c "stty cols $width; exec amn list"        # the paths go below
         [ "$(wc -l <out)" -eq 8 ]
         tr -d '\r' <out | sed -n 2p | grep -qx '    Path'
         tr -d '\r' <out | grep -v '^    ' | awk 'length > 80 { exit 1 } / $/ { exit 1 }'

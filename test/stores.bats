@@ -138,7 +138,7 @@ hub() {
     try 0 amn-remember m
     cp "$good" m/other.pt
     try 2 amn-remember m                # the only other model file
-    grep -q 'only.npz and other.pt' err
+    grep -q 'several models (only.npz, other.pt): name one of them, as in m/only.npz' err
     cp "$good" m/a.gguf
     try 0 amn-remember m
     echo broken >m/pytorch_model.bin
@@ -147,7 +147,7 @@ hub() {
     try 0 amn-remember m
     cp "$good" m/c.safetensors
     try 2 amn-remember m
-    grep -q 'b.safetensors and c.safetensors' err
+    grep -q 'several models (b.safetensors, c.safetensors): name one of them, as in m/b.safetensors' err
     cp "$good" m/model.safetensors
     try 0 amn-remember m
     rm m/model.safetensors

@@ -26,19 +26,21 @@ cli_each(const struct cli *cli, cli_job *job, void *own)
 {
     struct err err;
     int worst = 0;
+    size_t done = 0;
     err_init(&err);
     if (!check_stdin_once(cli, &err))
         return cli_fail(cli, &err);
     for (size_t i = 0; i == 0 || i < cli->noperands; i++) {
         err_init(&err);
         if (job(own, cli->noperands ? cli->operands[i] : NULL, &err))
-            continue;
-        fail(&worst, cli, &err);
+            done++;
+        else
+            fail(&worst, cli, &err);
         if (ferror(stdout))
             return worst;
     }
     err_init(&err);
-    if (!cli_finish_stdout(&err))
+    if (done != 0 && !cli_finish_stdout(&err))      /* what was not written is not lost */
         fail(&worst, cli, &err);
     return worst;
 }

@@ -9,8 +9,8 @@
 typedef bool cli_job(void *own, const char *operand, struct err *err);
 
 /* Do the job for each operand. One that fails is told on stderr and the others are still done, unless standard output is
- * what failed. Returns the exit status: 0, or the highest of those of the failures; standard output is closed. "-" given
- * twice is ERR_USAGE before anything is done. */
+ * what failed. At the end standard output is closed, when anything was done. Returns the exit status: 0, or the highest of
+ * those of the failures. "-" given twice is ERR_USAGE before anything is done. */
 int cli_each(const struct cli *cli, cli_job *job, void *own);
 
 #endif

@@ -11,7 +11,7 @@
 #include "container/index.h"
 #include "container/side_file.h"
 
-/* The number behind a '-', of exactly five digits, that ends the first *n bytes of a name; *n is then in front of it. */
+/* The number behind a '-', of exactly five digits, that ends the first *n bytes of a name; *n goes in front of it. */
 static bool
 ends_in_number(const char *name, size_t *n, uint64_t *number)
 {

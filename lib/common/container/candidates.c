@@ -10,7 +10,7 @@
 #include "container/beside.h"
 #include "container/folder.h"
 
-/* Names, or with '*' in front endings, of one rank: a directory's model is the one file that the first of these finds. */
+/* Names, or with '*' in front endings, of one rank: the model is the one file that the first of these finds. */
 struct step {
     const char *pattern[5];
     bool readable;              /* by these tools, today */
@@ -126,11 +126,11 @@ several(const struct candidates *c, const struct step *step, const char *dir, st
     if (words.failed)
         err_memory(err, words.room);
     else if (beside_part(&part, first, ".safetensors"))
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several files (%s) and no index, which tells which of "
-            "them are one model: add its .safetensors.index.json, or name one file", words.p);
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several files (%s) and no index, which tells which "
+            "of them are one model: add its .safetensors.index.json, or name one file", words.p);
     else
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several models (%s): name one of them, as in %s%s%s",
-            words.p, str_shown(shown, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/", first);
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several models (%s): name one of them, as in "
+            "%s%s%s", words.p, str_shown(shown, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/", first);
     str_clear(&words);
     return false;
 }

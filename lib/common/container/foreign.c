@@ -19,15 +19,15 @@ struct magic {
     const char *text;
 };
 
-static const char old_ggml[] = "this is a GGML file older than GGUF, which is not read: look for a GGUF file of the same "
-    "model, or convert this one with convert_llama_ggml_to_gguf.py of llama.cpp";
+static const char old_ggml[] = "this is a GGML file older than GGUF, which is not read: look for a GGUF file of the "
+    "same model, or convert this one with convert_llama_ggml_to_gguf.py of llama.cpp";
 static const char pickle[] = "this is a PyTorch checkpoint (a pickle without a ZIP archive)" ELSEWHERE;
 static const char npy[] = "this is a NumPy array (NPY)" ELSEWHERE;
 static const char hdf5[] = "this is an HDF5 file, as Keras writes its models" ELSEWHERE;
 static const char tflite[] = "this is a TensorFlow Lite model" ELSEWHERE;
 static const char onnx[] = "this is an ONNX model" ELSEWHERE;
-static const char llamafile[] = "this is a llamafile, a program that holds a GGUF file: unzip FILE '*.gguf' takes it out";
-static const char tar[] = "this is a tar archive, which is not read: tar -xf FILE unpacks it; then name the model in it";
+static const char llamafile[] = "this is a llamafile, a program with a GGUF file in it: unzip FILE '*.gguf' unpacks it";
+static const char tar[] = "this is a tar archive, which is not read: unpack it with tar -xf FILE, and name the model";
 static const char tokenizer[] = "this is a SentencePiece tokenizer (tokenizer.model)" NO_MODEL;
 static const char parquet[] = "this is a Parquet file, a data set" NO_MODEL;
 static const char program[] = "this is a program or a library (ELF)" NO_MODEL;
@@ -98,8 +98,9 @@ foreign_check_pointer(const uint8_t *head, size_t n, struct err *err)
     bool sized = str_to_u64(&nbytes, digits);
     if (sized)
         str_size(size, nbytes);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is a Git LFS pointer, which stands for %s that %s not here: run "
-        "git lfs pull in its directory, or take a download link with /resolve/ instead of /raw/", size, sized ? "are" : "is");
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is a Git LFS pointer, which stands for %s that %s not "
+        "here: run git lfs pull in its directory, or take a download link with /resolve/ instead of /raw/", size,
+        sized ? "are" : "is");
 }
 
 /* Whether it is text throughout; its last character may be cut. */
@@ -155,14 +156,18 @@ is_html(const uint8_t *p, size_t n)
 static bool
 refuse_json(const uint8_t *p, size_t n, struct err *err)
 {
+    static const char *const config[] = { "\"model_type\"", "\"architectures\"", "\"quantization_config\"",
+        "\"_class_name\"" };
     char shown[STR_SHOWN];
     if (holds(p, n, "\"weight_map\""))
-        return refuse(err, ERR_MALFORMED, "this is the index of a model of several files: name it by its path, which ends "
-            "in .index.json, beside those files, or name their directory");
-    if (holds(p, n, "\"model_type\"") || holds(p, n, "\"architectures\"") || holds(p, n, "\"_class_name\""))
-        return refuse(err, ERR_MALFORMED, "this is a config.json, which describes a model: name the directory that it is "
-            "in, or the model's .safetensors file");
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is JSON" NO_MODEL "; it begins: %s", beginning(shown, p, n));
+        return refuse(err, ERR_MALFORMED, "this is the index of a model of several files: name it by its path, which "
+            "ends in .index.json, beside those files, or name their directory");
+    for (size_t i = 0; i < sizeof config / sizeof *config; i++)
+        if (holds(p, n, config[i]))
+            return refuse(err, ERR_MALFORMED, "this is a config.json, which describes a model: name the directory that "
+                "it is in, or the model's .safetensors file");
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is JSON" NO_MODEL "; it begins: %s",
+        beginning(shown, p, n));
 }
 
 static bool
@@ -176,11 +181,12 @@ refuse_text(const uint8_t *p, size_t n, struct err *err)
         return false;
     if (is_html(p, n))
         return refuse(err, ERR_MALFORMED, "this is a web page (HTML), not a model: the download needs a login or the "
-            "model's terms accepted, or its link is that of a page (on Hugging Face /resolve/ instead of /blob/ gives the "
-            "file)");
+            "model's terms accepted, or its link is that of a page (on Hugging Face /resolve/ instead of /blob/ gives "
+            "the file)");
     if (n >= 2 && p[0] == '{' && (p[1] == '"' || p[1] == '}' || isspace(p[1])))
         return refuse_json(p, n, err);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is text" NO_MODEL "; it begins: %s", beginning(shown, p, n));
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is text" NO_MODEL "; it begins: %s",
+        beginning(shown, p, n));
 }
 
 /* --- the rest -------------------------------------------------------------------------------------------- */

@@ -26,8 +26,9 @@ check_plain(const struct model *m, struct err *err)
 {
     for (uint32_t i = 0; m->nsrc > 1 && i < m->nsrc; i++)
         if (!source_seekable(m->src[i])) {
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is %s, and one of several files of a model, which are read at "
-                "any place", source_is_file(m->src[i]) ? "compressed" : "no regular file");
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, source_is_file(m->src[i])
+                ? "it is compressed, and one of several files of a model: decompress it first"
+                : "it is no regular file, and one of several files of a model: copy it to a file first");
             return err_in_file(err, source_name(m->src[i]));
         }
     return true;
@@ -45,11 +46,13 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     const struct container *container = NULL;
     bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
+    if (this)
+        source_tell(this, m->meter);
     m->nsrc += this != NULL;
     ok = ok && source_unpack(this, limits, err) && check_plain(m, err) && container_detect(&container, this, err)
         && (m->nsrc == 1 || container == m->container
-            || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the model is %s", container->name,
-                m->container->name))
+            || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the model is %s, expected one format",
+                container->name, m->container->name))
         && container->read(m->catalog, this, m->nsrc - 1, limits, err);
     m->container = container;
     if (ok)
@@ -106,8 +109,8 @@ check_total(const struct model *m, struct err *err)
     uint64_t n;
     if (!total || !meta_as_u64(&total->value, &n) || n == catalog_count(m->catalog))
         return true;
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts hold %zu tensors, split.tensors.count says %" PRIu64,
-        catalog_count(m->catalog), n);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts hold %zu tensors, split.tensors.count says %" PRIu64
+        ": are all parts of one model?", catalog_count(m->catalog), n);
 }
 
 /* The first part is read: open the others, PREFIX-0000i-of-0000N.gguf. */
@@ -186,8 +189,8 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
     bool ok = path && open_file(m, path, false, options->limits, err) && add_beside(m, path, options, err)
         && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
     if (ok && catalog_facts_of(m->catalog)->shards != 0)
-        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index",
-            catalog_facts_of(m->catalog)->shards);
+        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index: the "
+            "others are not read", catalog_facts_of(m->catalog)->shards);
     free(path);
     candidates_clear(&in);
     return ok;
@@ -202,7 +205,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
-        .no_spool = options->no_spool };
+        .no_spool = options->no_spool, .meter = options->meter };
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
@@ -261,7 +264,7 @@ model_spares(const struct model *m, uint64_t dev, uint64_t ino, struct err *err)
     const char *name = inputs_find(&m->inputs, dev, ino);
     if (!name)
         return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input");
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input: write to another file");
     return err_in_file(err, name);
 }
 
@@ -274,7 +277,7 @@ model_spares_stdout(const struct model *m, struct err *err)
 
 /* Nothing is lost of a file that is empty, so that a list in a new file, the usual thing, costs no second look. */
 bool
-model_spared_by_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err)
+model_list_spares_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err)
 {
     struct stat out, st;
     bool ok = true;
@@ -298,15 +301,12 @@ bool
 model_spool(struct model *m, struct err *err)
 {
     struct source *src = m->src[0];
-    uint64_t n;
     if (source_seekable(src))
         return true;
     if (m->no_spool)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
-            "spool: the input cannot be read once, forward, and --no-spool forbids a temporary file");
-    bool ok = source_spool(src, data_end(m), m->container->tail_ok, &n, err);
-    m->spooled += n;
-    return ok;
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: its tensors are needed in another order than they come "
+            "in, and --no-spool forbids the temporary file for that: name a file instead of a pipe");
+    return source_spool(src, data_end(m), m->container->tail_ok, err);
 }
 
 /* Read what only goes forward on behind its headers, in memory: *ended when it ended there. */

@@ -14,13 +14,14 @@ struct model {
     char *name;                 /* the operand as messages show it; owned */
     char *stored;               /* of a store, the path that its operand stands for, as far as it was found; owned, or NULL */
     bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
-    uint64_t spooled;           /* bytes of a pipe that went to a temporary file */
+    struct meter *meter;        /* of the job; borrowed, or NULL */
 };
 
 struct model_options {
     const struct limits *limits;
     const char *config;         /* the one config to read, "none", or NULL: what lies beside the model */
     bool no_spool;
+    struct meter *meter;        /* told what is read of headers and spooled; borrowed as long as the model lives, or NULL */
 };
 
 /* Open an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model also after a
@@ -44,7 +45,7 @@ bool model_spares_stdout(const struct model *m, struct err *err);
 
 /* The same of all operands, for a job that writes about one before it opens the next: asked before it writes. What cannot be
  * opened has no say; a pipe is left alone. */
-bool model_spared_by_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err);
+bool model_list_spares_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err);
 
 /* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
 bool model_spool(struct model *m, struct err *err);

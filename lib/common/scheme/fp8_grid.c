@@ -59,7 +59,7 @@ misfit(const struct weight *w, const char *hint, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: shape %s %s does not fit its weight %s %s%s",
+    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: the scale %s %s does not fit its weight %s %s%s",
         str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), hint);
 }
@@ -76,7 +76,7 @@ unclear(const struct claims *c, const struct weight *w, struct fp8 *f, const cha
         return true;
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: %s on %s %s may be %s: %s",
+    return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: the scale %s of %s %s may be %s: %s",
         str_shown(a, scale->name, scale->name_len), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), readings, ask);
 }
@@ -142,7 +142,7 @@ find_blocks(const struct claims *c, const struct weight *w, struct fp8 *f, const
     }
     bool possible = !known && grid[0] > 0 && grid[0] <= m->rows && grid[1] > 0 && grid[1] <= m->cols;
     if (rows == AXIS_NONE || cols == AXIS_NONE)
-        return misfit(w, possible ? "; its blocks may stand in a config.json, beside it or with --config" : "", err);
+        return misfit(w, possible ? "; a config.json, beside it or with --config, may tell its blocks" : "", err);
     bool turned = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != USUAL;
     if (told && turned && !known)
         return unclear(c, w, f, "one for each row, turned around, or blocks", ASK_CONFIG, err);

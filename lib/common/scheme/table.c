@@ -139,8 +139,8 @@ static void
 has_both(const struct found *f, const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char name[STR_SHOWN], first[STR_SHOWN], second[STR_SHOWN];
-    err_set(err, ERR_MALFORMED, b->extent.at, "tensor %s: has both %s and %s, two names of one part of %s",
-        str_shown(name, f->codes->name, f->codes->name_len), str_shown(first, a->name, a->name_len),
+    err_set(err, ERR_MALFORMED, b->extent.at, "tensor %s: it has both %s and %s, two names of one part of %s, expected "
+        "one of them", str_shown(name, f->codes->name, f->codes->name_len), str_shown(first, a->name, a->name_len),
         str_shown(second, b->name, b->name_len), f->scheme->name);
 }
 
@@ -155,11 +155,11 @@ table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err,
     str_shown(name, t->name, t->name_len);
     shape_text(shape, &t->shape);
     if (t == codes)
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected %s", name, dtype_name(t->dtype),
-            shape, text);
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected %s for its weight %s %s %s", name,
-        dtype_name(t->dtype), shape, text, str_shown(weight, codes->name, codes->name_len), dtype_name(codes->dtype),
-        shape_text(of, &codes->shape));
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it is %s %s, expected %s", name,
+            dtype_name(t->dtype), shape, text);
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it is %s %s, expected %s for its weight %s %s %s",
+        name, dtype_name(t->dtype), shape, text, str_shown(weight, codes->name, codes->name_len),
+        dtype_name(codes->dtype), shape_text(of, &codes->shape));
 }
 
 static bool
@@ -183,7 +183,7 @@ bad_shapes(const struct found *f, struct err *err)
         if (f->with[i] && n < sizeof found)
             n += (size_t)snprintf(found + n, sizeof found - n, "%s %s %s %s", n ? "," : "; found",
                 f->row->beside[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
-    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s is no %s: expected %s%s%s%s",
+    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s does not fit %s: expected %s%s%s%s",
         str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype),
         shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, told ? "; --scheme says " : "",
         told ? told : "");
@@ -222,7 +222,8 @@ check_companions(const struct found *f, struct err *err)
     char name[STR_SHOWN];
     for (size_t i = 0; i < COMPANIONS && with[i].suffix; i++) {
         if (!f->with[i] && with[i].presence == REQUIRED)
-            return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no %s",
+            return claims_missing(f->claims, f->codes->extent.at, err,
+                "tensor %s: it is quantized (%s), but its %s cannot be found",
                 str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name, with[i].suffix + 1);
         if (f->with[i] && !type_is(with[i].dtypes, f->with[i]))
             return bad_type(f, &with[i], f->with[i], err);

@@ -59,6 +59,12 @@ source_close(struct source *src)
     free(src);
 }
 
+void
+source_tell(struct source *src, struct meter *meter)
+{
+    src->meter = meter;
+}
+
 const char *
 source_name(const struct source *src)
 {
@@ -122,7 +128,8 @@ grow_head(struct source *src, uint64_t n, struct err *err)
 {
     uint64_t most = num_min(src->size, src->gone + SOURCE_HEAD_MAX);
     if (n > src->gone + SOURCE_HEAD_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header: more than %" PRIu64 " bytes", (uint64_t)SOURCE_HEAD_MAX);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header bytes: more than the limit of %" PRIu64 " (built in)",
+            (uint64_t)SOURCE_HEAD_MAX);
     while (src->have < n && !src->ended) {
         uint64_t end = num_min(num_max(n, src->have + HEAD_STEP), most);
         size_t want = (size_t)(end - src->have), got;
@@ -135,6 +142,7 @@ grow_head(struct source *src, uint64_t n, struct err *err)
                 : forward_some(src, to, want, &got, err)))
             return false;
         src->have += got;
+        meter_add(src->meter, got);
     }
     return true;
 }
@@ -205,7 +213,8 @@ source_unpack(struct source *src, const struct limits *limits, struct err *err)
         return true;
     const char *outer = unpack_name(p, (size_t)have);
     free(src->head);
-    *src = (struct source){ .top = layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name };
+    *src = (struct source){ .top = layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name,
+        .meter = src->meter };
     if (!source_head(src, UNPACK_PROBE, &p, &have, err))
         return false;
     const char *inner = unpack_name(p, (size_t)have);
@@ -263,6 +272,7 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
 {
     uint64_t size = src->size;
     if (!src->seekable) {
+        meter_phase(src->meter, "reading the input to its end", 0);
         if (!look_for_end(src, end, tail_ok, err))
             return false;
         size = src->pos;

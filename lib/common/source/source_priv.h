@@ -7,6 +7,7 @@
 #define SOURCE_SOURCE_PRIV_H
 
 #include "base/limits.h"
+#include "base/meter.h"
 #include "source/source.h"
 
 struct layer {
@@ -42,6 +43,7 @@ struct source {
     bool seekable;
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN until what only goes forward is known to have ended */
     char *name;                 /* owned, escaped */
+    struct meter *meter;        /* borrowed; or NULL */
 
     uint8_t *head;              /* owned; the bytes [gone, have) of the input, in `room` bytes */
     uint64_t gone, have, room;

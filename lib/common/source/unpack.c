@@ -86,8 +86,8 @@ unpack_cut(const struct unpack *u, uint64_t made, struct err *err)
 {
     uint64_t size = u->in_at + u->nin;
     if (u->layer.promised <= made)
-        return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes (the download or copy is "
-            "incomplete)", u->packing->name, size);
+        return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes (the download or copy "
+            "is incomplete)", u->packing->name, size);
     return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes: what it holds " SOURCE_CUT,
         u->packing->name, size, made, u->layer.promised);
 }
@@ -102,8 +102,8 @@ unpack_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, stru
     u->made += *got;
     if (u->made <= SOURCE_RATIO_FREE || (u->ratio != 0 && u->made / u->ratio <= u->used))
         return true;
-    return err_set(err, ERR_LIMIT, u->used, "ratio: %" PRIu64 " bytes of %s hold %" PRIu64 " and more, over the limit of "
-        "%" PRIu64 " to 1", u->used, u->packing->name, u->made, u->ratio);
+    return err_set(err, ERR_LIMIT, u->used, "ratio: %" PRIu64 " bytes of %s become %" PRIu64 " and more, over the "
+        "limit of %" PRIu64 " to 1: is it a model?", u->used, u->packing->name, u->made, u->ratio);
 }
 
 static void
