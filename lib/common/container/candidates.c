@@ -69,8 +69,11 @@ add(struct candidates *c, const char *name, struct err *err)
     if (!names)
         return false;
     c->name = names;
-    c->name[c->n] = strdup(name);
-    return c->name[c->n++] || err_memory(err, strlen(name) + 1);
+    names[c->n] = strdup(name);
+    if (!names[c->n])
+        return err_memory(err, strlen(name) + 1);
+    c->n++;
+    return true;
 }
 
 static bool
