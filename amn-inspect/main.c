@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/operands.h"
+#include "cli/progress.h"
 #include "container/model.h"
 #include "options.h"
 #include "report/inspect.h"
@@ -59,6 +60,7 @@ report(struct job *job, const char *operand, const struct model *model, const st
         .first = !job->begun,
         .remembered.to = opt->to,
     };
+    meter_phase(model->meter, "writing", 0);
     if (!measure(&in.remembered, &in, opt->size, err))
         return false;
     job->begun = true;
@@ -88,13 +90,18 @@ int
 main(int argc, char **argv)
 {
     struct job job = { 0 };
-    const struct cli *cli = &job.opt.cli;
+    struct cli *cli = &job.opt.cli;
+    struct cli_progress progress;
     struct err err;
     cli_start("amn-inspect");
     options_parse(&job.opt, argc, argv);
     job.how = (struct model_options){ .limits = &cli->limits, .config = cli->config };
     err_init(&err);
-    if (!scheme_known(cli->scheme, &err) || !model_list_spares_stdout(cli->operands, cli->noperands, &job.how, &err))
-        return cli_fail(cli, &err);
-    return cli_each(cli, inspect, &job);
+    cli_progress_start(&progress, cli, false);
+    job.how.meter = &progress.meter;
+    int status = scheme_known(cli->scheme, &err)
+        && model_list_spares_stdout(cli->operands, cli->noperands, &job.how, &err)
+        ? cli_each(cli, inspect, &job) : cli_fail(cli, &err);
+    cli_progress_stop(&progress);
+    return status;
 }

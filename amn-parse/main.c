@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/operands.h"
+#include "cli/progress.h"
 #include "cli/remarks.h"
 #include "container/model.h"
 #include "options.h"
@@ -50,6 +51,7 @@ parse(void *own, const char *operand, struct err *err)
         && roles_assign(&roles, model.catalog, cli->scheme, NULL, err);
     if (ok)
         cli_remarks(cli, model.name, model.catalog);
+    meter_phase(model.meter, "writing", 0);
     ok = ok && list(job, operand, &model, roles, err);
     if (!ok && (err->kind != ERR_USAGE || cli->noperands > 1))
         err_in_file(err, model.name ? model.name : "");
@@ -62,13 +64,18 @@ int
 main(int argc, char **argv)
 {
     struct job job = { 0 };
-    const struct cli *cli = &job.opt.cli;
+    struct cli *cli = &job.opt.cli;
+    struct cli_progress progress;
     struct err err;
     cli_start("amn-parse");
     options_parse(&job.opt, argc, argv);
     job.how = (struct model_options){ .limits = &cli->limits, .config = cli->config };
     err_init(&err);
-    if (!scheme_known(cli->scheme, &err) || !model_list_spares_stdout(cli->operands, cli->noperands, &job.how, &err))
-        return cli_fail(cli, &err);
-    return cli_each(cli, parse, &job);
+    cli_progress_start(&progress, cli, false);
+    job.how.meter = &progress.meter;
+    int status = scheme_known(cli->scheme, &err)
+        && model_list_spares_stdout(cli->operands, cli->noperands, &job.how, &err)
+        ? cli_each(cli, parse, &job) : cli_fail(cli, &err);
+    cli_progress_stop(&progress);
+    return status;
 }

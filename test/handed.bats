@@ -142,9 +142,10 @@ PYTHON
     says 65 utf8 'it begins: ein l'
     { printf 'sized '; printf 'x%.0s' $(seq 505); printf '\303\244'; } >cut      # a character across what is looked at
     says 65 cut 'it begins: sized xxx'
-    printf 'evil \342\200\256 reversed and more\n' >evil
+    printf 'evil \342\200\256 reversed, \033[2K\b and more\n' >evil
     for t in $tools; do
         try 65 $t evil
+        grep -q 'this is text' err
         cat err >>said
     done
     "$helpers/no-controls" said

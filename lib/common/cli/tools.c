@@ -50,6 +50,8 @@ const struct cli_option cli_options_of_all[] = {
     { OPT_PART_SIZE, REMEMBER, "part-size", "SIZE", NULL, "cut into parts of SIZE; --part then takes I alone" },
     { OPT_PARTS, REMEMBER, "parts", NULL, NULL, "print how many parts of --part-size there are" },
     { OPT_PLAN, REMEMBER, "plan", NULL, NULL, "print as JSON where each tensor will lie" },
+    { OPT_SHARD_SIZE, REMEMBER, "shard-size", "SIZE", NULL, "with -o DIR/: files of SIZE, or 5G, and an index" },
+    { OPT_RESUME, REMEMBER, "resume", NULL, NULL, "go on with a directory that was interrupted" },
     { 'j', REMEMBER, "jobs", "N", NULL, "use N worker threads" },
     { OPT_SYNC, REMEMBER, "sync", NULL, NULL, "flush FILE to the disk before it gets its name" },
     { OPT_DIRECT, REMEMBER, "direct", "WHEN", cli_when_words, "write past the page cache: auto, always or never" },

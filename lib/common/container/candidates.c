@@ -114,7 +114,7 @@ several(const struct candidates *c, const struct step *step, const char *dir, st
 {
     struct str words = { 0 };
     struct beside_part part;
-    char shown[STR_SHOWN];
+    char folder[STR_SHOWN], file[STR_SHOWN];
     const char *first = NULL;
     size_t n = 0;
     for (size_t i = 0; i < c->n; i++)
@@ -130,7 +130,8 @@ several(const struct candidates *c, const struct step *step, const char *dir, st
             "of them are one model: add its .safetensors.index.json, or name one file", words.p);
     else
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several models (%s): name one of them, as in "
-            "%s%s%s", words.p, str_shown(shown, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/", first);
+            "%s%s%s", words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
+            str_shown(file, first, strlen(first)));
     str_clear(&words);
     return false;
 }
@@ -193,15 +194,18 @@ is_indexed(const struct candidates *c, const char *name)
     return bsearch(&stem, c->name, c->n, sizeof *c->name, compare_index) != NULL;
 }
 
-/* *other: the file is none of those that were opened, by whatever name. */
+/* *other: the file is there for this user, and none of those that were opened, by whatever name. */
 static bool
 look(bool *other, const char *dir, const char *name, const struct inputs *inputs, struct err *err)
 {
     struct stat st;
-    char *path = folder_path(dir, strlen(dir), name, err);
-    *other = path && stat(path, &st) == 0 && !inputs_find(inputs, st.st_dev, st.st_ino);
+    char *path = folder_path(dir, strlen(dir), name, err), shown[STR_SHOWN];
+    bool there = path && stat(path, &st) == 0;
+    bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES
+        || err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, name, strlen(name))));
+    *other = there && !inputs_find(inputs, st.st_dev, st.st_ino);
     free(path);
-    return path != NULL;
+    return ok;
 }
 
 bool
@@ -213,7 +217,7 @@ candidates_warn(const struct candidates *c, const char *dir, const struct inputs
     size_t n = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < c->n; i++) {
-        bool other = step_of(c->name[i])->readable && !is_indexed(c, c->name[i]);
+        bool other = c->name[i] != c->chosen && step_of(c->name[i])->readable && !is_indexed(c, c->name[i]);
         ok = !other || look(&other, dir, c->name[i], inputs, err);
         if (other)
             tell(&words, n++, c->name[i]);

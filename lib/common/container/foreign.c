@@ -103,7 +103,7 @@ foreign_check_pointer(const uint8_t *head, size_t n, struct err *err)
         sized ? "are" : "is");
 }
 
-/* Whether it is text throughout; its last character may be cut. */
+/* Whether it is text throughout, as a terminal shows it; its last character may be cut. */
 static bool
 is_text(const uint8_t *p, size_t n)
 {
@@ -112,7 +112,7 @@ is_text(const uint8_t *p, size_t n)
         len = str_utf8_char((const char *)p + i, n - i, &code);
         if (len == 0)
             return n - i < 4 && p[i] >= 0xC2;
-        if ((code < 0x20 && !strchr("\t\n\f\r", (int)code)) || code == 0 || code == 0x7F)
+        if ((code < 0x20 && !memchr("\t\n\f\r\b\033", (int)code, 6)) || code == 0x7F)
             return false;
     }
     return true;
@@ -222,8 +222,8 @@ is_zeros(const uint8_t *head, size_t n)
     return n >= 64 && memcmp(head, none, n) == 0;
 }
 
-/* What a ZIP archive is, by the name of its first member: local header 30 | name.
- * PyTorch: NAME/data.pkl and others in one folder. NPZ: arrays. */
+/* What a ZIP archive is, by the name of its first member: local header 30 | name. A checkpoint has all of its members in
+ * one folder. */
 static bool
 refuse_zip(const uint8_t *head, size_t n, struct err *err)
 {

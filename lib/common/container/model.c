@@ -46,6 +46,8 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     const struct container *container = NULL;
     bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
+    if (this)
+        source_tell(this, m->meter);
     m->nsrc += this != NULL;
     ok = ok && source_unpack(this, limits, err) && check_plain(m, err) && container_detect(&container, this, err)
         && (m->nsrc == 1 || container == m->container
@@ -175,13 +177,22 @@ add_beside(struct model *m, const char *path, const struct model_options *option
         && (str_ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
 }
 
+/* The directory of a model, when more than its file was named. */
+static bool
+keep_folder(struct model *m, const char *path, size_t n, struct err *err)
+{
+    m->folder = n ? strndup(path, n) : strdup(".");
+    return m->folder || err_memory(err, n);
+}
+
 /* The model file of a directory; others in it, or its missing neighbours, are worth a warning. */
 static bool
 open_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
 {
     struct candidates in = { 0 };
     char *path = candidates_choose(&in, dir, err) ? folder_path(dir, strlen(dir), in.chosen, err) : NULL;
-    bool ok = path && open_file(m, path, false, options->limits, err) && add_beside(m, path, options, err)
+    bool ok = path && keep_folder(m, dir, strlen(dir), err) && open_file(m, path, false, options->limits, err)
+        && add_beside(m, path, options, err)
         && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
     if (ok && catalog_facts_of(m->catalog)->shards != 0)
         catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index: the "
@@ -199,7 +210,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     struct str found = { 0 }, name = { 0 };
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
-    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool };
+    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool,
+        .meter = options->meter };
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
@@ -207,7 +219,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
     else
-        ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err);
+        ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err)
+            && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
     str_clear(&found);
     return ok || err_in_file(err, m->name ? m->name : "");
 }
@@ -221,6 +234,7 @@ model_clear(struct model *m)
     inputs_clear(&m->inputs);
     catalog_free(m->catalog);
     free(m->name);
+    free(m->folder);
     *m = (struct model){ 0 };
 }
 
@@ -295,15 +309,12 @@ bool
 model_spool(struct model *m, struct err *err)
 {
     struct source *src = m->src[0];
-    uint64_t n;
     if (source_seekable(src))
         return true;
     if (m->no_spool)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: its tensors are needed in another order than they come "
             "in, and --no-spool forbids the temporary file for that: name a file instead of a pipe");
-    bool ok = source_spool(src, data_end(m), m->container->tail_ok, &n, err);
-    m->spooled += n;
-    return ok;
+    return source_spool(src, data_end(m), m->container->tail_ok, err);
 }
 
 /* Read what only goes forward on behind its headers, in memory: *ended when it ended there. */

@@ -12,14 +12,16 @@ struct model {
     const struct container *container;
     struct inputs inputs;       /* every regular file that was opened for it: shards, index, config.json, manifest */
     char *name;                 /* the operand as messages show it; owned */
+    char *folder;               /* the directory that it names, or whose index it is; else NULL. Owned */
     bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
-    uint64_t spooled;           /* bytes of a pipe that went to a temporary file */
+    struct meter *meter;        /* of the job; borrowed, or NULL */
 };
 
 struct model_options {
     const struct limits *limits;
     const char *config;         /* the one config to read, "none", or NULL: what lies beside the model */
     bool no_spool;
+    struct meter *meter;        /* told what is read of headers and spooled; borrowed as long as the model lives, or NULL */
 };
 
 /* Open an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model also after a

@@ -2,7 +2,10 @@
  * below it with the members that its instructions make faster. */
 #include "kernel/kernels.h"
 
+#include "kernel/affine.h"
+#include "kernel/bits.h"
 #include "kernel/codes4.h"
+#include "kernel/codes8.h"
 #include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
@@ -70,6 +73,11 @@ static const struct kernels scalar = {
     },
     .codes4_f32 = codes4_f32,
     .codes4_bf16 = codes4_bf16,
+    .codes8_f32 = codes8_f32,
+    .codes8_bf16 = codes8_bf16,
+    .affine_f32 = affine_f32,
+    .bits_stream = bits_stream,
+    .bits_lane = bits_lane,
     .int8_row_f32 = int8_row_f32,
     .int8_row_bf16 = int8_row_bf16,
     .turn = turn,

@@ -12,7 +12,9 @@
 
 #include "base/err.h"
 #include "dtype/dtype.h"
+#include "kernel/affine.h"
 #include "kernel/codes4.h"
+#include "kernel/codes8.h"
 
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
@@ -38,6 +40,21 @@ typedef void kernel_codes4_f32(float *restrict y, const uint8_t *restrict x, siz
 typedef void kernel_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct codes4 *c);
 
+/* codes8.h: the same of codes of a byte each. */
+typedef void kernel_codes8_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
+    const struct codes8 *c);
+typedef void kernel_codes8_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
+    const struct codes8 *c);
+
+/* affine.h: the same with two roundings to a type of 16 bits. */
+typedef void kernel_affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
+    const struct affine *a);
+
+/* bits.h: packed codes to a byte each. */
+typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits);
+typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
+    unsigned bits);
+
 /* int8_row.h: a row of INT8 codes with its absmax. */
 typedef void kernel_int8_row_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
 typedef void kernel_int8_row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax);
@@ -55,6 +72,11 @@ struct kernels {
     kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
     kernel_codes4_f32 *codes4_f32;
     kernel_codes4_bf16 *codes4_bf16;
+    kernel_codes8_f32 *codes8_f32;
+    kernel_codes8_bf16 *codes8_bf16;
+    kernel_affine_f32 *affine_f32;
+    kernel_bits_stream *bits_stream;
+    kernel_bits_lane *bits_lane;
     kernel_int8_row_f32 *int8_row_f32;
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_turn *turn;

@@ -177,3 +177,23 @@ piece_input(const struct piece *piece, unsigned i)
     default:            return NULL;
     }
 }
+
+bool
+piece_output(struct tensor *t, const struct piece *piece)
+{
+    struct chosen chosen = { .dtype = piece->to };
+    switch (piece->kind) {
+    case PIECE_DECODE:
+        chosen.decode = piece->of.weight;
+        break;
+    case PIECE_COPY:
+    case PIECE_VIEW:
+        chosen.copy = piece_input(piece, 0);
+        chosen.dtype = chosen.copy->dtype;
+        break;
+    default:
+        return false;
+    }
+    *t = chosen_tensor(&chosen);
+    return true;
+}

@@ -20,7 +20,8 @@ enum { PIPE_ROOM = 1 << 20 };
 
 struct sink {
     char name[STR_SHOWN];       /* of the output, for messages */
-    int fd;                     /* -1 once closed */
+    int fd;                     /* -1 once closed, or when there is none */
+    bool nowhere;               /* what comes is only counted */
     char *path;                 /* final name, links resolved; NULL: what fd is, is the output */
     char *temp;                 /* name until the commit; NULL when there is none */
     mode_t mode;                /* of the final file */
@@ -144,15 +145,39 @@ sink_check(const struct sink_options *options, struct err *err)
     return failed(shown_name(name, options), err, ERR_CREATE, "it is not replaced, as -n asks");
 }
 
+static struct sink *
+new_sink(struct err *err)
+{
+    struct sink *s = calloc(1, sizeof *s);
+    if (s)
+        s->fd = s->direct.fd = -1;
+    else
+        err_memory(err, sizeof *s);
+    return s;
+}
+
+bool
+sink_nowhere(struct sink **out, struct err *err)
+{
+    *out = new_sink(err);
+    if (*out)
+        (*out)->nowhere = true;
+    return *out;
+}
+
+bool
+sink_is_nowhere(const struct sink *s)
+{
+    return s->nowhere;
+}
+
 bool
 sink_open(struct sink **out, const struct sink_options *options, struct err *err)
 {
-    struct sink *s = calloc(1, sizeof *s);
+    struct sink *s = *out = new_sink(err);
     if (!s)
-        return err_memory(err, sizeof *s);
-    *out = s;
+        return false;
     shown_name(s->name, options);
-    s->fd = s->direct.fd = -1;
     s->when = options->direct;
     s->sync = options->sync;
     s->no_clobber = options->no_clobber;
@@ -185,6 +210,8 @@ sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
 {
     s->expected = nbytes;
     s->expects = true;
+    if (s->nowhere)
+        return true;
     bool direct = wants_direct(s, nbytes) && direct_open(&s->direct, s->temp, s->fd);
 #ifdef __linux__
     /* Appending keeps the size as it is: a process that is killed must not leave a file that looks complete. Direct
@@ -208,7 +235,7 @@ bool
 sink_is_pipe(const struct sink *s)
 {
     struct stat st;
-    return fstat(s->fd, &st) == 0 && S_ISFIFO(st.st_mode);
+    return !s->nowhere && fstat(s->fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
 bool
@@ -221,6 +248,10 @@ bool
 sink_write(struct sink *s, const void *p, size_t n, struct err *err)
 {
     const uint8_t *from = p;
+    if (s->nowhere) {
+        s->done += n;
+        return true;
+    }
     while (n != 0) {
         ssize_t put = write(s->fd, from, n);
         if (put < 0 && errno == EAGAIN)         /* somebody else made it non-blocking */
@@ -292,6 +323,8 @@ sink_commit(struct sink *s, struct err *err)
     if (s->expects && s->done != s->expected)
         return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%" PRIu64 " bytes were written, %" PRIu64 " promised",
             (uint64_t)s->done, s->expected);
+    if (s->nowhere)
+        return true;
     if (s->temp && fchmod(s->fd, s->mode) != 0)
         return failed(s->name, err, ERR_IO, "its permissions cannot be set");
     if (s->sync && s->is_file && fsync(s->fd) != 0)

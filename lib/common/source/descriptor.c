@@ -112,6 +112,7 @@ look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *input
     if (S_ISREG(st->st_mode) && lseek(d->fd, 0, SEEK_CUR) == 0) {
         d->layer.kind = &file_kind;
         d->layer.size = (uint64_t)st->st_size;
+        d->layer.changed = (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
         return true;
     }
     if (S_ISDIR(st->st_mode))

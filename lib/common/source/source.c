@@ -59,6 +59,12 @@ source_close(struct source *src)
     free(src);
 }
 
+void
+source_tell(struct source *src, struct meter *meter)
+{
+    src->meter = meter;
+}
+
 const char *
 source_name(const struct source *src)
 {
@@ -124,6 +130,7 @@ grow_head(struct source *src, uint64_t n, struct err *err)
                 : forward_some(src, to, want, &got, err)))
             return false;
         src->have += got;
+        meter_add(src->meter, got);
     }
     return true;
 }
@@ -194,7 +201,8 @@ source_unpack(struct source *src, const struct limits *limits, struct err *err)
         return true;
     const char *outer = unpack_name(p, (size_t)have);
     free(src->head);
-    *src = (struct source){ .top = layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name };
+    *src = (struct source){ .top = layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name,
+        .meter = src->meter };
     if (!source_head(src, UNPACK_PROBE, &p, &have, err))
         return false;
     const char *inner = unpack_name(p, (size_t)have);
@@ -252,6 +260,7 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
 {
     uint64_t size = src->size;
     if (!src->seekable) {
+        meter_phase(src->meter, "reading the input to its end", 0);
         if (!look_for_end(src, end, tail_ok, err))
             return false;
         size = src->pos;
@@ -271,4 +280,14 @@ source_unchanged(const struct source *src, struct err *err)
         if (l->kind->unchanged && !l->kind->unchanged(l, err))
             return err_in_file(err, src->name);
     return true;
+}
+
+void
+source_stamp(const struct source *src, uint64_t stamp[2])
+{
+    const struct layer *l = src->top;
+    while (l->under)
+        l = l->under;
+    stamp[0] = l->changed ? l->size : 0;
+    stamp[1] = l->changed;
 }

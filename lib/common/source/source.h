@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "base/meter.h"
 #include "source/inputs.h"
 
 struct source;
@@ -28,6 +29,9 @@ enum { SOURCE_BACK = 4096 };
  * ERR_OPEN. A regular file is added to `inputs`, unless that is NULL. */
 bool source_open(struct source **src, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
 void source_close(struct source *src);                  /* takes NULL */
+
+/* Tell this meter, borrowed for good, what of the head and of a spool has been read. */
+void source_tell(struct source *src, struct meter *meter);
 
 /* When the input is compressed by gzip, zstd or xz, told by its first bytes, the source is from now on what it holds.
  * Call before anything else is asked of it.
@@ -77,13 +81,16 @@ void source_drop(struct source *src, uint64_t from, uint64_t to);
 bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);
 
 /* What only goes forward: put what lies behind its head and before `end` into an unlinked temporary file in TMPDIR, and
- * go on as source_finish(); seekable from then on. Call before anything behind the head was read. *nbytes: the bytes
- * spooled. Does nothing when seekable. */
-bool source_spool(struct source *src, uint64_t end, bool tail_ok, uint64_t *nbytes, struct err *err);
+ * go on as source_finish(); seekable from then on. Call before anything behind the head was read. Does nothing when
+ * seekable. */
+bool source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err);
 
 /* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. What
  * only goes forward is read to its end, so that a writer is not cut off and a checksum is looked at. */
 bool source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err);
+
+/* Two numbers that are others when a file is another one, or was changed: 0 for a pipe. */
+void source_stamp(const struct source *src, uint64_t stamp[2]);
 
 /* The end of the job: a regular file still has the size and the time of its last change that it was opened with, else
  * ERR_IO: what was read of it may be of two versions. */

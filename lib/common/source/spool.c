@@ -113,19 +113,21 @@ fill(const struct spool *s, struct source *src, uint64_t end, struct err *err)
     if (!buf)
         return err_memory(err, SPOOL_STEP);
     bool ok = true;
+    if (src->pos < end)
+        meter_spool(src->meter, end - src->pos);
     while (ok && !src->ended && src->pos < end) {
-        size_t got;
+        size_t got = 0;
         ok = forward_some(src, buf, (size_t)num_min(SPOOL_STEP, end - src->pos), &got, err)
             && write_fully(s, buf, got, err);
+        meter_add(src->meter, got);
     }
     free(buf);
     return ok;
 }
 
 bool
-source_spool(struct source *src, uint64_t end, bool tail_ok, uint64_t *nbytes, struct err *err)
+source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err)
 {
-    *nbytes = 0;
     if (src->seekable)
         return true;
     struct spool *s = calloc(1, sizeof *s);
@@ -134,9 +136,7 @@ source_spool(struct source *src, uint64_t end, bool tail_ok, uint64_t *nbytes, s
     s->layer = (struct layer){ .kind = &spool_kind, .under = src->top };
     s->base = src->pos;
     s->fd = open_nameless(s->dir, err);
-    bool ok = s->fd >= 0 && fill(s, src, end, err);
-    *nbytes = src->pos - s->base;
-    if (!ok || !source_finish(src, end, tail_ok, err)) {
+    if (s->fd < 0 || !fill(s, src, end, err) || !source_finish(src, end, tail_ok, err)) {
         spool_close(&s->layer);
         return false;
     }

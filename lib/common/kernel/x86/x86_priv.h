@@ -31,6 +31,12 @@ void avx512_use_groups(struct kernels *k);
 void avx2_use_codes4(struct kernels *k);
 void avx512_use_codes4(struct kernels *k);
 
+/* Rows of codes of a byte each */
+void avx2_use_rows(struct kernels *k);
+
+/* Packed codes to a byte each */
+void avx2_use_bits(struct kernels *k);
+
 /* Matrices turned */
 void avx2_use_turn(struct kernels *k);
 void avx512_use_turn(struct kernels *k);

@@ -1,0 +1,33 @@
+/* affine: codes of up to 8 bits, one a byte, with a factor and a term for each group of elements, where the library
+ * computes in a type T of 16 bits and so rounds twice (T F32: not at all).
+ *
+ *     term_first false    y[i] = RN_T(RN_T(x[i] * factors[g]) + terms[g])      MLX; quanto, whose term is -shift
+ *     term_first true     y[i] = RN_T(RN_T(x[i] - terms[g]) * factors[g])      HQQ
+ *
+ * Elements [first, first + n) of a row; g = (first + i) / group - first / group. Each operation is one of F32, whose
+ * result is then rounded to T; factors and terms are values of T.
+ *
+ *   y         n floats, values of T; must not overlap the rest
+ *   x         n codes, unsigned
+ *
+ * Cannot fail; a NaN result is the canonical one. Source: mlx/backend/cpu/quantized.cpp, affine dequantization; hqq
+ * core/quantize.py, dequantize. */
+#ifndef KERNEL_AFFINE_H
+#define KERNEL_AFFINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dtype/dtype.h"
+
+struct affine {
+    const float *factors, *terms;       /* from the group of element `first` on */
+    size_t group;                       /* elements of a group, not 0 */
+    enum dtype in;                      /* T: BF16, F16 or F32 */
+    bool term_first;
+};
+
+void affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a);
+
+#endif

@@ -1,0 +1,27 @@
+/* bits: the definition, a code at a time. */
+#include "kernel/bits.h"
+
+#include "base/bytes.h"
+
+void
+bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t at = (first % 8 + i) * bits;
+        unsigned code = x[at / 8] >> at % 8;
+
+        if (at % 8 + bits > 8)
+            code |= (unsigned)x[at / 8 + 1] << (8 - at % 8);
+        y[i] = (uint8_t)(code & ((1U << bits) - 1));
+    }
+}
+
+void
+bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift, unsigned bits)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u = unit == 1 ? x[i] : load_le32(x + 4 * i);
+
+        y[i] = (uint8_t)(u >> shift & ((1U << bits) - 1));
+    }
+}

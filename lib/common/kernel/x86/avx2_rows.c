@@ -1,0 +1,86 @@
+/* avx2_rows: eight codes a register. */
+#if defined(__x86_64__)
+
+#include "kernel/x86/x86_priv.h"
+
+#include "kernel/x86/avx2_inline.h"
+#include "kernel/x86/factors.h"
+
+enum { LANES = 8 };
+typedef __m256 floats;
+
+static ALWAYS_INLINE floats
+codes_of(const uint8_t *x, const bool is_signed)
+{
+    __m128i bytes = _mm_loadl_epi64((const __m128i *)x);
+
+    return _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes));
+}
+
+static ALWAYS_INLINE floats
+load(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+
+static ALWAYS_INLINE floats
+all(float f)
+{
+    return _mm256_set1_ps(f);
+}
+
+static ALWAYS_INLINE floats
+sub(floats a, floats b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
+static ALWAYS_INLINE floats
+mul(floats a, floats b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
+static ALWAYS_INLINE floats
+add(floats a, floats b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+static ALWAYS_INLINE floats
+canonical(floats v)
+{
+    return canonical256(v);
+}
+
+static ALWAYS_INLINE floats
+rounded(floats v, const enum dtype in)
+{
+    v = canonical256(v);
+    if (in == DTYPE_BF16)
+        return _mm256_castsi256_ps(_mm256_and_si256(bf16_high256(v), _mm256_set1_epi32((int)0xFFFF0000)));
+    if (in == DTYPE_F16)
+        return _mm256_cvtph_ps(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    return v;
+}
+
+static ALWAYS_INLINE void
+put(void *y, const enum format format, floats lo, floats hi)
+{
+    if (format == TO_F32) {
+        _mm256_storeu_ps(y, lo);
+        _mm256_storeu_ps((float *)y + LANES, hi);
+    } else {
+        _mm256_storeu_si256(y, concat256(bf16_high256(lo), bf16_high256(hi)));
+    }
+}
+
+#include "kernel/x86/rows.h"
+
+void
+avx2_use_rows(struct kernels *k)
+{
+    rows_use(k);
+}
+
+#endif

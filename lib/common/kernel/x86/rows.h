@@ -1,0 +1,152 @@
+/* rows: codes of a byte each become floats, group by group: codes8 and affine. avx2_rows.c includes this
+ * after saying what a register is, with `format`, `in` and flags constants:
+ *
+ *     LANES, floats                           floats of a register, and its type
+ *     codes_of(x, is_signed)                  LANES codes as floats
+ *     load(p), all(f), sub, mul, add          what they say
+ *     canonical(v)                            no NaN but the canonical one
+ *     rounded(v, in)                          to a value of the type `in`; likewise
+ *     put(y, format, lo, hi)                  2 * LANES canonical values
+ */
+#ifndef KERNEL_X86_ROWS_H
+#define KERNEL_X86_ROWS_H
+
+#include "kernel/affine.h"
+#include "kernel/codes8.h"
+#include "kernel/kernels.h"
+
+enum { STEP = 2 * LANES };
+
+/* What is done to the codes: to each the same, a pair of numbers for a group. */
+struct op {
+    bool is_signed, affine, term_first;
+    enum dtype in;
+    bool each;                          /* a pair for every element, from a[] and b[] on */
+    const float *a, *b;                 /* codes8: zeros (NULL: none), scales; affine: terms, factors */
+};
+
+static ALWAYS_INLINE floats
+apply(const struct op op, floats v, floats a, floats b)
+{
+    if (!op.affine)
+        return canonical(mul(op.a ? sub(v, a) : v, b));
+    if (op.term_first)
+        return rounded(mul(rounded(sub(v, a), op.in), b), op.in);
+    return rounded(add(rounded(mul(v, b), op.in), a), op.in);
+}
+
+static ALWAYS_INLINE void
+step(void *y, const enum format format, const uint8_t *x, const struct op op, const float *a, const float *b)
+{
+    const size_t next = op.each ? LANES : 0;
+    floats none = all(0);
+    floats lo = apply(op, codes_of(x, op.is_signed), !op.a ? none : op.each ? load(a) : all(*a), op.each ? load(b) : all(*b));
+    floats hi = apply(op, codes_of(x + LANES, op.is_signed), !op.a ? none : op.each ? load(a + next) : all(*a),
+        op.each ? load(b + next) : all(*b));
+
+    put(y, format, lo, hi);
+}
+
+/* n codes of one group; or with a pair each. */
+static ALWAYS_INLINE void
+run(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, const struct op op, const float *a,
+    const float *b)
+{
+    const size_t size = size_of(format), each = op.each ? 1 : 0;
+    size_t i = 0;
+
+    for (; n - i >= STEP; i += STEP)
+        step(y + i * size, format, x + i, op, a ? a + i * each : NULL, b + i * each);
+    if (i < n) {
+        uint8_t last[STEP] = { 0 };
+        float values[STEP], pair[2][STEP] = { { 0 }, { 0 } };
+        size_t left = n - i, pairs = op.each ? left : 1;
+
+        memcpy(last, x + i, left);
+        if (op.a)
+            memcpy(pair[0], a + i * each, pairs * sizeof(float));
+        memcpy(pair[1], b + i * each, pairs * sizeof(float));
+        step(values, format, last, op, pair[0], pair[1]);
+        memcpy(y + i * size, values, left * size);
+    }
+}
+
+static ALWAYS_INLINE void
+groups(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n, size_t group,
+    const struct op op)
+{
+    const size_t size = size_of(format);
+    char *to = y;
+    size_t len = group - first % group;             /* elements of the group */
+
+    if (op.each) {
+        run(to, format, x, n, op, op.a, op.b);
+        return;
+    }
+    for (size_t g = 0; n > 0; g++, n -= len, x += len, to += len * size, len = group) {
+        if (len > n)
+            len = n;
+        run(to, format, x, len, op, op.a ? op.a + g : NULL, op.b + g);
+    }
+}
+
+static ALWAYS_INLINE void
+codes8(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
+    const struct codes8 *c)
+{
+    const struct op each = { .is_signed = c->is_signed, .each = true, .a = c->zeros, .b = c->scales };
+
+    if (c->group == 1)
+        groups(y, format, x, first, n, 1, each);
+    else if (c->is_signed)
+        groups(y, format, x, first, n, c->group, (struct op){ .is_signed = true, .a = c->zeros, .b = c->scales });
+    else
+        groups(y, format, x, first, n, c->group, (struct op){ .a = c->zeros, .b = c->scales });
+}
+
+static void
+row_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
+{
+    codes8(y, TO_F32, x, first, n, c);
+}
+
+static void
+row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
+{
+    codes8(y, TO_BF16, x, first, n, c);
+}
+
+static ALWAYS_INLINE void
+affine_in(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a,
+    const enum dtype in)
+{
+    struct op op = { .affine = true, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors };
+
+    if (a->term_first) {
+        op.term_first = true;
+        groups(y, TO_F32, x, first, n, a->group, op);
+    } else {
+        groups(y, TO_F32, x, first, n, a->group, op);
+    }
+}
+
+static void
+row_affine(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    if (a->in == DTYPE_BF16)
+        affine_in(y, x, first, n, a, DTYPE_BF16);
+    else if (a->in == DTYPE_F16)
+        affine_in(y, x, first, n, a, DTYPE_F16);
+    else
+        affine_in(y, x, first, n, a, DTYPE_F32);
+}
+
+static void
+rows_use(struct kernels *k)
+{
+    k->codes8_f32 = row_f32;
+    k->codes8_bf16 = row_bf16;
+    k->affine_f32 = row_affine;
+}
+
+#endif

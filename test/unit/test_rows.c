@@ -1,0 +1,274 @@
+/* test_rows: rows of codes of a byte each (codes8, affine) and what unpacks them (bits), by every set of kernels: the
+ * scalar set against the formulas of the headers, the others bit for bit against the scalar set. All buffers end at a
+ * page that cannot be touched. */
+#include "check.h"
+
+#include <math.h>
+
+#include "base/bytes.h"
+#include "dtype/bfloat16.h"
+#include "dtype/half.h"
+#include "fence.h"
+#include "kernel/kernels.h"
+
+enum { CANARY = 0xA5, GUARD = 64, MOST = 4000 };
+
+static struct fence codes, first_input, second_input, output, scalar_output;
+
+/* Values as a weight has them, and now and then what no weight has: any bits, NaN, infinite, subnormal. */
+static float
+random_value(void)
+{
+    static const uint32_t edges[] = { 0x00000000, 0x80000000, 0x00000001, 0x807FFFFF, 0x00800000, 0x3F800000, 0x3F808000,
+        0x3F818000, 0x3F7FFFFF, 0x7F7FFFFF, 0x7F7F8000, 0x7F800000, 0xFF800000, 0x7F800001, 0xFFC00000, 0xFFFFFFFF,
+        0x477FF000, 0x477FE000, 0x33000000, 0x33000001 };
+    uint32_t kind = fence_random() % 16;
+
+    return float_of_bits(kind == 0 ? edges[fence_random() % (sizeof edges / sizeof *edges)] : kind == 1 ? fence_random()
+        : 0x3B000000 + fence_random() % 0x02000000);
+}
+
+static void
+fill_inputs(void)
+{
+    float *a = (float *)(void *)first_input.end - MOST, *b = (float *)(void *)second_input.end - MOST;
+
+    fence_fill(codes.end - MOST, MOST);
+    for (size_t i = 0; i < MOST; i++) {
+        a[i] = fence_random() % 2 ? (float)(fence_random() % 256) : random_value();
+        b[i] = random_value();
+    }
+}
+
+static float
+to_type(enum dtype in, float v)
+{
+    if (in == DTYPE_BF16)
+        return bfloat16_to_float(bfloat16_of_float(v));
+    return in == DTYPE_F16 ? half_to_float(half_of_float(v)) : v;
+}
+
+struct trial {
+    size_t first, n, group;
+    bool is_signed, has_zeros;          /* codes8 */
+    bool affine, term_first;
+    enum dtype in, to;
+};
+
+/* A pair of numbers for every group lies at the end of its memory. */
+static const float *
+pairs(struct fence of, const struct trial *t)
+{
+    size_t ngroups = t->n == 0 ? 0 : (t->first % t->group + t->n - 1) / t->group + 1;
+
+    return (const float *)(void *)of.end - ngroups;
+}
+
+static void
+run(const struct kernels *k, struct fence to, const struct trial *t)
+{
+    size_t size = dtype_facts(t->to)->bytes;
+    uint8_t *y = to.end - t->n * size;
+    const uint8_t *x = codes.end - t->n;
+    const struct codes8 c = { t->has_zeros ? pairs(first_input, t) : NULL, pairs(second_input, t), t->group, t->is_signed };
+    const struct affine a = { pairs(second_input, t), pairs(first_input, t), t->group, t->in, t->term_first };
+
+    memset(y - GUARD, CANARY, t->n * size + GUARD);
+    if (t->affine)
+        k->affine_f32((float *)(void *)y, x, t->first, t->n, &a);
+    else if (t->to == DTYPE_F32)
+        k->codes8_f32((float *)(void *)y, x, t->first, t->n, &c);
+    else
+        k->codes8_bf16((uint16_t *)(void *)y, x, t->first, t->n, &c);
+}
+
+static bool
+same_bits(float got, float expected)
+{
+    return bits_of_float(got) == (isnan(expected) ? 0x7FC00000 : bits_of_float(expected));
+}
+
+/* Against the formula. */
+static bool
+holds(const struct kernels *k, const struct trial *t)
+{
+    const float *a = pairs(first_input, t), *b = pairs(second_input, t);
+    bool ok = true;
+
+    run(k, output, t);
+    for (size_t i = 0; i < t->n; i++) {
+        size_t g = (t->first + i) / t->group - t->first / t->group;
+        uint8_t code = codes.end[-(ptrdiff_t)t->n + (ptrdiff_t)i];
+        float v = t->is_signed ? (int8_t)code : code;
+
+        if (t->affine && t->term_first)
+            v = to_type(t->in, to_type(t->in, v - a[g]) * b[g]);
+        else if (t->affine)
+            v = to_type(t->in, to_type(t->in, v * b[g]) + a[g]);
+        else if (t->has_zeros)
+            v = (v - a[g]) * b[g];
+        else
+            v = v * b[g];
+        ok = ok && (t->to == DTYPE_F32 ? same_bits(((const float *)(void *)output.end)[(ptrdiff_t)i - (ptrdiff_t)t->n], v)
+            : ((const uint16_t *)(void *)output.end)[(ptrdiff_t)i - (ptrdiff_t)t->n] == bfloat16_of_float(v));
+    }
+    return ok;
+}
+
+static bool
+agree(const struct kernels *scalar, const struct kernels *k, const struct trial *t)
+{
+    size_t reach = t->n * dtype_facts(t->to)->bytes + GUARD;
+
+    run(scalar, scalar_output, t);
+    run(k, output, t);
+    return memcmp(scalar_output.end - reach, output.end - reach, reach) == 0;
+}
+
+static struct trial
+random_trial(size_t group, size_t n)
+{
+    static const enum dtype types[] = { DTYPE_BF16, DTYPE_F16, DTYPE_F32 };
+    struct trial t = { .first = fence_random() % (3 * group), .n = n, .group = group, .affine = fence_random() % 2,
+        .to = DTYPE_F32 };
+
+    if (t.affine) {
+        t.term_first = fence_random() % 2;
+        t.in = types[fence_random() % 3];
+    } else {
+        t.is_signed = fence_random() % 2;
+        t.has_zeros = fence_random() % 4 != 0;
+        t.to = fence_random() % 2 ? DTYPE_F32 : DTYPE_BF16;
+    }
+    return t;
+}
+
+static const size_t group_sizes[] = { 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 64, 65, 128, 1000, 100000 };
+
+static void
+test_rows(const struct kernels *scalar, const struct kernels *k)
+{
+    for (size_t i = 0; i < sizeof group_sizes / sizeof *group_sizes; i++) {
+        bool ok = true;
+
+        for (size_t j = 0; j < 1500; j++) {
+            struct trial t = random_trial(group_sizes[i], j < 200 ? j : fence_random() % (j % 3 ? 300 : MOST));
+
+            if (j % 20 == 0)
+                fill_inputs();
+            ok = ok && (k == scalar ? holds(k, &t) : agree(scalar, k, &t));
+        }
+        CHECK_ROW(ok, k->name);
+    }
+}
+
+/* Eight codes of 3 bits, 0 to 7, are the bytes 88 c6 fa; a word of AWQ whose columns hold 0 to 7 is 75316420. */
+static void
+test_known(const struct kernels *k)
+{
+    static const uint8_t three[3] = { 0x88, 0xC6, 0xFA }, word[4] = { 0x20, 0x64, 0x31, 0x75 };
+    static const unsigned shift[8] = { 0, 16, 4, 20, 8, 24, 12, 28 };
+    uint8_t y[8];
+
+    k->bits_stream(y, three, 0, 8, 3);
+    for (unsigned i = 0; i < 8; i++)
+        CHECK(y[i] == i);
+    for (unsigned i = 0; i < 8; i++) {
+        k->bits_lane(y, word, 1, 4, shift[i], 4);
+        CHECK(y[0] == i);
+    }
+}
+
+/* Codes put into a stream, or into lanes, one bit at a time, come out again. */
+static bool
+comes_back(const struct kernels *k, size_t first, size_t n, unsigned bits)
+{
+    size_t nbytes = ((first % 8 + n) * bits + 7) / 8;
+    uint8_t *x = codes.end - nbytes, *y = output.end - n, wanted[MOST];
+    bool same;
+
+    memset(x, 0, nbytes);
+    for (size_t i = 0; i < n; i++) {
+        wanted[i] = (uint8_t)(fence_random() & ((1U << bits) - 1));
+        for (unsigned b = 0; b < bits; b++) {
+            size_t at = (first % 8 + i) * bits + b;
+
+            x[at / 8] |= (uint8_t)((wanted[i] >> b & 1) << at % 8);
+        }
+    }
+    memset(y - GUARD, CANARY, GUARD);
+    k->bits_stream(y, x, first, n, bits);
+    same = memcmp(y, wanted, n) == 0;
+    for (size_t i = 1; i <= GUARD; i++)
+        same = same && *(y - i) == CANARY;
+    return same;
+}
+
+static bool
+lane_comes_back(const struct kernels *k, size_t n, size_t unit, unsigned shift, unsigned bits)
+{
+    uint8_t *x = codes.end - n * unit, *y = output.end - n, wanted[MOST];
+
+    fence_fill(x, n * unit);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t u = 0;
+
+        for (size_t b = 0; b < unit; b++)
+            u |= (uint64_t)x[i * unit + b] << 8 * b;
+        wanted[i] = (uint8_t)(u >> shift & ((1U << bits) - 1));
+    }
+    k->bits_lane(y, x, n, unit, shift, bits);
+    return memcmp(y, wanted, n) == 0;
+}
+
+static void
+test_bits(const struct kernels *k)
+{
+    for (unsigned bits = 1; bits <= 8; bits++) {
+        bool ok = true;
+
+        for (size_t j = 0; j < 600; j++)
+            ok = ok && comes_back(k, fence_random() % 40, j < 150 ? j : fence_random() % (MOST / 2), bits);
+        CHECK_ROW(ok, "stream");
+        for (size_t unit = 1; unit <= 4; unit += 3)
+            for (unsigned shift = 0; shift + bits <= 8 * unit; shift++)
+                for (size_t j = 0; j < 40; j++)
+                    ok = ok && lane_comes_back(k, fence_random() % 200, unit, shift, bits);
+        CHECK_ROW(ok, "lane");
+    }
+}
+
+int
+main(void)
+{
+    static const char *const sets[] = { "scalar", "avx2", "avx512" };
+    const struct kernels *scalar = NULL;
+
+    fence_guard("test_rows");
+    codes = fence_new(MOST);
+    first_input = fence_new(MOST * sizeof(float));
+    second_input = fence_new(MOST * sizeof(float));
+    output = fence_new(MOST * sizeof(float) + GUARD);
+    scalar_output = fence_new(MOST * sizeof(float) + GUARD);
+    for (int i = 0; i < 3; i++) {
+        struct err err;
+        const struct kernels *k;
+
+        err_init(&err);
+        k = kernels_pick(sets[i], &err);
+        if (k == NULL) {
+            CHECK(err.kind == ERR_UNSUPPORTED);
+            check_skip(sets[i], err.text);
+            continue;
+        }
+        if (i == 0)
+            scalar = k;
+        fence_what[0] = sets[i];
+        fence_what[1] = "rows";
+        test_rows(scalar, k);
+        fence_what[1] = "bits";
+        test_known(k);
+        test_bits(k);
+    }
+    return check_done("test_rows");
+}
