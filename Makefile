@@ -70,7 +70,7 @@ completions = $(addprefix $(obj)/completions/,amn.bash _amn amn.fish)     # each
 
 lib_src  = $(wildcard lib/common/*/*.c lib/common/kernel/*/*.c)
 lib_obj  = $(lib_src:%.c=$(obj)/%.o)
-tool_src = $(foreach t,$(tools) lib/completions,$(wildcard $(t)/*.c))
+tool_src = $(foreach t,$(tools) lib/amn lib/completions,$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)
 unit_bin = $(unit_src:%.c=$(obj)/%)
 
@@ -109,10 +109,9 @@ $(bin)/$(1): $$(patsubst %.c,$(obj)/%.o,$$(wildcard $(1)/*.c)) $(obj)/libamn.a
 endef
 $(foreach t,$(tools),$(eval $(call tool_rule,$(t))))
 
-$(bin)/amn: lib/amn.sh
+$(bin)/amn: $(patsubst %.c,$(obj)/%.o,$(wildcard lib/amn/*.c)) $(obj)/libamn.a
 	@mkdir -p $(@D)
-	cp lib/amn.sh $@
-	chmod 755 $@
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 define link_rule
 $(bin)/$(1): $(bin)/$(2)

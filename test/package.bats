@@ -70,6 +70,11 @@ names='amn amn-dequantize amn-info amn-inspect amn-parse amn-remember'
     [ "$(grep -c -e --cflags asked)" -eq 1 ]
 }
 
+# make static takes minutes, and a system that has its compiler.
+@test "what static tools have in place of the loader compiles" {
+    try 0 make_here CFLAGS='-O0 -Werror -DLIBARCHIVE_LINKED' "$dir/obj/lib/common/source/libarchive.o"
+}
+
 @test "make dist: what git knows, the same bytes again; without git it says so" {
     [ -e "$tests/../.git" ] || skip "this is no git checkout"
     try 0 make_here dist

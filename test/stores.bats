@@ -119,6 +119,7 @@ hub() {
     try 66 timeout 20 amn-remember hf:acme/x/model.safetensors
     mkfifo hub/models--acme--x/refs/slow
     try 66 timeout 20 amn-remember hf:acme/x@slow
+    grep -q 'refs/slow: it is not a regular file' err
 }
 
 @test "hf: megabytes of a ref are not read" {

@@ -69,8 +69,11 @@ add(struct candidates *c, const char *name, struct err *err)
     if (!names)
         return false;
     c->name = names;
-    c->name[c->n] = strdup(name);
-    return c->name[c->n++] || err_memory(err, strlen(name) + 1);
+    names[c->n] = strdup(name);
+    if (!names[c->n])
+        return err_memory(err, strlen(name) + 1);
+    c->n++;
+    return true;
 }
 
 static bool
@@ -194,6 +197,12 @@ is_indexed(const struct candidates *c, const char *name)
     return bsearch(&stem, c->name, c->n, sizeof *c->name, compare_index) != NULL;
 }
 
+bool
+candidates_other(const struct candidates *c, size_t i)
+{
+    return c->name[i] != c->chosen && step_of(c->name[i])->readable && !is_indexed(c, c->name[i]);
+}
+
 /* *other: the file is there for this user, and none of those that were opened, by whatever name. */
 static bool
 look(bool *other, const char *dir, const char *name, const struct inputs *inputs, struct err *err)
@@ -217,7 +226,7 @@ candidates_warn(const struct candidates *c, const char *dir, const struct inputs
     size_t n = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < c->n; i++) {
-        bool other = c->name[i] != c->chosen && step_of(c->name[i])->readable && !is_indexed(c, c->name[i]);
+        bool other = candidates_other(c, i);
         ok = !other || look(&other, dir, c->name[i], inputs, err);
         if (other)
             tell(&words, n++, c->name[i]);

@@ -17,6 +17,10 @@ struct candidates {
 bool candidates_choose(struct candidates *c, const char *dir, struct err *err);
 void candidates_clear(struct candidates *c);
 
+/* Whether name[i], of a list that was made by candidates_choose, can be read instead of what is chosen: no shard that an index
+ * stands for. */
+bool candidates_other(const struct candidates *c, size_t i);
+
 /* The model was opened, and these are its files: warn of what else the directory holds that could be read instead. */
 bool candidates_warn(const struct candidates *c, const char *dir, const struct inputs *inputs, struct catalog *catalog,
     struct err *err);

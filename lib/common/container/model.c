@@ -75,6 +75,8 @@ open_index(struct model *m, const char *path, const struct limits *limits, struc
     bool ok = side_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
         && ((foreign_check_pointer((const uint8_t *)text, n, err) && index_read(&index, text, n, budget, err))
             || err_in_file(err, source_name(src)));
+    if (ok)
+        m->nfiles = (uint32_t)index.nshards;
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = folder_path(path, dir_len, index.shard[i], err);
         ok = shard && add_file(m, shard, false, limits, err);
@@ -119,6 +121,7 @@ open_parts(struct model *m, const char *path, const struct limits *limits, struc
     struct beside_part part;
     if (!beside_part(&part, path, ".gguf") || part.number != 1)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
+    m->nfiles = (uint32_t)part.count;
     if (!check_part(m, &first, 0, err) || !limits_check(part.count, limits->shards, "files of the model", err))
         return false;
     if (part.count != first.split_count)
@@ -210,18 +213,17 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     struct str found = { 0 }, name = { 0 };
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
-    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool,
-        .meter = options->meter };
+    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
+        .no_spool = options->no_spool, .meter = options->meter };
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
-        path = found.p;
+        path = m->stored = found.p;
     if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
     else
         ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
-    str_clear(&found);
     return ok || err_in_file(err, m->name ? m->name : "");
 }
 
@@ -235,6 +237,7 @@ model_clear(struct model *m)
     catalog_free(m->catalog);
     free(m->name);
     free(m->folder);
+    free(m->stored);
     *m = (struct model){ 0 };
 }
 

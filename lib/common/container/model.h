@@ -7,12 +7,13 @@
 
 struct model {
     struct source **src;        /* nsrc files; owned */
-    uint32_t nsrc;
+    uint32_t nsrc, nfiles;      /* all that it has; fewer are open after a failure */
     struct catalog *catalog;    /* sealed; owned */
     const struct container *container;
     struct inputs inputs;       /* every regular file that was opened for it: shards, index, config.json, manifest */
     char *name;                 /* the operand as messages show it; owned */
     char *folder;               /* the directory that it names, or whose index it is; else NULL. Owned */
+    char *stored;               /* of a store, the path that its operand stands for, as far as it was found; owned, or NULL */
     bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
     struct meter *meter;        /* of the job; borrowed, or NULL */
 };

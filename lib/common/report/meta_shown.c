@@ -165,13 +165,13 @@ add_line(struct page *page, const struct meta *meta, const struct widths *w, str
     size_t from = text->len;
     type->len = 0;
     meta_add_type(type, &meta->value);
+    text->failed |= type->failed;
     str_format(text, "  %*zu  %-*s  %*" PRIu64 "  %s = ", w->number, i + 1, w->type, type->p ? type->p : "", w->count,
         count_of(&meta->value), str_shown(key, meta->key, meta->key_len));
     size_t used = page_columns(text->p ? text->p + from : "", text->len - from);
     bool whole = arrays && meta->value.type == META_ARRAY;
     meta_shown_value(page, &meta->value, whole ? WHOLE : used + VALUE_MIN <= LINE ? LINE - used : VALUE_MIN);
     str_text(text, "\n");
-    text->failed |= type->failed;
     page_turn(page);
 }
 

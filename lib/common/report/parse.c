@@ -181,9 +181,9 @@ add_totals(struct listing *t, const struct summary *s)
         summary_add_count(&last, s->parameters);
         str_text(&last, s->parameters == 1 ? " parameter" : " parameters");
     }
+    t->page.text.failed |= last.failed;
     set_totals(t, s);
     add_row(t, last.p ? last.p : "");
-    t->page.text.failed |= last.failed;
     str_clear(&last);
 }
 

@@ -181,6 +181,12 @@ summary_companions(const struct summary *s)
     return s->tensors - s->roles[ROLE_PLAIN] - s->roles[ROLE_WEIGHT];
 }
 
+const char *
+summary_codes(const struct summary *s)
+{
+    return s->nschemes == 0 ? NULL : s->nschemes == 1 ? s->schemes[0].code : "mixed";
+}
+
 static void
 add_labels(struct str *out, const struct tally *tally, const char *between)
 {

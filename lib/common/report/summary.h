@@ -37,6 +37,9 @@ void summary_clear(struct summary *s);
 /* Tensors that are part of some weight and not its codes. */
 size_t summary_companions(const struct summary *s);
 
+/* The code of all weights, "mixed" when they have several; NULL when nothing is quantized. */
+const char *summary_codes(const struct summary *s);
+
 /* "none", "FP8", "mixed: FP8, NF4": the schemes in one phrase, those with most bytes first. */
 void summary_add_scheme(struct str *out, const struct summary *s);
 /* "E4M3, 128x128 blocks"; nothing when that would be no more than summary_add_scheme says. */

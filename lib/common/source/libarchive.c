@@ -21,9 +21,10 @@ find_room(struct err *err)
 
 #ifdef LIBARCHIVE_LINKED                /* into a static program, which has no loader */
 
-bool
-libarchive_open(struct libarchive *lib, struct err *err)
+static bool
+load(struct libarchive *lib, const char *packing, struct err *err)
 {
+    (void)packing, (void)err;
     *lib = (struct libarchive){
         .read_new = archive_read_new,
         .read_free = archive_read_free,
@@ -40,13 +41,7 @@ libarchive_open(struct libarchive *lib, struct err *err)
         .error_number = archive_errno,
         .error_string = archive_error_string,
     };
-    return find_room(err);
-}
-
-void
-libarchive_close(struct libarchive *lib)
-{
-    (void)lib;
+    return true;
 }
 
 #else
@@ -90,11 +85,9 @@ failed(const char *packing, struct err *err)
         "loaded (%s): %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
 }
 
-bool
-libarchive_open(struct libarchive *lib, const char *packing, struct err *err)
+static bool
+load(struct libarchive *lib, const char *packing, struct err *err)
 {
-    if (!find_room(err))
-        return false;
     errno = 0;
     lib->handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
     if (!lib->handle)
@@ -108,11 +101,17 @@ libarchive_open(struct libarchive *lib, const char *packing, struct err *err)
     return true;
 }
 
+#endif
+
+bool
+libarchive_open(struct libarchive *lib, const char *packing, struct err *err)
+{
+    return find_room(err) && load(lib, packing, err);
+}
+
 void
 libarchive_close(struct libarchive *lib)
 {
     if (lib->handle)
         dlclose(lib->handle);
 }
-
-#endif

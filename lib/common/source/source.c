@@ -77,19 +77,31 @@ source_seekable(const struct source *src)
     return src->seekable;
 }
 
-bool
-source_is_file(const struct source *src)
+static const struct layer *
+bottom(const struct source *src)
 {
     const struct layer *l = src->top;
     while (l->under)
         l = l->under;
-    return l->kind->seekable;
+    return l;
+}
+
+bool
+source_is_file(const struct source *src)
+{
+    return bottom(src)->kind->seekable;
 }
 
 uint64_t
 source_size(const struct source *src)
 {
     return src->size;
+}
+
+uint64_t
+source_file_size(const struct source *src)
+{
+    return src->top ? bottom(src)->size : SOURCE_SIZE_UNKNOWN;
 }
 
 /* --- the head -------------------------------------------------------------------------------------------- */

@@ -48,6 +48,7 @@ const char *source_name(const struct source *src);      /* for messages: escaped
 bool source_is_file(const struct source *src);          /* a regular file, compressed or not; else a pipe */
 bool source_seekable(const struct source *src);         /* any byte at any time, from any thread */
 uint64_t source_size(const struct source *src);         /* bytes, or SOURCE_SIZE_UNKNOWN: it only goes forward */
+uint64_t source_file_size(const struct source *src);    /* of a regular file as it lies there, compressed or not */
 
 /* The first n bytes of the input in memory, fewer only at its end: *have says how many (at least n, or all). They take
  * no more memory than twice that, and no more than a file has. The next call may move them: *p is good until then, or
