@@ -169,7 +169,7 @@ const struct scheme int8_schemes[] = {
         .name = "Quark INT8",
         INT8_ROW(is_turned),
         .fit = turned_fit,
-        .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP },
+        .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP, [SMOOTH] = NEED_WHOLE },
         .strip = turned_strip,
         .decode = turned_decode,
         .describe = describe,
