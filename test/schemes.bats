@@ -73,6 +73,22 @@ cases() {
     grep -q 'warning: MLX weights are not of the bits and group_size in config.json' err
 }
 
+@test "MLX, HQQ, quanto, EETQ, torchao: scales in another shard, every set of kernels, other types" {
+    for f in "$corpus"/safetensors-good/peer-*.safetensors "$corpus"/safetensors-good/peer-*/model.safetensors \
+        "$fx/good-groups-wide.safetensors"; do
+        model=$f
+        [ "${f##*/}" != model.safetensors ] || model=${f%/*}
+        rm -rf shards
+        "$helpers/shards" "$f" shards
+        for to in bf16 f32; do
+            amn-remember -q --to $to "$model" | "$helpers/tensors" >expected
+            amn-remember -q --to $to -j 2 shards | "$helpers/tensors" | cmp - expected || { echo "$f"; return 1; }
+            AMN_CPU=scalar amn-remember -q --to $to -j 1 shards | "$helpers/tensors" | cmp - expected ||
+                { echo "$f, scalar"; return 1; }
+        done
+    done
+}
+
 @test "quanto without a bias: groups stay rows, with a warning" {
     try 0 amn-remember "$corpus/safetensors-good/peer-quanto-no-bias.safetensors"
     [ "$(wc -l <err)" -eq 1 ]
