@@ -20,6 +20,7 @@ PY
     [ "$(values modelopt.weight)" = "bf1c 3eea be9c 3f6a 0000 bf6a 3e9c bf1c" ]
     [ "$(values comfy.weight)" = "bf1c 3eea be9c 3f6a 8000 bf6a 3e9c bf1c" ]
     [ "$(values mxfp4.weight)" = "bf40 3f00 bec0 3f40 8000 bf40 3e80 bf00" ]
+    [ "$(values nan.weight)" = "7fc0 7fc0 7fc0 7fc0 7fc0 7fc0 7fc0 7fc0" ]
     [ "$(values comfy8.weight)" = "bf20 3f00 bea0 3f50 bc80 bf60 3ea0 bf10" ]
 }
 
