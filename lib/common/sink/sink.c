@@ -220,9 +220,8 @@ sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
         int mode = direct ? 0 : FALLOC_FL_KEEP_SIZE;
         s->reserved = fallocate(s->fd, mode, (off_t)s->start, (off_t)nbytes) == 0;
         if (!s->reserved && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) {
-            char what[64];
-            snprintf(what, sizeof what, "its %" PRIu64 " bytes find no room", nbytes);
-            return failed(s->name, err, ERR_IO, what);
+            err_sys(err, ERR_IO, errno, "there is no room for its %" PRIu64 " bytes", nbytes);
+            return err_in_file(err, s->name);
         }
     }
     if (!s->is_file)
