@@ -114,6 +114,7 @@ remark_on_values(const struct cli *cli, const struct pipeline *p, const struct r
     warn_of_f16(cli, p);
     if (cli->verbose == 0 || p->to != pieces_nbytes(p->pieces))
         return;
+    meter_phase(p->model->meter, "looking at the scales", 0);
     if (!audit_scales(&scales, p->model, roles, &err))
         cli_note(cli, name, "the scales could not be counted: %s", err.text);
     else if (scales.nan + scales.infinite != 0)
@@ -140,14 +141,14 @@ static void
 note_end(const struct options *opt, const struct pipeline *p, const struct checksum *sum)
 {
     uint64_t all = pieces_nbytes(p->pieces), n = p->to - p->from;
-    double seconds = meter_read(p->model->meter).age;
+    double seconds = meter_read(p->model->meter).age, per_second = seconds > 0 ? (double)n / seconds : 0;
     char of_all[48] = "", size[STR_SIZE], rate[STR_SIZE];
     if (n != all)
         snprintf(of_all, sizeof of_all, " of %" PRIu64, all);
     cli_note(&opt->cli, p->model->name, "%s%zu of %zu tensors decoded, %" PRIu64 "%s bytes (%s) %s in %.*f s, %s/s, CRC-32 "
         "%08" PRIx32, n != all ? "a part: " : "", count_tensors(p, true), count_tensors(p, false), n, of_all,
         str_size(size, n), opt->instead == INSTEAD_TEST ? "tested" : "written", seconds < 1 ? 3 : 1, seconds,
-        str_size(rate, (uint64_t)((double)n / seconds)), sum->crc);
+        str_size(rate, (uint64_t)per_second), sum->crc);
 }
 
 /* Write the output, or the part of it that is wanted; a test makes it and keeps nothing. */

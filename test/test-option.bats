@@ -50,7 +50,7 @@ counts() {
 }
 
 @test "--test writes nothing, so it goes with no output and no other question" {
-    for o in '-o out2' '--size' '--plan' '--parts --part-size 1M'; do
+    for o in '-o out2' '-o out2/' '--size' '--plan' '--parts --part-size 1M'; do
         try 2 amn-remember --test $o "$fx/good-plain.safetensors"
         try 2 amn-remember $o --test "$fx/good-plain.safetensors"
         is_empty out

@@ -17,8 +17,7 @@ void
 meter_init(struct meter *m, const char *phase)
 {
     uint64_t time = now();
-    *m = (struct meter){ .lock = PTHREAD_MUTEX_INITIALIZER, .phase = phase, .total = METER_UNKNOWN, .made = time,
-        .began = time };
+    *m = (struct meter){ .lock = PTHREAD_MUTEX_INITIALIZER, .phase = phase, .made = time, .began = time };
 }
 
 void

@@ -26,7 +26,7 @@ struct meter_reading {
     double age;                 /* since the meter was made */
 };
 
-/* Nothing to clear. */
+/* In a phase without bytes. Nothing to clear. */
 void meter_init(struct meter *m, const char *phase);
 
 /* A phase begins, of so many bytes, or METER_UNKNOWN, or 0. Its name lives for ever. */

@@ -187,7 +187,7 @@ cli_progress_start(struct cli_progress *p, struct cli *cli, bool bar)
     bool wanted = cli->progress == CLI_ALWAYS || (cli->progress == CLI_AUTO && clever);
     *p = (struct cli_progress){ .cli = cli, .bar = bar && wanted && !cli->quiet, .escapes = clever,
         .lock = PTHREAD_MUTEX_INITIALIZER };
-    meter_init(&p->meter, "reading the header");
+    meter_init(&p->meter, "beginning");
     cli->bar = p;
     p->watches = start_watcher(p);
 }

@@ -215,6 +215,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
         .no_spool = options->no_spool, .meter = options->meter };
+    meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
