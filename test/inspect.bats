@@ -171,7 +171,7 @@ good_inputs() {
     good_inputs | "$helpers/agree" >said || { cat said; false; }
     cat said
     [ "$(sed -n '$s/ agree.*//p' said)" -ge 250 ]
-    unknown=$(sed -n '$s/.*of \([0-9]*\) the size.*/\1/p' said)     # of bitsandbytes NF4 and FP4
+    unknown=$(sed -n '$s/.*of \([0-9]*\) the size.*/\1/p' said)     # of bitsandbytes 4 bits and of packed rows
     [ "$unknown" -ge 5 ] && [ "$unknown" -le 80 ]
 }
 
