@@ -222,8 +222,8 @@ is_zeros(const uint8_t *head, size_t n)
     return n >= 64 && memcmp(head, none, n) == 0;
 }
 
-/* What a ZIP archive is, by the name of its first member: local header 30 | name. A checkpoint has all of its members in
- * one folder. */
+/* What a ZIP archive is, by the name of its first member: local header 30 | name. A checkpoint has all of its members
+ * in one folder. */
 static bool
 refuse_zip(const uint8_t *head, size_t n, struct err *err)
 {

@@ -60,8 +60,8 @@ unpack_name(const uint8_t *p, size_t n)
 bool
 unpack_twice(const char *inner, const char *outer, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed twice, by %s and then by %s: only one of them is read "
-        "through: %s -dc FILE | amn-inspect", inner, outer, outer);
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed twice, by %s and then by %s: only one of "
+        "them is read through: %s -dc FILE | amn-inspect", inner, outer, outer);
 }
 
 /* --- the layer ------------------------------------------------------------------------------------------- */
@@ -138,8 +138,8 @@ unpack_open(struct layer **layer, struct layer *under, const uint8_t *p, size_t 
     if (!packing)
         return true;
     if (!packing->open)
-        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed with %s, which is not read through: %s FILE | "
-            "amn-inspect", packing->name, packing->command);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, which is not read through: %s "
+            "FILE | amn-inspect", packing->name, packing->command);
     struct unpack *u = calloc(1, sizeof *u);
     if (!u)
         return err_memory(err, sizeof *u);

@@ -66,8 +66,8 @@ set_up(struct unpack *u, struct err *err)
     int r = u->packing == &packing_xz ? lib->read_support_filter_xz(s->archive)
         : lib->read_support_filter_zstd(s->archive);
     if (r == ARCHIVE_WARN)              /* it would start a program */
-        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed with %s, which the libarchive here does not know: "
-            "%s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, which the libarchive here "
+            "does not know: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     return (r == ARCHIVE_OK && lib->read_support_format_raw(s->archive) == ARCHIVE_OK
         && lib->read_support_format_empty(s->archive) == ARCHIVE_OK) || failed(u, err);
 }
@@ -92,8 +92,8 @@ archive_begin(struct unpack *u, struct err *err)
      * know as it is. */
     int filters = s->lib.filter_count(s->archive);
     if (filters < 2)
-        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed with %s, in a form that the libarchive here does "
-            "not know: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, in a form that the libarchive "
+            "here does not know: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     if (filters > 2)
         return unpack_twice(u->packing->name, u->packing->name, err);
     int r = s->lib.read_next_header(s->archive, &entry);
