@@ -92,7 +92,6 @@ load helper
 @test "-o: folders that are not there, or are no place for a file: 73" {
     mkdir folder
     try 73 amn-remember -o folder "$fx/good-plain.safetensors"
-    try 73 amn-remember -o folder/ "$fx/good-plain.safetensors"
     try 73 amn-remember -o none/file "$fx/good-plain.safetensors"
     touch plain
     try 73 amn-remember -o plain/file "$fx/good-plain.safetensors"

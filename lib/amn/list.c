@@ -285,12 +285,13 @@ list(struct listing *l, struct err *err)
         add_table(l);
     if (ok && operands.n == 0 && missing.kind == ERR_NONE)
         cli_warn(&l->cli, NULL, "there are no models: %s", where.p ? where.p : "");
-    ok = page_finish(&l->page, err) && cli_finish_stdout(err) && ok;
-    if (ok && missing.kind != ERR_NONE)
+    if (page_finish(&l->page, err))
+        cli_finish_stdout(err);
+    if (err->kind == ERR_NONE)
         *err = missing;
     names_clear(&operands);
     str_clear(&where);
-    return ok && missing.kind == ERR_NONE;
+    return err->kind == ERR_NONE;
 }
 
 int

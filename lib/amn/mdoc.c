@@ -485,7 +485,7 @@ add_text(struct mdoc *m, struct chars line)
 void
 mdoc_text(struct str *out, const char *p, size_t n)
 {
-    struct mdoc m = { .fill.out = out };
+    struct mdoc m = { .fill.out = out, .name = { "", 0 } };
     for (const char *end = p + n; p < end;) {
         const char *eol = memchr(p, '\n', (size_t)(end - p));
         size_t len = (size_t)((eol ? eol : end) - p);

@@ -241,16 +241,20 @@ go_to(struct str *path, size_t top, const char *below, struct err *err)
     return store_built(path, err);
 }
 
-/* What lies in a folder and fits, as "/NAME" behind the first `top` bytes of the path; none when it cannot be read. */
+/* What lies in a folder and fits, as "/NAME" behind the first `top` bytes of the path; none when there is no folder. One
+ * that cannot be read is a failure that is kept in err, and does not end the listing. */
 static bool
 names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const char *path), struct err *err)
 {
     size_t len = path->len;
     struct err unread;
     const char *name;
+    char shown[STR_SHOWN];
     bool ok = store_built(path, err);
     DIR *d = ok ? opendir(path->p) : NULL;
     err_init(&unread);
+    if (ok && !d && errno != ENOENT && errno != ENOTDIR)
+        err_sys(err, ERR_OPEN, errno, "%s cannot be read", str_shown(shown, path->p, len));
     while (ok && d && (name = folder_next(d, &unread)) != NULL) {
         str_format(path, "/%s", name);
         ok = store_built(path, err)
@@ -259,6 +263,8 @@ names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const c
     }
     if (d)
         closedir(d);
+    if (unread.kind != ERR_NONE && err->kind == ERR_NONE)
+        *err = unread;
     names_sort(names);
     return ok;
 }
