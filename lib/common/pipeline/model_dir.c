@@ -140,7 +140,8 @@ make_file(struct job *job, const char *path, struct journal_entry *e, struct err
     struct hook hooks[PIECES_HOOKS];
     if (p.nhooks == PIECES_HOOKS)
         return err_set(err, ERR_BUG, ERR_NO_OFFSET, "no room for one more hook");
-    memcpy(hooks, p.hooks, p.nhooks * sizeof *hooks);
+    for (size_t i = 0; i < p.nhooks; i++)
+        hooks[i] = p.hooks[i];
     hooks[p.nhooks++] = checksum_hook(&sum);
     p.hooks = hooks;
     bool ok = sink_open(&p.sink, &options, err) && pipeline_run(&p, err) && sink_commit(p.sink, err);

@@ -301,10 +301,9 @@ gemv_decode(const struct weight *w, const struct kernels *k, const struct part_b
     for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
         codes_begin(&p, at, count, awq->blocks.cols, awq->blocks.b1);
         codes_scales(&p, &awq->blocks, w->part[SCALES], in[SCALES].p, scale_from);
-        const uint8_t *zeros = in[ZEROS].p + 4 * (p.row * words.per_row - zero_from);
         for (size_t i = 0; i < p.groups; i++) {
-            uint64_t g = p.col / awq->blocks.b1 + i;
-            p.zeros[i] = (float)(zeros[g / 2] >> g % 2 * 4 & 15);
+            uint64_t g = p.col / awq->blocks.b1 + i, byte = 4 * p.row * words.per_row + g / 2 - 4 * zero_from;
+            p.zeros[i] = (float)(in[ZEROS].p[byte] >> g % 2 * 4 & 15);
         }
         codes_emit4(&p, &t, in[CODES].p + (at / 2 - first / 2), y);
     }
