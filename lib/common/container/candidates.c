@@ -203,17 +203,16 @@ candidates_other(const struct candidates *c, size_t i)
     return c->name[i] != c->chosen && step_of(c->name[i])->readable && !is_indexed(c, c->name[i]);
 }
 
-/* *other: the file is none of those that were opened, by whatever name. One that this user may not look at is not. */
+/* *other: the file is there, and none of those that were opened, by whatever name. */
 static bool
 look(bool *other, const char *dir, const char *name, const struct inputs *inputs, struct err *err)
 {
     struct stat st;
     char *path = folder_path(dir, strlen(dir), name, err), shown[STR_SHOWN];
     bool there = path && stat(path, &st) == 0;
-    bool closed = path && !there && errno == EACCES;
-    bool ok = path && (there || closed || errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+    bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || errno == ELOOP
         || err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, name, strlen(name))));
-    *other = closed || (there && !inputs_find(inputs, st.st_dev, st.st_ino));
+    *other = there && !inputs_find(inputs, st.st_dev, st.st_ino);
     free(path);
     return ok;
 }
