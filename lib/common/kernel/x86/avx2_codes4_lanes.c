@@ -8,7 +8,10 @@
 
 #include "kernel/x86/avx2_inline.h"
 
-enum { LANES = 512 };           /* columns whose numbers are worked out once for all rows; they stay in L1 */
+enum {
+    LANES = 512,                /* columns whose numbers are worked out once for all rows; they stay in L1 */
+    AHEAD = 2                   /* lines to prefetch ahead: they lie apart, in panels that no cache near holds */
+};
 
 /* Nibbles of n bytes from bit `shift` on, two a byte, the first one low. */
 static void
@@ -140,6 +143,7 @@ lanes_fp4(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l, s
         for (size_t c = 0; c < n; c += 32) {
             __m256i code = _mm256_srl_epi16(_mm256_loadu_si256((const __m256i *)(x + c)), shift);
 
+            _mm_prefetch((const char *)(x + AHEAD * l->x_stride + c), _MM_HINT_T0);
             code = _mm256_permute4x64_epi64(_mm256_and_si256(code, nibble), 0xD8);
             lane32(y + r * y_stride + from + c, code, &steps, one + c, three + c);
         }
