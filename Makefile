@@ -9,13 +9,20 @@
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check` takes some
 #   make fuzz       broken copies of the corpus through the sanitized tools; SECONDS=600, one minute by default
 #   make peers      compare with the canonical Python libraries (pip, several GB)
+#   make dist       the source, dist/amn-VERSION.tar.gz
+#   make deb        a Debian package, dist/amn_VERSION-1_ARCH.deb
+#   make static     tools that need no library, dist/amn-VERSION-linux-MACHINE.tar.gz
+#   make check-packages  these three, each installed into a fresh Debian of its own and tried; as root, minutes
 #
-# CC, CFLAGS, LDFLAGS as usual; SANITIZE=1 builds with AddressSanitizer and UBSan into its own obj/ and bin/;
-# WERROR=1 turns warnings into errors.
+# CC, CFLAGS, LDFLAGS as usual; SANITIZE=1 builds with AddressSanitizer and UBSan into its own obj/ and bin/, STATIC=1
+# with musl and static libraries; WERROR=1 turns warnings into errors.
 
 PREFIX  = /usr/local
 BINDIR  = $(PREFIX)/bin
 MANDIR  = $(PREFIX)/share/man
+BASHDIR = $(PREFIX)/share/bash-completion/completions
+ZSHDIR  = $(PREFIX)/share/zsh/site-functions
+FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 
 CFLAGS  = -O2 -g
 PKGS    = zlib jansson
@@ -31,28 +38,48 @@ endif
 ifdef WERROR
 override CFLAGS += -Werror
 endif
+ifdef STATIC                            # with libraries of our own, which are built first
+variant = -static
+CC = musl-gcc
+libraries = obj-static/libraries
+PKGS = zlib jansson libarchive
+HEADERS =
+PKG_CONFIG = env PKG_CONFIG_LIBDIR=obj-static/root/lib/pkgconfig pkg-config --static
+override CFLAGS += -DLIBARCHIVE_LINKED
+override LDFLAGS += -static -s
+endif
 
 obj = obj$(variant)
 bin = bin$(variant)
 
+# The libraries are looked for by the first recipe that compiles, which also asks pkg-config, once for all: make clean,
+# setup and the like go without.
+lacking    = $(shell PKG_CONFIG='$(PKG_CONFIG)' sh test/setup.sh --missing pkg-config $(PKGS) $(HEADERS))
+found      = $(if $(lacking),$(error not found: $(lacking); 'make setup' installs what is missing))
+PKG_CFLAGS = $(found)$(eval PKG_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PKGS) $(HEADERS)))$(PKG_CFLAGS)
+PKG_LIBS   = $(eval PKG_LIBS := $$(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
+
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -ffp-contract=off \
-	-Ilib/common $(shell $(PKG_CONFIG) --cflags $(PKGS) $(HEADERS)) $(CFLAGS)
-ALL_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm -pthread -ldl
+	-Ilib/common $(PKG_CFLAGS) $(CFLAGS)
+ALL_LIBS = $(PKG_LIBS) -lm -pthread -ldl
 
 tools   = amn-parse amn-inspect amn-remember
 links   = amn-info=amn-inspect amn-dequantize=amn-remember
+link_names  = $(foreach l,$(links),$(firstword $(subst =, ,$(l))))
+completions = $(addprefix $(obj)/completions/,amn.bash _amn amn.fish)     # each for all the commands
 
 lib_src  = $(wildcard lib/common/*/*.c lib/common/kernel/*/*.c)
 lib_obj  = $(lib_src:%.c=$(obj)/%.o)
-tool_src = $(foreach t,$(tools) lib/completions,$(wildcard $(t)/*.c))
+tool_src = $(foreach t,$(tools) lib/amn lib/completions,$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)
 unit_bin = $(unit_src:%.c=$(obj)/%)
 
-machine  = $(shell $(CC) -dumpmachine 2>/dev/null)
+machine := $(shell $(CC) -dumpmachine 2>/dev/null)
 # The library that makes calls fail is written against GNU libc; elsewhere its test is skipped.
-fault_so = $(if $(findstring musl,$(machine)),,$(if $(findstring linux,$(machine)),$(obj)/test/faults/faults.so))
+fault_so = $(if $(STATIC)$(findstring musl,$(machine)),,\
+	$(if $(findstring linux,$(machine)),$(obj)/test/faults/faults.so))
 
-all: $(tools:%=$(bin)/%) $(bin)/amn $(foreach l,$(links),$(bin)/$(firstword $(subst =, ,$(l))))
+all: $(tools:%=$(bin)/%) $(bin)/amn $(link_names:%=$(bin)/%) $(completions)
 
 # Kernels: one object per instruction set, picked at run time. Nothing else gets such a flag.
 $(obj)/lib/common/kernel/%.o: kernel_flags = -O3
@@ -63,9 +90,13 @@ endif
 
 $(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
 
-$(obj)/%.o: %.c Makefile
+$(obj)/%.o: %.c Makefile $(libraries)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(kernel_flags) -MMD -MP -c -o $@ $<
+
+obj-static/libraries: lib/package/static-libraries
+	lib/package/static-libraries $(@D)
+	touch $@
 
 $(obj)/libamn.a: $(lib_obj)
 	@rm -f $@
@@ -78,10 +109,9 @@ $(bin)/$(1): $$(patsubst %.c,$(obj)/%.o,$$(wildcard $(1)/*.c)) $(obj)/libamn.a
 endef
 $(foreach t,$(tools),$(eval $(call tool_rule,$(t))))
 
-$(bin)/amn: lib/amn.sh
+$(bin)/amn: $(patsubst %.c,$(obj)/%.o,$(wildcard lib/amn/*.c)) $(obj)/libamn.a
 	@mkdir -p $(@D)
-	cp lib/amn.sh $@
-	chmod 755 $@
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 define link_rule
 $(bin)/$(1): $(bin)/$(2)
@@ -90,8 +120,6 @@ endef
 $(foreach l,$(links),$(eval $(call link_rule,$(firstword $(subst =, ,$(l))),$(lastword $(subst =, ,$(l))))))
 
 # Completions for shells, made by a program that reads the same tables as the tools.
-completions = $(addprefix $(obj)/completions/,amn.bash _amn amn.fish)
-
 $(obj)/completions/make: $(obj)/lib/completions/main.o $(obj)/libamn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
@@ -101,8 +129,6 @@ $(obj)/completions/_amn: in_shell = zsh
 $(obj)/completions/amn.fish: in_shell = fish
 $(completions): $(obj)/completions/make
 	$< $(in_shell) >$@.new && mv $@.new $@
-
-completions: $(completions)
 
 # The library's allocations come to this test, which lets one of them fail.
 $(obj)/test/unit/test_memory: override LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
@@ -157,14 +183,80 @@ install: all
 	for l in $(links); do ln -sf "$${l#*=}" "$(DESTDIR)$(BINDIR)/$${l%%=*}" || exit 1; done
 	for m in $(man_pages); do install -m 644 "$$m" "$(DESTDIR)$(MANDIR)/man$${m##*.}/" || exit 1; done
 	for l in $(links); do ln -sf "$${l#*=}.1" "$(DESTDIR)$(MANDIR)/man1/$${l%%=*}.1" || exit 1; done
+	for c in $(completions); do \
+		case $$c in \
+		*.bash) to="$(DESTDIR)$(BASHDIR)" name=amn end= ;; \
+		*.fish) to="$(DESTDIR)$(FISHDIR)" name=amn.fish end=.fish ;; \
+		*) to="$(DESTDIR)$(ZSHDIR)" name=_amn end= ;; \
+		esac; \
+		install -d "$$to" && install -m 644 "$$c" "$$to/$$name" || exit 1; \
+		[ $$name = _amn ] && continue; \
+		for t in $(tools) $(link_names); do ln -sf $$name "$$to/$$t$$end" || exit 1; done; \
+	done
 
 uninstall:
 	for t in $(tools) amn; do rm -f "$(DESTDIR)$(BINDIR)/$$t"; done
 	for l in $(links); do rm -f "$(DESTDIR)$(BINDIR)/$${l%%=*}" "$(DESTDIR)$(MANDIR)/man1/$${l%%=*}.1"; done
 	for m in $(man_pages); do rm -f "$(DESTDIR)$(MANDIR)/man$${m##*.}/$${m#man/}"; done
+	for t in $(tools) $(link_names) amn; do rm -f "$(DESTDIR)$(BASHDIR)/$$t" "$(DESTDIR)$(FISHDIR)/$$t.fish"; done
+	rm -f "$(DESTDIR)$(ZSHDIR)/_amn"
+
+# What a release is made of. $(version) is the tools' own; the time in archives is that of the last commit, or of what
+# was unpacked, so that the same files give the same bytes. Root may pack what is another's.
+out     = dist
+version = $(or $(shell sed -n 's/^.define CLI_VERSION "\(.*\)".*/\1/p' lib/common/cli/cli.h),$(error no CLI_VERSION))
+git     = git -c safe.directory='$(CURDIR)'
+commit_time = $(shell [ -e .git ] && $(git) log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile)
+epoch   = $(or $(SOURCE_DATE_EPOCH),$(commit_time))
+archive = LC_ALL=C tar --format=ustar --sort=name --mtime=@$(epoch) --owner=0 --group=0 --numeric-owner \
+	--mode=u+rwX,go+rX,go-w
+needs   = @lacking=$$(sh test/setup.sh --missing $(1)); [ -z "$$lacking" ] || { \
+	echo "make $@: not found: $$lacking; on Debian 'sh test/setup.sh build package' installs it" >&2; exit 1; }
+
+dist:
+	@[ -e .git ] || { echo "make dist: no git here, which alone knows what belongs to the source" >&2; exit 1; }
+	mkdir -p $(obj) $(out)
+	$(git) ls-files -z >$(obj)/dist-files
+	$(archive) --null --no-recursion -T $(obj)/dist-files --transform 's,^,amn-$(version)/,S' -cf $(obj)/dist.tar
+	gzip -9nc $(obj)/dist.tar >$(out)/amn-$(version).tar.gz
+
+deb_tree = obj/deb/amn-$(version)
+maintainer = $$(sed -n 's/^Maintainer: //p' lib/package/debian/control)
+
+deb:
+	$(call needs,compiler build-essential debhelper lintian pkg-config zlib jansson libarchive)
+	rm -rf obj/deb && mkdir -p $(deb_tree) $(out)
+	cp -R Makefile README.md CHANGELOG.md LICENSE amn-* lib man test $(deb_tree)
+	cp -R lib/package/debian $(deb_tree)
+	printf '%s\n' 'amn ($(version)-1) unstable; urgency=medium' '' '  * See changelog.gz.' '' \
+		" -- $(maintainer)  $$(date -Ru -d @$(epoch))" >$(deb_tree)/debian/changelog
+	cd $(deb_tree) && env -u MAKEFLAGS -u MFLAGS SOURCE_DATE_EPOCH=$(epoch) dpkg-buildpackage -b -us -uc
+	lintian --allow-root --fail-on error,warning obj/deb/amn_*.changes
+	cp obj/deb/amn_*.deb $(out)
+
+static_name = amn-$(version)-linux-$(firstword $(subst -, ,$(machine)))
+static_doc  = $(out)/$(static_name)/share/doc/amn
+
+static:
+	$(call needs,musl-gcc apt-get dpkg-source autoreconf pkg-config)
+	rm -rf $(out)/$(static_name)
+	$(MAKE) STATIC=1 install DESTDIR= PREFIX=$(out)/$(static_name)
+	install -d $(static_doc)/licences
+	install -m 644 README.md CHANGELOG.md LICENSE $(static_doc)
+	install -m 644 obj-static/licences/* $(static_doc)/licences
+	$(archive) -C $(out) -cf obj-static/static.tar $(static_name)
+	gzip -9nc obj-static/static.tar >$(out)/$(static_name).tar.gz
+
+check-packages:
+	@[ "$$(id -u)" -eq 0 ] || { echo "make $@: not root, who alone can make systems and enter them" >&2; exit 1; }
+	sh test/setup.sh build test package
+	$(MAKE) dist deb static
+	test/check-packages $(out)/amn-$(version).tar.gz $(out)/amn_$(version)-1_*.deb $(out)/$(static_name).tar.gz \
+		$(notdir $(completions))
 
 clean:
-	rm -rf obj obj-sanitize bin bin-sanitize
+	rm -rf obj obj-sanitize obj-static bin bin-sanitize bin-static dist
 
-.PHONY: all setup demo check unit completions bench bench-huge faults fuzz peers install uninstall clean
+.PHONY: all setup demo check unit bench bench-huge faults fuzz peers install uninstall clean
+.PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d)

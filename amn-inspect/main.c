@@ -1,7 +1,8 @@
 /* amn-inspect: what a model is, how it is quantized, and what Lethe took. */
 #include <stdio.h>
 
-#include "cli/cli.h"
+#include "cli/operands.h"
+#include "cli/progress.h"
 #include "container/model.h"
 #include "options.h"
 #include "report/inspect.h"
@@ -28,45 +29,57 @@ static bool
 measure(struct remembered *r, const struct inspect *in, bool size, struct err *err)
 {
     struct choice choice = { 0 };
-    struct err why;
-    err_init(&why);
-    r->bytes_known = choice_make(&choice, in->catalog, in->roles, r->to, &why) && choice_nbytes(&choice, &r->bytes, &why)
-        && (!size || measure_file(r, &choice, &why));
-    if (why.kind != ERR_UNSUPPORTED && why.kind != ERR_LIMIT)
-        *err = why;
+    struct err *why = &r->refusal;
+    err_init(why);
+    r->bytes_known = choice_make(&choice, in->catalog, in->roles, r->to, why) && choice_nbytes(&choice, &r->bytes, why)
+        && (!size || measure_file(r, &choice, why));
+    if (why->kind != ERR_UNSUPPORTED && why->kind != ERR_LIMIT)
+        *err = *why;
     choice_clear(&choice);
     return err->kind == ERR_NONE;
 }
 
+struct job {
+    struct options opt;
+    struct model_options how;
+    bool begun;                 /* a model was described before */
+};
+
 static bool
-report(const struct options *opt, const struct model *model, const struct roles *roles, struct err *err)
+report(struct job *job, const char *operand, const struct model *model, const struct roles *roles, struct err *err)
 {
+    const struct options *opt = &job->opt;
     struct inspect in = {
-        .file = opt->cli.operand ? opt->cli.operand : "-",
+        .file = operand ? operand : "-",
         .nfiles = model->nsrc,
         .catalog = model->catalog,
         .roles = roles,
+        .metadata = opt->metadata,
         .arrays = opt->arrays,
+        .heading = opt->cli.noperands > 1 ? model->name : NULL,
+        .first = !job->begun,
         .remembered.to = opt->to,
     };
-    return measure(&in.remembered, &in, opt->size, err)
-        && (cli_human(&opt->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err));
+    meter_phase(model->meter, "writing", 0);
+    if (!measure(&in.remembered, &in, opt->size, err))
+        return false;
+    job->begun = true;
+    return cli_human(&opt->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err);
 }
 
 static bool
-inspect(const struct options *opt, struct err *err)
+inspect(void *own, const char *operand, struct err *err)
 {
+    struct job *job = own;
+    const struct cli *cli = &job->opt.cli;
     struct model model = { 0 };
-    const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config };
     struct roles *roles = NULL;
 
-    bool ok = scheme_known(opt->cli.scheme, err)
-        && model_open(&model, opt->cli.operand, &how, err)
+    bool ok = model_open(&model, operand, &job->how, err)
         && model_spares_stdout(&model, err)
-        && roles_assign(&roles, model.catalog, opt->cli.scheme, NULL, err)
-        && report(opt, &model, roles, err)
-        && cli_finish_stdout(err);
-    if (!ok && err->kind != ERR_USAGE)
+        && roles_assign(&roles, model.catalog, cli->scheme, NULL, err)
+        && report(job, operand, &model, roles, err);
+    if (!ok && (err->kind != ERR_USAGE || cli->noperands > 1))
         err_in_file(err, model.name ? model.name : "");
     roles_free(roles);
     model_clear(&model);
@@ -76,10 +89,19 @@ inspect(const struct options *opt, struct err *err)
 int
 main(int argc, char **argv)
 {
-    struct options opt;
+    struct job job = { 0 };
+    struct cli *cli = &job.opt.cli;
+    struct cli_progress progress;
     struct err err;
     cli_start("amn-inspect");
-    options_parse(&opt, argc, argv);
+    options_parse(&job.opt, argc, argv);
+    job.how = (struct model_options){ .limits = &cli->limits, .config = cli->config };
     err_init(&err);
-    return inspect(&opt, &err) ? 0 : cli_fail(&opt.cli, &err);
+    cli_progress_start(&progress, cli, false);
+    job.how.meter = &progress.meter;
+    int status = scheme_known(cli->scheme, &err)
+        && model_list_spares_stdout(cli->operands, cli->noperands, &job.how, &err)
+        ? cli_each(cli, inspect, &job) : cli_fail(cli, &err);
+    cli_progress_stop(&progress);
+    return status;
 }

@@ -17,6 +17,65 @@ load helper
     "$helpers/cut-everywhere" "$fx/good-gguf-k.gguf"
 }
 
+# promises LENGTH WHOLE FILE: every tool that comes to it says that the FILE has LENGTH bytes and its header promises WHOLE.
+promises() {
+    local length=$1 whole=$2 file=$3 tool
+    for tool in amn-parse amn-inspect amn-remember; do
+        try 65 $tool "$file" || return 1
+        grep -q "ends after $length bytes, the header promises $whole (the download or copy is incomplete)" err || { cat err; return 1; }
+        is_empty out || return 1
+    done
+    cat "$file" | try 65 amn-remember || return 1
+    grep -q "ends after $length bytes, the header promises $whole (the download or copy is incomplete)" err || { cat err; return 1; }
+}
+
+@test "what is cut says how long it is and what its header promises" {
+    for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-plain.safetensors; do
+        size=$(wc -c <"$fx/$f")
+        header=$((8 + $(od -An -tu4 -N4 "$fx/$f")))
+        for length in $((size - 1)) $((header + (size - header) / 2)) $header; do
+            head -c $length "$fx/$f" >cut
+            promises $length $size cut
+        done
+        for length in 8 9 $((header - 1)); do
+            head -c $length "$fx/$f" >cut
+            promises $length $header cut
+        done
+    done
+    for f in good-gguf-k.gguf good-gguf.gguf; do
+        size=$(amn-parse "$fx/$f" | jq -s 'map(.offset + .nbytes) | max')      # padding may be missing
+        for length in $((size - 1)) $((size - 100)); do
+            head -c $length "$fx/$f" >cut
+            promises $length $size cut
+        done
+    done
+    try 65 amn-inspect --json-errors cut                # whose data were not all there
+    jq -e '.tensor != null' err
+    head -c 100 "$fx/good-gguf-k.gguf" >cut
+    both 65 cut amn-inspect
+    grep -q 'the file .*\(incomplete\|cut or damaged\)' err.file
+    sed 's/^[^:]*: [^:]*: //' err.file >said
+    sed 's/^[^:]*: [^:]*: //' err.pipe | cmp - said
+}
+
+@test "compressed and cut: what came of it, and what the header promises" {
+    f=$fx/good-fp8-wide.safetensors
+    size=$(wc -c <"$f")
+    for p in 'gzip -c' 'zstd -qc' 'xz -0 -c'; do
+        $p <"$f" >model
+        head -c 1200000 model >cut
+        both 65 cut amn-remember
+        for e in err.file err.pipe; do
+            grep -qE "the ${p%% *} stream is cut after 1200000 bytes: what it holds ends after [0-9]+ bytes, the header promises $size " $e
+        done
+        head -c 1400000 "$f" | $p >whole                # the stream is whole, what it holds is not
+        both 65 whole amn-remember
+        for e in err.file err.pipe; do
+            grep -q "it ends after 1400000 bytes, the header promises $size (the download or copy is incomplete)" $e
+        done
+    done
+}
+
 @test "every bad- fixture: 65 (a limit: 75), one line, nothing on stdout; file and pipe" {
     n=0
     for f in "$fx"/bad-*; do

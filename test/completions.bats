@@ -31,6 +31,10 @@ lines_complete() {
     becomes 'amn dequ' 'amn dequantize'
     becomes 'amn help form' 'amn help formats'
     becomes 'amn help rem' 'amn help remember'
+    becomes 'amn lis' 'amn list'
+    becomes 'amn list oll' 'amn list ollama'
+    becomes 'amn list --hum' 'amn list --human'
+    becomes 'amn list model.g' 'amn list model.g'
     becomes 'amn-remember --no-cl' 'amn-remember --no-clobber'
     becomes 'amn-dequantize --no-cl' 'amn-dequantize --no-clobber'
     becomes 'amn remember --no-cl' 'amn remember --no-clobber'
@@ -75,6 +79,9 @@ END
     export HOME=$dir
     first 'amn insp' inspect
     first 'amn help form' formats
+    first 'amn lis' list
+    first 'amn list oll' ollama
+    first 'amn list --hum' --human
     first 'amn-remember --no-cl' --no-clobber
     first 'amn-dequantize --no-cl' --no-clobber
     first 'amn remember --no-cl' --no-clobber

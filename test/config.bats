@@ -145,7 +145,7 @@ PY
     cp -r "$fx/good-sharded" m
     for f in model-00001-of-00002.safetensors model-00002-of-00002.safetensors; do
         try 69 amn-remember m/$f
-        grep -q 'part of a model of 2 files; give the directory or model.safetensors.index.json' err
+        grep -q 'part of a model of 2 files; name the directory or model.safetensors.index.json' err
         is_empty out
         try 0 amn-inspect m/$f
         try 0 amn-parse m/$f
@@ -153,7 +153,7 @@ PY
     # Told by its name alone, or by the index alone.
     rm m/model.safetensors.index.json m/config.json
     try 69 amn-remember m/model-00001-of-00002.safetensors
-    grep -q 'part of a model of 2 files; give the directory or the index' err
+    grep -q 'part of a model of 2 files; name the directory or the index' err
     cp -r "$fx/good-sharded" n
     rm n/config.json
     mv n/model-00001-of-00002.safetensors n/one.safetensors

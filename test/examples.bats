@@ -1,7 +1,5 @@
 #!/usr/bin/env bats
-# The commands of the manual pages (section EXAMPLES) and of README.md (blocks marked `console`) work as they
-# are, in a directory that holds model.gguf, model-fp8.safetensors and model/. Where a page shows output below
-# a command, the command prints exactly that. A command without shown output prints something, or makes a file.
+# The commands of the manual pages and of README.md work as they are; and the pages are whole.
 
 setup() {
     root=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
@@ -19,68 +17,8 @@ teardown() {
     rm -rf "$dir"
 }
 
-# Of a page: "C command" and, for output shown below it, "O line". An escaped quote and backslash are turned back.
-examples_of_page() {
-    awk '
-        /^\.Sh / { inside = $2 == "EXAMPLES" }
-        !inside { next }
-        { gsub(/\\\(aq/, "\047"); gsub(/\\e/, "\\") }
-        /^\.Bd -literal/ { block = 1; command = 0; next }
-        /^\.Ed/ { block = 0; next }
-        /^\.Dl \$ / { sub(/^\.Dl \$ /, ""); print "C " $0; next }
-        !block { next }
-        /^\$ / { command = 1; print "C " substr($0, 3); next }
-        command { sub(/^\\&/, ""); print "O " $0 }
-    ' "$1"
-}
-
-examples_of_readme() {
-    awk '
-        /^```/ { block = $0 == "```console"; command = 0; next }
-        !block { next }
-        /^\$ / { command = 1; print "C " substr($0, 3); next }
-        command { print "O " $0 }
-    ' "$1"
-}
-
-# Run one command; $2, when not empty, is what it must print.
-run_example() {
-    local said status=0
-    touch .before
-    said=$(sh -c "$1" 2>&1 </dev/null) || status=$?
-    if [ "$status" -ne 0 ]; then
-        printf 'status %s of: %s\n%s\n' "$status" "$1" "$said"
-        return 1
-    fi
-    if [ -n "$2" ] && [ "$said" != "$2" ]; then
-        printf 'output of: %s\n' "$1"
-        diff -u --label page --label now <(printf '%s\n' "$2") <(printf '%s\n' "$said")
-        return 1
-    fi
-    if [ -z "$said" ] && [ -z "$(find . -type f -newer .before -size +0)" ]; then
-        printf 'neither output nor a file from: %s\n' "$1"
-        return 1
-    fi
-}
-
-# All examples on standard input, in order, in this directory.
-run_examples() {
-    local line command='' shown='' count=0
-    while IFS= read -r line; do
-        if [ "${line%% *}" = O ]; then
-            shown=${shown:+$shown$'\n'}${line#O }
-            continue
-        fi
-        [ -z "$command" ] || run_example "$command" "$shown" || return 1
-        command=${line#C } shown='' count=$((count + 1))
-    done
-    [ -z "$command" ] || run_example "$command" "$shown" || return 1
-    [ "$count" -gt 0 ] || { echo 'no examples found'; return 1; }
-}
-
 page() {
-    examples_of_page "$root/man/$1" >examples
-    run_examples <examples
+    "$root/test/helpers/examples" "$root/man/$1"
 }
 
 @test "examples of amn(1)" { page amn.1; }
@@ -92,8 +30,7 @@ page() {
 @test "examples of amn-json(5)" { page amn-json.5; }
 
 @test "the session of README.md" {
-    examples_of_readme "$root/README.md" >examples
-    run_examples <examples
+    "$root/test/helpers/examples" "$root/README.md"
 }
 
 @test "manual pages pass mandoc -T lint -W warning" {

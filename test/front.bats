@@ -1,10 +1,39 @@
 #!/usr/bin/env bats
-# The front: amn VERB, as git does.
+# The front: amn VERB, as git does, and amn help.
 load helper
+
+tools="parse inspect remember"
+
+# A tool that shows its own words, one a line, as FOLDER/NAME.
+fake() {
+    mkdir -p "$(dirname "$1")"
+    printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >"$1"
+    chmod +x "$1"
+}
+
+# A suite as installed: p/bin with all of BIN, p/share/man with the pages, or what "$@" leaves of them.
+install_suite() {
+    mkdir -p p/bin p/share/man/man1 p/share/man/man5 p/share/man/man7
+    cp -R "$AMN_BIN"/amn* p/bin/
+    for page in "$tests"/../man/*.[157]; do cp "$page" p/share/man/man${page##*.}/; done
+}
+
+# bare COMMAND...: with a PATH of one folder that holds only what the test put there.
+bare() {
+    mkdir -p only
+    /usr/bin/env -u MANPAGER -u PAGER PATH="$PWD/only" "$@"
+}
+
+# What runs a command in a terminal, without PATH.
+a_terminal() {
+    echo "$(python3 -c 'import sys; print(sys.executable)') $helpers/pty"
+}
+
+# --- verbs -------------------------------------------------------------------------------------------------------------
 
 @test "amn VERB is amn-VERB: same bytes, same status" {
     for f in good-fp8-block-f32.safetensors good-gguf.gguf; do
-        for verb in parse inspect remember; do
+        for verb in $tools; do
             try 0 amn-$verb "$fx/$f"
             cp out expected
             try 0 amn $verb "$fx/$f"
@@ -30,12 +59,65 @@ load helper
     cmp out expected
 }
 
-@test "amn alone, help, --help: the verbs" {
+@test "amn alone, help, --help: the verbs, in 80 columns" {
     for words in '' help -h --help; do
         try 0 amn $words
-        for verb in parse inspect remember; do grep -q "amn $verb " out; done
+        for verb in $tools list help; do grep -qE "^  amn $verb[ ,]" out; done
+        grep -q 'inspect, info' out
+        grep -q 'remember, dequantize' out
         is_empty err
+        refute awk 'length > 80 { print; wide = 1 } END { exit !wide }' out
     done
+}
+
+@test "other programs amn-* are verbs, and are named" {
+    try 0 env PATH=/nonexistent "$AMN_BIN/amn"
+    refute grep -q 'Other verbs' out
+    fake more/amn-frob
+    fake more/amn-9lives-x
+    for not in amn-Loud amn-under_score amn- amn-parse amn-info amn-help amn-list; do fake more/$not; done
+    echo not a program >more/amn-text
+    mkdir more/amn-folder
+    fake again/amn-frob
+    PATH=$PWD/more:$PWD/again:$PATH
+    for words in '' help; do
+        try 0 amn $words
+        grep -qx 'Other verbs in PATH: 9lives-x frob' out
+    done
+    try 0 amn frob -x 'two words' ''
+    printf '%s\n' -x 'two words' '' | cmp - out
+    try 2 amn Loud
+    try 2 amn under_score
+    try 2 amn folder
+    try 2 amn text
+    try 2 amn frbo
+    grep -q "'frbo' is no verb; did you mean frob?" err
+    try 0 amn list hf --help                            # not more/amn-list
+    grep -q '^Usage: amn list' out
+}
+
+@test "a program of many verbs: their list has 80 columns" {
+    for i in $(seq 1000 1040); do fake more/amn-verb-$i; done
+    PATH=$PWD/more:$PATH try 0 amn
+    grep -q 'verb-1040' out
+    refute awk 'length > 80 { print; wide = 1 } END { exit !wide }' out
+}
+
+@test "a verb keeps its status, and its signal" {
+    mkdir more
+    printf '#!/bin/sh\nexit 42\n' >more/amn-exits
+    printf '#!/bin/sh\nkill -TERM $$\n' >more/amn-dies
+    echo 'echo no first line' >more/amn-bare
+    chmod +x more/*
+    PATH=$PWD/more:$PATH
+    try 42 amn exits
+    try 143 amn dies
+    try 0 amn bare
+    grep -qx 'no first line' out
+    printf '#!/no/such/shell\n' >more/amn-broken
+    chmod +x more/amn-broken
+    try 66 amn broken
+    error_line amn 'cannot open'
 }
 
 @test "amn --version" {
@@ -43,24 +125,45 @@ load helper
         try 0 amn $o
         grep -qE '^amn [0-9]+\.[0-9]+\.[0-9]+$' out
     done
+    diff <(amn --version | sed 's/^amn/amn-parse/') <(amn-parse --version)
 }
 
-@test "an unknown verb: status 2, named, without its control characters" {
-    try 2 amn frobnicate
-    is_empty out
-    grep -q "'frobnicate'" err
-    try 2 amn $'evil\x1b[2Jverb'
+# asks WORDS COMMAND...: status 2, and the first line ends with these words.
+asks() {
+    local words=$1
+    shift
+    try 2 "$@" || return 1
+    is_empty out && head -n 1 err | grep -qE -- "^amn: usage: .*$words\$" && grep -qF "Try 'amn --help'." err ||
+        { echo "not '$words':"; cat err; return 1; }
+}
+
+@test "an unknown verb: status 2, the nearest ones, without control characters" {
+    asks "'frobnicate' is no verb" amn frobnicate
+    asks "'inspct' is no verb; did you mean inspect\?" amn inspct
+    asks "'quantise' is no verb" amn quantise
+    asks "'dequantise' is no verb; did you mean dequantize\?" amn dequantise
+    asks "'lst' is no verb; did you mean list\?" amn lst
+    asks "'hlep' is no verb; did you mean help\?" amn hlep
+    asks "unknown option '--hepl'; did you mean --help\?" amn --hepl
+    asks "unknown option '-x'" amn -x
+    asks "'' is no verb" amn ''
+    asks "'../bin/amn-parse' is no verb" amn ../bin/amn-parse
+    asks "'evil.u.1b..2Jverb' is no verb" amn $'evil\x1b[2Jverb'
     "$helpers/no-controls" err
-    try 2 amn ../bin/amn-parse
-    try 2 amn help frobnicate
+    asks "bytes more\)' is no verb" amn "$(head -c 5000 /dev/zero | tr '\0' a)"
 }
 
-@test "amn help VERB shows the manual page of that tool" {
-    mkdir fake
-    printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >fake/man
-    chmod +x fake/man
-    PATH=$PWD/fake:$PATH try 0 amn help inspect
-    grep -qE 'amn-inspect(\.1)?$' out
+@test "a tool of the suite that is not there: 66, by its name" {
+    mkdir alone
+    cp "$AMN_BIN/amn" alone/
+    try 66 bare alone/amn inspect
+    error_line amn 'cannot open'
+    grep -q 'amn-inspect is neither beside this program nor in PATH' err
+    try 66 bare alone/amn dequantize
+    try 0 bare alone/amn
+    refute grep -q 'amn inspect' out
+    grep -q '^  amn list ' out
+    try 0 bare alone/amn --version
 }
 
 @test "amn finds its tools when it is called through links, from elsewhere" {
@@ -71,4 +174,260 @@ load helper
     jq -e '.format == "safetensors"' out
     cd a/b
     PATH=/usr/bin:/bin try 0 ./second --version
+    PATH=/usr/bin:/bin:$PWD try 0 second inspect "$fx/good-plain.safetensors"
+    mkdir c
+    PATH=/nonexistent:c:..:/usr/bin:/bin try 0 first inspect "$fx/good-plain.safetensors"
+    cd ..
+    PATH=:/usr/bin:/bin try 0 first inspect "$fx/good-plain.safetensors"        # an empty folder is this one
+}
+
+@test "what is beside amn comes before what is in PATH" {
+    fake other/amn-inspect
+    PATH=$PWD/other:$PATH try 0 "$AMN_BIN/amn" inspect "$fx/good-plain.safetensors"
+    jq -e '.format == "safetensors"' out
+}
+
+# --- pages -------------------------------------------------------------------------------------------------------------
+
+# Topic and page, each way to say it.
+topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-remember.1 dequantize:amn-remember.1
+    amn-remember:amn-remember.1 amn-info:amn-inspect.1 amn:amn.7 formats:amn-formats.5 amn-formats:amn-formats.5
+    json:amn-json.5 help:amn.1 list:amn.1 amn-list:amn.1"
+
+@test "amn help TOPIC: man gets the page that lies beside the tools" {
+    fake only/man
+    for t in $topics; do
+        for help in help --help -h; do
+            try 0 bare "$AMN_BIN/amn" $help ${t%:*}
+            grep -qE "^/.*/man/${t#*:}\$" out
+            [ -r "$(cat out)" ]
+        done
+    done
+    install_suite
+    for t in $topics; do
+        try 0 bare p/bin/amn help ${t%:*}
+        grep -qE "p/share/man/man${t##*.}/${t#*:}\$" out
+    done
+    [ "$(ls "$tests"/../man | wc -l)" -eq "$(for t in $topics; do echo ${t#*:}; done | sort -u | wc -l)" ]
+}
+
+@test "without man, in a pipe: text, with every word that mandoc shows" {
+    command -v mandoc >/dev/null || skip "mandoc is not installed"
+    for t in $topics; do
+        fake only/mandoc                # only for a terminal
+        try 0 bare "$AMN_BIN/amn" help ${t%:*}
+        "$helpers/no-controls" out
+        cp out text
+        mandoc -T ascii "$tests/../man/${t#*:}" | col -bx >page
+        "$helpers/same-words" page text
+    done
+}
+
+@test "the text fits into 78 columns, but for what is shown as it is" {
+    for t in parse inspect remember amn formats json help; do
+        try 0 bare "$AMN_BIN/amn" help $t
+        refute awk '/^ +[$|{"]/ { next } length > 78 && !/^           / { print; wide = 1 } END { exit !wide }' out
+    done
+}
+
+@test "a page that is compressed; one that is cut, or too large" {
+    install_suite
+    try 0 bare p/bin/amn help inspect
+    cp out expected
+    page=p/share/man/man1/amn-inspect.1
+    mv $page plain
+    for packed in gz zst xz; do
+        case $packed in
+        gz) gzip -c plain >$page.gz ;;
+        zst) "$helpers/pack" zstd 20 <plain >$page.zst ;;
+        xz) python3 -c 'import lzma, sys; sys.stdout.buffer.write(lzma.compress(sys.stdin.buffer.read()))' <plain >$page.xz ;;
+        esac
+        try 0 bare p/bin/amn help inspect
+        cmp out expected
+        rm $page.$packed
+    done
+    gzip -c "$tests/../man/amn-inspect.1" >$page.gz
+    head -c 500 $page.gz >cut && mv cut $page.gz
+    try 65 bare p/bin/amn help inspect
+    error_line amn malformed
+    is_empty out
+    head -c 5000000 /dev/zero | tr '\0' a >$page
+    try 75 bare p/bin/amn help inspect
+    error_line amn limit
+    rm $page*
+    mkfifo $page
+    try 66 timeout 20 env PATH="$PWD/only" p/bin/amn help inspect
+    error_line amn 'cannot open'
+}
+
+@test "on a terminal without man: mandoc, which has its own pager" {
+    fake only/mandoc
+    try 0 bare $(a_terminal) "$AMN_BIN/amn" help inspect
+    tr -d '\r' <out | paste -sd ' ' | grep -qE '^-a /.*/man/amn-inspect\.1$'
+}
+
+@test "on a terminal with neither: the text, through a pager that there is" {
+    pty=$(a_terminal)
+    try 0 bare "$AMN_BIN/amn" help inspect
+    cp out text
+    try 0 bare $pty "$AMN_BIN/amn" help inspect          # none at all
+    tr -d '\r' <out | cmp - text
+    for name in less more; do
+        mkdir -p only
+        printf '#!/bin/sh\necho this is %s\n/bin/cat\n' $name >only/$name
+        chmod +x only/$name
+    done
+    shown_by() {
+        tr -d '\r' <out >shown
+        [ "$(head -n 1 shown)" = "this is $1" ] && tail -n +2 shown | cmp - text
+    }
+    try 0 bare $pty "$AMN_BIN/amn" help inspect
+    shown_by less
+    rm only/less
+    try 0 bare $pty "$AMN_BIN/amn" help inspect
+    shown_by more
+    try 0 bare /usr/bin/env PAGER='echo this is P; /bin/cat' $pty "$AMN_BIN/amn" help inspect
+    shown_by P
+    try 0 bare /usr/bin/env PAGER=false MANPAGER='echo this is M; /bin/cat' $pty "$AMN_BIN/amn" help inspect
+    shown_by M
+    try 0 bare /usr/bin/env PAGER= MANPAGER= $pty "$AMN_BIN/amn" help inspect
+    shown_by more
+    try 0 bare /usr/bin/env PAGER=/no/such/pager $pty "$AMN_BIN/amn" help inspect     # the text all the same
+    grep -q 'what a model is, how it is quantized' out
+    try 0 bare /usr/bin/env PAGER='/usr/bin/head -n 1' $pty "$AMN_BIN/amn" help amn   # it leaves early
+    tr -d '\r' <out | grep -qx NAME
+    rm only/more
+    try 0 bare /usr/bin/env PAGER=cat "$AMN_BIN/amn" help inspect     # no terminal: no pager
+    cmp out text
+}
+
+@test "a page that only man knows" {
+    mkdir -p alone only away
+    cp "$AMN_BIN/amn" alone/
+    cp "$tests/../man/amn-inspect.1" away/
+    printf '#!/bin/sh\n[ "$1" != -w ] || { [ "$2 $3" = "1 amn-inspect" ] && echo %s; exit; }\necho shown "$@"\n' \
+        "$PWD/away/amn-inspect.1" >only/man
+    printf '#!/bin/sh\nexec /bin/sh "$@"\n' >only/sh
+    chmod +x only/*
+    try 0 bare alone/amn help inspect
+    grep -qx "shown $PWD/away/amn-inspect.1" out
+    try 66 bare alone/amn help remember
+    error_line amn 'cannot open'
+}
+
+@test "no page anywhere: where it was looked for, and how to see the options" {
+    mkdir -p p/bin
+    cp "$AMN_BIN/amn" p/bin/
+    for t in $topics; do
+        try 66 bare p/bin/amn help ${t%:*}
+        error_line amn 'cannot open'
+        is_empty out
+        name=${t#*:}
+        grep -qF "${name%.*}(${name##*.})" err
+        grep -qF "$PWD/p/share/man, $PWD/p/man" err
+    done
+    try 66 bare p/bin/amn help info
+    grep -q 'amn inspect --help$' err
+    try 66 bare p/bin/amn help list
+    grep -q 'amn list --help$' err
+    try 66 bare p/bin/amn help json
+    refute grep -q -- '--help' err
+}
+
+@test "the page of a verb that is not ours" {
+    install_suite
+    fake p/bin/amn-frob
+    try 66 bare p/bin/amn help frob
+    grep -q 'amn-frob(1).*amn frob --help$' err
+    printf '.Sh NAME\n.Nm amn-frob\n.Nd frobnicate\n' >p/share/man/man1/amn-frob.1
+    try 0 bare p/bin/amn help frob
+    printf 'NAME\n     amn-frob - frobnicate\n' | cmp - out
+}
+
+@test "no such topic: status 2, the nearest ones" {
+    asks "there is no manual page of 'frobnicate'" amn help frobnicate
+    asks "there is no manual page of 'formst'; did you mean formats\?" amn help formst
+    asks "there is no manual page of 'inspekt'; did you mean inspect\?" amn help inspekt
+    asks "there is no manual page of 'jsn'; did you mean json\?" amn --help jsn
+    asks "one page at a time: 'json' is too many" amn help formats json
+    asks "page of 'a.u.1b.'" amn help $'a\x1b'
+    try 2 amn help ../amn
+    try 2 amn help ''
+}
+
+# --- the reader of pages -----------------------------------------------------------------------------------------------
+
+# shows PAGE TEXT: what `amn help x` makes of the page, as printf has both.
+shows() {
+    mkdir -p p/bin p/man
+    [ -e p/bin/amn ] || { cp "$AMN_BIN/amn" p/bin/; fake p/bin/amn-x; }
+    printf -- "$1" >p/man/amn-x.1
+    try 0 bare p/bin/amn help x
+    printf -- "$2" >expected
+    diff expected out
+}
+
+@test "pages: words, marks, and what a macro says that has none" {
+    shows '.Ar\n.Fl\n.Fl a b , c\n.Fl o Ar file .\n' 'file ... - -a -b, -c -o file.\n'
+    shows '.Nm amn-x\n.Nm ,\n.Nm Ns - Ns Ar verb\n.Nm other .\n' 'amn-x amn-x, amn-x-verb other.\n'
+    shows '.Xr amn 7 ,\n.Xr less\n.Pq Xr amn 1 ;\n' 'amn(7), less (amn(1));\n'
+    shows '.Op Fl a | Fl b\n.Pq Ql a b .\n.Po\none,\n.Cm two\n.Pc ,\nthree\n' '[-a | -b] ('"'a b'"'). (one, two), three\n'
+    shows 'a\\(aqb \\-c \\e \\fBd\\fP \\&. a\\ b \\[dq]x\\(dq tab\there end\\\n' "a'b -c \\ d . a b \"x\" tab here end\\\\\n"
+    shows '.Cm "a b" "." x\n' 'a b . x\n'
+    shows '.Zz unknown Fl x\n.\\" a comment\n.\n. Cm spaced \\" and more\ntext\n' 'unknown -x spaced text\n'
+    shows 'un\x1b[2Jsafe \xff\n' 'un\\u{1b}[2Jsafe \\xff\n'
+}
+
+@test "pages: lists, columns, displays" {
+    shows '.Bl -tag -width Ds -compact\n.It Fl a\none\n.It Fl long-one\ntwo\n.El\n.Pp\nthree\n' \
+        '-a      one\n-long-one\n        two\n\nthree\n'
+    shows '.Bl -bullet\n.It\none\n.It\ntwo\n.El\nthree\n' 'o   one\n\no   two\nthree\n'
+    shows '.Bl -column "aaaa" "bb" -compact\n.It a Ta b Ta c d\n.It Em e Ta Ta\nf\n.El\n' 'a       b     c d\ne             f\n'
+    shows '.Bd -literal -offset indent -compact\na  b\n\n  c\n\\&.d\n.Ed\nend\n' '      a  b\n\n        c\n      .d\nend\n'
+    shows '.Dl $ a | b\n.Ss Sub\nx\n.Sh SYNOPSIS\n.Nm amn-x\n.Op Fl a\n.Nm\n.Ar b\n' \
+        '      $ a | b\n\n   Sub\n     x\n\nSYNOPSIS\n     amn-x [-a]\n     amn-x b\n'
+    long=$(printf 'word%.0s ' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)
+    shows "$long\n" "$(echo $long | fold -s -w 79 | sed 's/ *$//')\n"
+}
+
+@test "pages: whatever is open, nested, cut or missing, it ends, within bounds" {
+    shows '' ''
+    for page in '.El\n.El\n.Ed\n.Pc\n.It x\n.Ta\n.Ns\nend' '.Op Op Op Op Op Op Op Op Op Op Op Op Op end' '.Xr\n.Xr a b end\n.' \
+        '.Bl -column a b c d e f g h i j k l\n.It a Ta b Ta c Ta d Ta e Ta f Ta g Ta h Ta i Ta j Ta end' '.Cm "end' '.Nm Nm end' \
+        '.Bl -width\n.Bl -offset\n.Bd -offset\nend\\' '.It\n.Bl\n.It\n.It end' '.Bd -literal\n.Bd -literal\n.Sh a\nend\n.Bl -column\n.Ta'; do
+        printf "$page" >p/man/amn-x.1
+        try 0 bare p/bin/amn help x
+        grep -q end out
+    done
+    for i in $(seq 200); do printf '.Bl -tag -width %050d -offset indent\n.It a\nb\n' $i; done >p/man/amn-x.1
+    try 0 bare p/bin/amn help x
+    [ "$(grep -c a out)" -eq 200 ]
+    refute awk 'length > 120 { print; wide = 1 } END { exit !wide }' out
+    for n in $(seq 1 97 9000); do
+        head -c $n "$tests/../man/amn.7" >p/man/amn-x.1
+        try 0 bare p/bin/amn help x
+        "$helpers/no-controls" out
+    done
+}
+
+# --- output ------------------------------------------------------------------------------------------------------------
+
+@test "standard output that is full or closed: 74, one line" {
+    for words in '' help --version 'help amn'; do
+        try 74 /usr/bin/env PATH=/nonexistent /bin/sh -c 'exec "$@" >&-' sh "$AMN_BIN/amn" $words
+        error_line amn input/output
+    done
+    need_full
+    for words in '' help --version 'help amn'; do
+        out=/dev/full try 74 /usr/bin/env PATH=/nonexistent "$AMN_BIN/amn" $words
+        error_line amn input/output
+    done
+}
+
+@test "a reader that leaves: SIGPIPE, without a word" {
+    for words in '' --version 'help amn'; do
+        { sleep 0.2; PATH=/nonexistent "$AMN_BIN/amn" $words 2>err && echo 0 >status || echo $? >status; } | true
+        [ "$(cat status)" -eq 141 ]
+        is_empty err
+    done
 }

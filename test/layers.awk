@@ -1,6 +1,6 @@
 # Hold every #include against lib/common/LAYERS. Any POSIX awk does: mawk, gawk, the one of BSD and macOS.
 #
-#   awk -f test/layers.awk lib/common/LAYERS FILE...      paths as in the tree: lib/common/LAYER/..., amn-TOOL/...
+#   awk -f test/layers.awk lib/common/LAYERS FILE...      paths as in the tree: lib/common/LAYER/..., amn-TOOL/..., lib/amn/...
 #
 # Prints FILE:LINE: for each include beyond the table, then "N passed, N failed"; status 1 when one failed.
 
@@ -25,7 +25,7 @@ NR == FNR {
 
 FNR == 1 {
     parts = split(FILENAME, path, "/")
-    tool = path[1] ~ /^amn-/ ? path[1] : ""
+    tool = path[1] ~ /^amn-/ ? path[1] : parts == 3 && path[1] == "lib" && path[2] == "amn" ? "lib/amn" : ""
     layer = tool != "" ? "amn-*" : parts > 3 && path[1] == "lib" && path[2] == "common" ? path[3] : ""
     if (!(layer in known)) {
         fail("this folder has no row in the table")

@@ -6,13 +6,13 @@ setup() {
     dir=$(mktemp -d "${TMPDIR:-/tmp}/amn-test.XXXXXX")
     cd "$tests/.."
     mkdir "$dir/lib"
-    cp -R lib/common "$dir/lib/"
+    cp -R lib/common lib/amn "$dir/lib/"
     cp -R amn-* "$dir/"
     cd "$dir"
 }
 
 check() {
-    awk -f "$tests/layers.awk" lib/common/LAYERS $(find lib/common amn-* -name '*.[ch]')
+    awk -f "$tests/layers.awk" lib/common/LAYERS $(find lib/common lib/amn amn-* -name '*.[ch]')
 }
 
 # refuses FILE LINE: with this line at its end, FILE fails, and is named with the line's number.
@@ -47,6 +47,7 @@ refuses() {
     refuses amn-parse/main.c '#include <jansson.h>'
     refuses lib/common/catalog/shape.c '#include "jansson.h"'
     refuses amn-parse/main.c '#include "jansson.h"'
+    refuses lib/amn/manual.c '#include <zlib.h>'
 }
 
 @test "private headers stay in their layer" {
@@ -57,6 +58,8 @@ refuses() {
 @test "a tool includes no other tool, and nothing by a path" {
     refuses amn-remember/main.c '#include "amn-inspect/options.h"'
     refuses amn-remember/main.c '#include "../amn-inspect/options.h"'
+    refuses lib/amn/list.c '#include "amn-inspect/options.h"'
+    refuses lib/amn/list.c '#include "options.h"'
     refuses lib/common/base/str.c '#include "../plan/pieces.h"'
     refuses lib/common/base/str.c '#include "str.h"'
 }

@@ -307,6 +307,53 @@ is_input() {
     only new slow
 }
 
+# blames STATUS NAME TEXT JOB...: the one error line is about NAME, whatever the input is called.
+blames() {
+    local status=$1 name=$2 text=$3
+    shift 3
+    try "$status" "$@" || return 1
+    [ "$(wc -l <err)" -eq 1 ] && grep -qF -e ": $name: $text" err || { echo "no '$name: $text' in:"; cat err; return 1; }
+}
+
+@test "an error of the output names the output, not the input" {
+    f=$fx/good-plain.safetensors
+    mkdir folder
+    ln -s nothing dangling
+    touch old
+    blames 73 none/new "cannot create: no file can be made in its directory: No such" amn-remember -o none/new "$f"
+    blames 73 folder "cannot create: it cannot be written: Is a directory" amn-remember -o folder "$f"
+    blames 73 dangling "cannot create: it is a symbolic link to a file that is not there" amn-remember -o dangling "$f"
+    blames 73 old/new "cannot create: it cannot be examined: Not a directory" amn-remember -o old/new "$f"
+    blames 73 old "cannot create: it is not replaced, as -n asks: File exists" amn-remember -n -o old "$f"
+    blames 73 /dev/fd/7 "cannot create: it is not open for writing" amn-remember -o /dev/fd/7 "$f"
+    limited() { (ulimit -f 100; exec "$@"); }
+    blames 74 new "input/output: " limited amn-remember -o new "$fx/good-fp8-wide.safetensors"
+    grep -q 'File too large' err
+    cat "$fx/good-fp8-wide.safetensors" | blames 74 old "input/output: " limited amn-remember -o old
+    [ ! -s old ]
+    try 74 limited amn-remember --json-errors -o new "$fx/good-fp8-wide.safetensors"
+    jq -e '.file == "new" and .kind == "io"' err
+    evil=$(printf 'x\033[2K\ny')
+    try 73 amn-remember -o "none/$evil" "$f"
+    [ "$(wc -l <err)" -eq 1 ]
+    "$helpers/no-controls" err
+}
+
+@test "an error of standard output names standard output" {
+    need_full
+    f=$fx/good-plain.safetensors
+    out=/dev/full
+    for job in amn-remember amn-inspect amn-parse 'amn-inspect --human' 'amn-parse --human' 'amn-remember --size' \
+        'amn-remember --plan' 'amn-remember --parts --part-size 100' 'amn-parse --version' 'amn-inspect --help'; do
+        blames 74 '(standard output)' 'input/output: it cannot be written: No space left on device' $job "$f"
+    done
+    blames 74 /dev/full 'input/output: it cannot be written: No space left on device' amn-remember -o /dev/full "$f"
+    cat "$f" | blames 74 '(standard output)' 'input/output: it cannot be written' amn-remember
+    closed() { "$@" >&-; }
+    unset out
+    blames 73 '(standard output)' 'cannot create: it is not open for writing' closed amn-remember "$f"
+}
+
 @test "--sync: the file before it gets its name, the folder after it" {
     need_strace
     mkdir sub
@@ -372,7 +419,7 @@ is_input() {
     for options in '-j1' '-j3' '--direct=always' '--range 1000-1500000' '--part 2/3'; do
         try 0 amn-remember -v $options -o made "$fx/good-fp8-wide.safetensors"
         crc=$(python3 -c 'import sys, zlib; print("%08x" % zlib.crc32(open("made", "rb").read()))')
-        grep -q "note: $(wc -c <made | tr -d ' ') bytes written, CRC-32 $crc$" err || { cat err; echo "$options: $crc"; return 1; }
+        grep -q " decoded, $(wc -c <made | tr -d ' ')\( of 3135797\)* bytes (.*) written in .*, CRC-32 $crc$" err || { cat err; echo "$options: $crc"; return 1; }
     done
     refute grep -q CRC made
 }

@@ -47,9 +47,11 @@ load helper
     [ "$(jq -s length out)" -eq 6 ]
 }
 
-@test "a file without tensors: nothing, status 0" {
+@test "a file without tensors: nothing, status 0; to people it says so" {
     try 0 amn-parse "$fx/good-no-tensors.safetensors"
     is_empty out
+    try 0 amn-parse --human "$fx/good-no-tensors.safetensors"
+    [ "$(cat out)" = '0 tensors' ]
 }
 
 @test "a sharded model: each tensor names its file" {
@@ -92,9 +94,42 @@ roles() {
     grep -qE '^model\.norm\.weight .* bytes$' out
 }
 
+@test "a table: titles, sizes to the right, totals; nothing at the end of a line" {
+    "$tests/make-examples" .
+    try 0 amn-parse --human model.gguf
+    sed -n '1,3p;$p' out | diff - <(cat <<'END'
+Tensor                    Type  Shape             Size  Quantization
+token_embd.weight         Q6_K  [512, 256]  105.00 KiB  GGUF Q6_K
+blk.0.attn_norm.weight    F32   [256]         1.00 KiB
+21 tensors                                    1.25 MiB  1.97 million parameters
+END
+)
+    [ "$(wc -l <out)" -eq 23 ]
+    refute grep -n ' $' out
+    # The widest total counts for the columns too; what is not known is no number.
+    try 0 amn-parse --human "$corpus/gguf-good/fork-iq1_kt.gguf"
+    sed -n '$p' out | grep -qE '^[0-9]+ tensors? .* \+ \?'
+    try 0 amn-parse --human "$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors"
+    sed -n '$p' out | grep -qE '^[0-9]+ tensors +[0-9.]+ [KM]iB$'
+    try 0 "$helpers/pty" amn-parse model.gguf
+    tr -d '\r' <out >terminal
+    try 0 amn-parse --human model.gguf
+    cmp out terminal
+}
+
+@test "a table of names longer than its columns, and of names that would break it" {
+    for f in "$corpus"/safetensors-good/names-*.safetensors "$fx/good-name-hostile.safetensors"; do
+        try 0 amn-parse --human "$f"
+        amn-parse "$f" | wc -l >n
+        [ "$(wc -l <out)" -eq $(($(cat n) + 2)) ]
+        "$helpers/no-controls" out
+    done
+}
+
 @test "the members of all lines are those of amn-json(5)" {
     for f in "$fx"/good-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-good/*; do
         amn-parse "$f" 2>/dev/null || [ $? -ne 70 ]
     done >lines
+    amn-parse "$fx/good-plain.safetensors" "$fx/good-gguf.gguf" >>lines
     "$helpers/json-keys" AMN-PARSE <lines
 }

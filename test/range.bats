@@ -6,7 +6,7 @@ load helper
 ranges() {
     needs_cpu "$1"
     for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-gguf-k.gguf good-gguf.gguf \
-        good-gptq-wide.safetensors good-fp4-wide.safetensors; do
+        good-gptq-wide.safetensors good-groups-wide.safetensors good-fp4-wide.safetensors; do
         "$helpers/ranges" "$fx/$f" "$1"
     done
 }
@@ -25,6 +25,15 @@ ranges() {
 
 @test "a weight in several panels: its rows are those of its columns alone" {
     "$helpers/gptq-columns" "$fx/good-gptq-wide.safetensors"
+}
+
+@test "codes in planes are those of the same codes in bytes" {
+    try 0 amn-remember "$fx/good-groups-wide.safetensors"
+    "$helpers/tensors" <out >list
+    for w in h v; do
+        [ "$(grep "^$w[48].weight " list | cut -d' ' -f2- | uniq | wc -l)" -eq 1 ]
+        [ "$(grep -c "^$w[48].weight " list)" -eq 2 ]
+    done
 }
 
 @test "the forms of a range" {

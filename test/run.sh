@@ -67,7 +67,7 @@ show_part() {
 
 cat >"$work/parts" <<'EOP'
 layers() {
-    awk -f test/layers.awk lib/common/LAYERS $(find lib/common amn-* -name '*.[ch]')
+    awk -f test/layers.awk lib/common/LAYERS $(find lib/common lib/amn amn-* -name '*.[ch]')
 }
 
 # bats says what it does line by line; shown are failures, with what they print, and skipped tests.

@@ -39,6 +39,71 @@ cases() {
     cases sdnq- 20
 }
 
+@test "HQQ: shapes and packings that small tensors say" {
+    cases hqq- 20
+}
+
+@test "torchao: types and blocks that the metadata say" {
+    cases torchao- 25
+}
+
+@test "what is decoded of torchao loses the metadata that spoke of it" {
+    try 0 amn-remember "$fx/schemes/torchao-rows.safetensors"
+    refute grep -qE 'Int8Tensor|tensor_names' out
+    try 0 amn-remember "$fx/schemes/torchao-other-name.safetensors"
+    "$helpers/tensors" <out | grep -q '^p.experts.w1 BF16 \[2, 6, 32\] '
+    try 0 amn-remember "$fx/schemes/torchao-plain.safetensors"
+    try 0 amn-parse "$fx/schemes/torchao-experts.safetensors"
+    grep -q '"scheme":"torchao","scheme_label":"torchao (Int8Tensor, blocks of 1x16)"' out
+}
+
+@test "MLX without config.json: a warning where the shapes leave two readings, none where they tell" {
+    model=$corpus/safetensors-good/mlx-4bit-g64-bf16
+    try 0 amn-remember "$model"
+    is_empty err
+    mv out expected
+    try 0 amn-remember --config none "$model"
+    cmp out expected
+    grep -q 'warning: MLX weights are taken for 4 bits in groups of 64, which only config.json can tell' err
+    [ "$(wc -l <err)" -eq 1 ]
+    amn-inspect --config none "$model" | grep -q '"scheme_label":"MLX (4-bit, groups of 64)"'
+    try 0 amn-remember "$corpus/safetensors-good/peer-mlx-by-shape.safetensors"
+    is_empty err
+    try 0 amn-remember "$corpus/safetensors-good/peer-mlx-contradicted"
+    grep -q 'warning: MLX weights are not of the bits and group_size in config.json' err
+}
+
+@test "MLX, HQQ, quanto, EETQ, torchao: scales in another shard, every set of kernels, other types" {
+    for f in "$corpus"/safetensors-good/peer-*.safetensors "$corpus"/safetensors-good/peer-*/model.safetensors \
+        "$fx/good-groups-wide.safetensors"; do
+        model=$f
+        [ "${f##*/}" != model.safetensors ] || model=${f%/*}
+        rm -rf shards
+        "$helpers/shards" "$f" shards
+        for to in bf16 f32; do
+            amn-remember -q --to $to "$model" | "$helpers/tensors" >expected
+            amn-remember -q --to $to -j 2 shards | "$helpers/tensors" | cmp - expected || { echo "$f"; return 1; }
+            AMN_CPU=scalar amn-remember -q --to $to -j 1 shards | "$helpers/tensors" | cmp - expected ||
+                { echo "$f, scalar"; return 1; }
+        done
+    done
+}
+
+@test "quanto without a bias: groups stay rows, with a warning" {
+    try 0 amn-remember "$corpus/safetensors-good/peer-quanto-no-bias.safetensors"
+    [ "$(wc -l <err)" -eq 1 ]
+    grep -q 'warning: quanto weights without a bias keep the shape \[groups, group\]' err
+    try 0 amn-remember "$corpus/safetensors-good/peer-quanto-bits.safetensors"
+    is_empty err
+}
+
+@test "reports do not read what HQQ says: its weights are vague to them" {
+    try 0 amn-inspect "$corpus/safetensors-good/peer-hqq-rows.safetensors"
+    grep -q '"scheme_label":"HQQ"' out
+    try 0 amn-parse "$corpus/safetensors-good/peer-mlx-floats.safetensors"
+    grep -q '"scheme_label":"MLX (nvfp4)"' out
+}
+
 @test "4- and 6-bit floats, ternary weights: shapes, companions and configurations" {
     cases fp4- 30
 }

@@ -1,5 +1,8 @@
 #!/bin/sh
-# Install what is missing to build, demonstrate or test amn:  sh test/setup.sh [build] [demo] [test] [ci]
+# Install what is missing to build, demonstrate, test or package amn:
+#
+#   sh test/setup.sh [build] [demo] [test] [ci] [package]
+#   sh test/setup.sh --missing THING...     install nothing; one line names what is missing, and its packages
 #
 # Knows apt-get (Debian, Ubuntu), dnf (Fedora) and brew (macOS). Prints each command before it runs it; uses sudo when
 # not root. Where nothing is missing it does nothing and needs no network. Exit status 1 when something stays missing.
@@ -10,6 +13,9 @@
 #           test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
 #   ci      clang with its sanitizers, valgrind, strace for the tests that look at the order of calls, curl for those that
 #           upload, and the shells whose completions are tried
+#   package what makes packages of a release, and the systems they are tried in; Debian and its kin only
+#
+# $PKG_CONFIG is the pkg-config to ask.
 set -u
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -32,13 +38,17 @@ present() {
     case $1 in
     compiler) have cc || have gcc || have clang ;;
     libc) [ -e /usr/include/stdio.h ] || ! have apt-get ;;
-    zlib | jansson | libarchive) have pkg-config && pkg-config --exists "$1" ;;
+    pkg-config) ${PKG_CONFIG:-pkg-config} --version >/dev/null 2>&1 ;;
+    zlib | jansson | libarchive) present pkg-config && ${PKG_CONFIG:-pkg-config} --exists "$1" ;;
     clang) clang_sanitizes ;;
+    debhelper) have dh ;;
+    dpkg-source) have dpkg-source && have patch ;;
+    build-essential) [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ;;
     *) have "$1" ;;
     esac
 }
 
-# packages WHAT: the packages it comes from. Nothing: this manager has none.
+# packages WHAT: the packages of $manager it comes from. Nothing: it has none.
 packages() {
     case $manager:$1 in
     apt-get:compiler) echo gcc ;;
@@ -48,6 +58,9 @@ packages() {
     apt-get:awk) echo mawk ;;
     apt-get:ps) echo procps ;;
     apt-get:xz) echo xz-utils ;;
+    apt-get:musl-gcc) echo musl-tools ;;
+    apt-get:dpkg-source) echo dpkg-dev ;;
+    apt-get:autoreconf) echo dh-autoreconf ;;
     # The sanitizers' package bears clang's version, the one that `clang` depends on.
     apt-get:clang) echo clang "$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p')" ;;
     dnf:compiler) echo gcc ;;
@@ -60,7 +73,10 @@ packages() {
     brew:pkg-config) echo pkgconf ;;
     brew:bats) echo bats-core ;;
     brew:python3) echo python ;;
-    brew:valgrind | brew:strace | brew:curl) ;;
+    brew:valgrind | brew:strace | brew:curl | brew:musl-gcc) ;;
+    *:autoreconf) echo autoconf automake libtool ;;
+    apt-get:build-essential | apt-get:debhelper | apt-get:lintian | apt-get:mmdebstrap) echo "$1" ;;
+    *:build-essential | *:debhelper | *:lintian | *:mmdebstrap | *:dpkg-source | *:apt-get) ;;      # Debian's alone
     *) echo "$1" ;;
     esac
 }
@@ -89,6 +105,25 @@ missing() {
     for what; do present "$what" || echo "$what"; done
 }
 
+# For a message: zlib (Debian zlib1g-dev, Fedora zlib-devel), jansson (...)
+with_packages() {
+    comma=
+    for what; do
+        debian=$(manager=apt-get; packages "$what")
+        fedora=$(manager=dnf; packages "$what")
+        from=${debian:+Debian $debian}${fedora:+${debian:+, }Fedora $fedora}
+        printf '%s' "$comma$what${from:+ ($from)}"
+        comma=', '
+    done
+    [ -z "$comma" ] || echo
+}
+
+if [ "${1-}" = --missing ]; then
+    shift
+    with_packages $(missing "$@")
+    exit 0
+fi
+
 wanted=
 for group in "${@:-build}"; do
     case $group in
@@ -96,7 +131,8 @@ for group in "${@:-build}"; do
     demo) wanted="$wanted jq python3" ;;
     test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk" ;;
     ci) wanted="$wanted clang valgrind strace curl zsh fish" ;;
-    *) die "'$group' is none of build, demo, test and ci" ;;
+    package) wanted="$wanted git build-essential debhelper lintian musl-gcc dpkg-source autoreconf mmdebstrap" ;;
+    *) die "'$group' is none of build, demo, test, ci and package" ;;
     esac
 done
 

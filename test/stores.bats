@@ -105,7 +105,7 @@ hub() {
         cmp out first
     done
     try 66 amn-remember hf:acme/x/c.safetensors
-    grep -q 'snapshots/0123.*/c.safetensors.*huggingface-cli download acme/x c.safetensors' err
+    grep -q 'snapshots/0123.*/c.safetensors.*hf download acme/x c.safetensors' err
     for name in hf:acme/x/ hf:acme/x/../x hf:acme/x//a.safetensors hf:acme/x/./a.safetensors 'hf:acme/x/a\b' hf:acme/x/a:b; do
         try 2 amn-remember "$name"
         is_empty out
@@ -119,6 +119,7 @@ hub() {
     try 66 timeout 20 amn-remember hf:acme/x/model.safetensors
     mkfifo hub/models--acme--x/refs/slow
     try 66 timeout 20 amn-remember hf:acme/x@slow
+    grep -q 'refs/slow: it is not a regular file' err
 }
 
 @test "hf: megabytes of a ref are not read" {
@@ -137,7 +138,7 @@ hub() {
     try 0 amn-remember m
     cp "$good" m/other.pt
     try 2 amn-remember m                # the only other model file
-    grep -q 'only.npz and other.pt' err
+    grep -q 'several models (only.npz, other.pt): name one of them, as in m/only.npz' err
     cp "$good" m/a.gguf
     try 0 amn-remember m
     echo broken >m/pytorch_model.bin
@@ -146,7 +147,7 @@ hub() {
     try 0 amn-remember m
     cp "$good" m/c.safetensors
     try 2 amn-remember m
-    grep -q 'b.safetensors and c.safetensors' err
+    grep -q 'several models (b.safetensors, c.safetensors): name one of them, as in m/b.safetensors' err
     cp "$good" m/model.safetensors
     try 0 amn-remember m
     rm m/model.safetensors

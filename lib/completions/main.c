@@ -9,7 +9,7 @@
 #include "scheme/scheme.h"
 
 /* What `amn help` shows besides the verbs. */
-static const char *const pages[] = { "amn", "formats", "json", NULL };
+static const char *const pages[] = { "amn", "formats", "json", "help", NULL };
 
 static const char *
 verb_of(const struct cli_tool *tool)
@@ -17,14 +17,27 @@ verb_of(const struct cli_tool *tool)
     return tool->name + strlen("amn-");
 }
 
-/* The names under which a tool can be called, each behind `before`; without "amn-" when `verbs`. */
+/* The names under which a tool can be called, each behind `before`; without "amn-" when `verbs`. A part of amn is a verb
+ * only. */
 static void
 put_names(const struct cli_tool *tool, const char *before, bool verbs)
 {
     size_t skip = verbs ? strlen("amn-") : 0;
+    if (!verbs && !cli_is_program(tool))
+        return;
     printf("%s%s", before, tool->name + skip);
     if (tool->also)
         printf("%s%s", before, tool->also + skip);
+}
+
+/* What the functions below call a tool: amn-VERB, also when that is no program, and its other name. */
+static void
+put_case(const struct cli_tool *tool)
+{
+    printf("    amn-%s", verb_of(tool));
+    if (tool->also)
+        printf(" | %s", tool->also);
+    puts(")");
 }
 
 /* All names, or all verbs. */
@@ -48,6 +61,13 @@ put_words(const struct cli_option *o, const char *between)
             printf("%s%s", i ? between : "", o->words[i]);
 }
 
+static void
+put_operands(const struct cli_tool *tool)
+{
+    for (size_t i = 0; tool->words[i]; i++)
+        printf("%s%s", i ? " " : "", tool->words[i]);
+}
+
 static bool
 has_words(const struct cli_option *o)
 {
@@ -60,17 +80,15 @@ is_file(const struct cli_option *o)
     return o->arg && strcmp(o->arg, "FILE") == 0;
 }
 
-/* --- bash: two functions of data, one that uses them */
+/* --- bash: three functions of data, one that uses them */
 
 static void
 bash_options(void)
 {
     puts("# The long options of a tool.\n_amn_options()\n{\n    case $1 in");
     for (unsigned i = 0; i < CLI_TOOLS; i++) {
-        printf("    %s", cli_tools[i].name);
-        if (cli_tools[i].also)
-            printf(" | %s", cli_tools[i].also);
-        printf(")\n        echo '");
+        put_case(&cli_tools[i]);
+        printf("        echo '");
         for (const struct cli_option *o = cli_options_of_all; o->name; o++)
             if (cli_has(i, o))
                 printf("--%s%s ", o->name, o->arg ? "=" : "");
@@ -102,10 +120,26 @@ bash_values(void)
 }
 
 static void
+bash_operands(void)
+{
+    puts("# The words that an operand of a tool can be. Nothing: a file.\n_amn_operands()\n{\n    case $1 in");
+    for (unsigned i = 0; i < CLI_TOOLS; i++) {
+        if (!cli_tools[i].words)
+            continue;
+        put_case(&cli_tools[i]);
+        printf("        echo '");
+        put_operands(&cli_tools[i]);
+        puts("' ;;");
+    }
+    puts("    esac\n}\n");
+}
+
+static void
 put_bash(void)
 {
     puts("# Completion of amn and its tools for bash. Made from their tables of options.\n");
     bash_options();
+    bash_operands();
     bash_values();
     fputs("_amn()\n"
         "{\n"
@@ -133,6 +167,7 @@ put_bash(void)
         "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
         "    fi\n"
         "    case $prev in -*) values=$(_amn_values \"$prev\") ;; esac\n"
+        "    [[ -n $values || $cur == -* ]] || values=$(_amn_operands \"$tool\")\n"
         "    case $values in\n"
         "    @any) ;;\n"
         "    @file | '')\n"
@@ -192,14 +227,19 @@ put_zsh(void)
     put_all_names(" ", false);
     puts("\n# Completion of amn and its tools for zsh. Made from their tables of options.\n\n_amn_tool()\n{\n    case $1 in");
     for (unsigned i = 0; i < CLI_TOOLS; i++) {
-        printf("    %s", cli_tools[i].name);
-        if (cli_tools[i].also)
-            printf(" | %s", cli_tools[i].also);
-        puts(")\n        _arguments -s -S \\");
+        put_case(&cli_tools[i]);
+        puts("        _arguments -s -S \\");
         for (const struct cli_option *o = cli_options_of_all; o->name; o++)
             if (cli_has(i, o))
                 zsh_option(o);
-        printf("            '%s:model:_files' ;;\n", cli_tools[i].max_operands > 1 ? "*" : "");
+        printf("            '%s:", cli_tools[i].max_operands > 1 ? "*" : "");
+        if (cli_tools[i].words) {
+            fputs("store:(", stdout);
+            put_operands(&cli_tools[i]);
+            puts(")' ;;");
+        } else {
+            puts("model:_files' ;;");
+        }
     }
     puts("    *) _files ;;\n    esac\n}\n");
     puts("_amn()\n{\n    local -a verbs pages\n    verbs=(");
@@ -256,15 +296,21 @@ fish_tool(unsigned i)
         tool->also ? tool->also + strlen("amn-") : "");
     if (n < 0 || (size_t)n >= sizeof of)
         return;
-    printf("\n# %s\n", tool->name);
+    printf("\n# amn %s\n", verb_of(tool));
     printf("complete -c amn -n __fish_use_subcommand -f -a %s -d '%s'\n", verb_of(tool), tool->says);
     if (tool->also)
         printf("complete -c %s -w %s\n", tool->also, tool->name);
+    if (tool->words) {
+        printf("complete %s -f -a '", of);
+        put_operands(tool);
+        puts("'");
+    }
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
         if (cli_has(i, o)) {
             char alone[64];
             snprintf(alone, sizeof alone, "-c %s", tool->name);
-            fish_option(o, alone);
+            if (cli_is_program(tool))
+                fish_option(o, alone);
             fish_option(o, of);
         }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 r"""make-gptq-corpus.py CORPUS: write CORPUS/safetensors-good/gptqmodel-* and CORPUS/manifest-gptq.ndjson.
 
-Small GPTQ models of 4 bits, packed by GPTQModel's own code, and the SHA-256 of the dense BF16 weights that it makes of
+Small GPTQ models, most of 4 bits, packed by GPTQModel's own code, and the SHA-256 of the dense BF16 weights that it makes of
 them: nothing here knows the formula. Where its two readers agree, the converter of files (utils/model_dequant.py) and
 the layer (nn_modules/qlinear), one value is expected; the file whose zero points they read differently says so.
 
@@ -12,10 +12,7 @@ requirements compile for CUDA, or are not looked at by what is imported here):
         pillow
     python test/peers/make-gptq-corpus.py test/corpus
 """
-import hashlib
 import json
-import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -30,12 +27,13 @@ from gptqmodel.utils.model_dequant import convert_gptq_file
 from gptqmodel.version import __version__
 from safetensors.torch import save_file
 
+from corpus import Corpus, expectation
+
 KEPT = ("bits", "group_size", "desc_act", "sym", "quant_method", "checkpoint_format", "pack_dtype")
-NAMES = {torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32"}
 
 
 def config_of(case):
-    config = QuantizeConfig(bits=4, group_size=case.get("group", 32), sym=case.get("sym", False),
+    config = QuantizeConfig(bits=case.get("bits", 4), group_size=case.get("group", 32), sym=case.get("sym", False),
                             desc_act=case.get("shuffled", False), format=case.get("format", "gptq"))
     config.meta_set_versionable(key="quantizer", value=[f"gptqmodel:{__version__}"])
     return config
@@ -48,9 +46,9 @@ def stored_config(config):
 
 
 def empty_layer(config, n_in, n_out):
-    return TorchLinear(bits=4, group_size=config.group_size, sym=config.sym, desc_act=config.desc_act, in_features=n_in,
-                       out_features=n_out, bias=False, pack_dtype=torch.int32, register_buffers=True,
-                       backend=BACKEND.AUTO)
+    return TorchLinear(bits=config.bits, group_size=config.group_size, sym=config.sym, desc_act=config.desc_act,
+                       in_features=n_in, out_features=n_out, bias=False, pack_dtype=torch.int32, register_buffers=True,
+                       backend=BACKEND.AUTO, format=config.format)
 
 
 def find_params(config, weight, group):
@@ -108,17 +106,6 @@ def same(a, b):
     return a.shape == b.shape and bool(((a == b) | (a.isnan() & b.isnan())).all())
 
 
-def expectation(name, tensor):
-    data = tensor.contiguous().view(torch.int16 if tensor.element_size() == 2 else torch.int32)
-    entry = {"name": name, "dtype": NAMES[tensor.dtype], "shape": list(tensor.shape)}
-    if tensor.isnan().any():
-        entry["nan"] = int(tensor.isnan().sum())
-        canonical = torch.where(tensor.isnan(), torch.tensor(0x7FC0, dtype=torch.int16), data)
-        entry["sha256_nan_7fc0"] = hashlib.sha256(canonical.numpy().tobytes()).hexdigest()
-    entry["sha256"] = hashlib.sha256(data.numpy().tobytes()).hexdigest()
-    return entry
-
-
 def layer_of(case, name):
     """(what is stored, what is expected) of one layer."""
     config = config_of(case)
@@ -148,20 +135,12 @@ def write(corpus, case):
                         ("model.norm.weight", torch.ones(16, dtype=torch.bfloat16))):
         stored[name] = value
         tensors.append(expectation(name, value))
-    path = os.path.join("safetensors-good", "gptqmodel-" + case["name"])
-    whole = os.path.join(corpus, path)
+    config = None
     if "config" in case:
-        os.mkdir(whole)
-        config = stored_config(config_of({**case, **layers[0]})) | case["config"]
-        with open(os.path.join(whole, "config.json"), "w", encoding="utf-8") as f:
-            json.dump({"model_type": "llama", "quantization_config": config}, f, indent=1)
-            f.write("\n")
-        save_file(stored, os.path.join(whole, "model.safetensors"), metadata={"format": "pt"})
-    else:
-        path += ".safetensors"
-        save_file(stored, os.path.join(corpus, path), metadata={"format": "pt"})
-    return {"file": path, "tensors": tensors, "by": f"GPTQModel {__version__}, torch {torch.__version__.split('+')[0]}",
-            "note": case["note"], "check": "decoded"}
+        said = stored_config(config_of({**case, **layers[0]})) | case["config"]
+        config = {"model_type": "llama", "quantization_config": said}
+    corpus.add("gptqmodel-" + case["name"], stored, tensors,
+               f"GPTQModel {__version__}, torch {torch.__version__.split('+')[0]}", case["note"], config)
 
 
 def scales_as(dtype):
@@ -231,26 +210,21 @@ CASES = [
      "note": "v1 and zero points of 0: the writer takes 1 off each field with one subtraction a word, so 0 becomes 15 "
              "and the field behind it loses another 1. Expected is what the layer makes of it, adding to whole words, "
              "which is what was encoded; the alternative is the converter of files, adding to each field modulo 16"},
+    {"name": "planar-3bit", "bits": 3, "in": 96, "out": 32, "format": "gptq_p", "config": {},
+     "note": "checkpoint_format gptq_p: planes of 2 and 1 bits, zero points as they are"},
+    {"name": "planar-5bit", "bits": 5, "in": 96, "out": 32, "format": "gptq_p", "config": {}, "note": "planes of 4 and 1 bits"},
+    {"name": "planar-6bit-shuffled", "bits": 6, "in": 160, "out": 64, "format": "gptq_p", "shuffled": True, "config": {},
+     "note": "planes of 4 and 2 bits, g_idx in any order"},
+    {"name": "planar-7bit", "bits": 7, "in": 64, "out": 32, "format": "gptq_p", "sym": True, "config": {},
+     "note": "planes of 4, 2 and 1 bits, symmetric"},
 ]
 
 
 def main():
-    corpus = sys.argv[1]
-    good = os.path.join(corpus, "safetensors-good")
-    for name in os.listdir(good):
-        path = os.path.join(good, name)
-        if name.startswith("gptqmodel-"):
-            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-    entries = [write(corpus, {**case, "file": i + 1}) for i, case in enumerate(CASES)]
-    with open(os.path.join(corpus, "manifest-gptq.ndjson"), "w", encoding="utf-8") as f:
-        f.writelines(json.dumps(entry) + "\n" for entry in entries)
-    for entry in entries:
-        print(entry["file"], load_size(corpus, entry["file"]))
-
-
-def load_size(corpus, name):
-    path = os.path.join(corpus, name)
-    return os.path.getsize(os.path.join(path, "model.safetensors") if os.path.isdir(path) else path)
+    corpus = Corpus(sys.argv[1], "manifest-gptq.ndjson", "gptqmodel-")
+    for i, case in enumerate(CASES):
+        write(corpus, {**case, "file": i + 1})
+    corpus.finish()
 
 
 main()

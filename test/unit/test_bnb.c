@@ -3,138 +3,11 @@
 #include "check.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bytes.h"
+#include "decoded.h"
 #include "dtype/bfloat16.h"
-#include "kernel/kernels.h"
-#include "scheme/roles.h"
 
-enum { ARENA = 1 << 20, BLOCK = 64 };
-
-/* --- a model in memory */
-
-static uint8_t arena[ARENA];        /* the data of all tensors */
-static size_t used;
-static uint64_t read_limit;         /* a read of more bytes than this fails the test */
-
-static bool
-read_arena(void *of, const struct tensor *t, void *buf, struct err *err)
-{
-    (void)of, (void)err;
-    CHECK(t->extent.nbytes <= read_limit);
-    memcpy(buf, arena + t->extent.at, (size_t)t->extent.nbytes);
-    return true;
-}
-
-static const struct contents contents = { read_arena, NULL };
-
-static struct catalog *
-model_new(struct err *err)
-{
-    err_init(err);
-    used = 0;
-    read_limit = 64 << 10;
-    struct catalog *c = catalog_new(&limits_default, err);
-    catalog_facts(c)->format = "safetensors";
-    return c;
-}
-
-/* Add a tensor of `rows` x `cols`, of rank 1 when cols is 0; its data is copied. */
-static void
-add(struct catalog *c, const char *name, enum dtype dtype, uint64_t rows, uint64_t cols, const void *data)
-{
-    uint64_t dim[2] = { rows, cols };
-    uint8_t packed[2 * SHAPE_DIM];
-    uint64_t nbytes = rows * (cols ? cols : 1) * dtype_facts(dtype)->bytes;
-    struct err err;
-    err_init(&err);
-    struct tensor t = { .name = name, .name_len = (uint32_t)strlen(name), .dtype = dtype,
-        .shape = { cols ? 2 : 1, packed }, .extent = { .at = used, .nbytes = nbytes } };
-    shape_pack(packed, dim, 2);
-    if (!CHECK(used + nbytes <= ARENA))
-        exit(1);
-    if (nbytes != 0)
-        memcpy(arena + used, data, (size_t)nbytes);
-    used += nbytes;
-    CHECK(catalog_add(c, &t, &err));
-}
-
-/* --- decoding through a scheme */
-
-/* Elements [first, first + count) as the pipeline makes them; every part lies alone in its own memory, so that a
- * sanitizer sees a step outside its span. */
-static void
-decode(const struct weight *w, const struct kernels *k, uint64_t first, uint64_t count, enum dtype to, void *y)
-{
-    struct part_bytes in[SCHEME_PARTS];
-    uint8_t *copy[SCHEME_PARTS];
-    for (unsigned p = 0; p < SCHEME_PARTS; p++) {
-        enum need need = weight_need(w, p);
-        struct span s = { .len = need == NEED_WHOLE ? w->part[p]->extent.nbytes : 0 };
-        if (weight_has_run(w, p))
-            w->scheme->run(&s, w, p, first, count);
-        copy[p] = malloc((size_t)s.len + (s.len == 0));
-        CHECK(s.len == 0 || s.at + s.len <= w->part[p]->extent.nbytes);
-        if (s.len != 0)
-            memcpy(copy[p], arena + w->part[p]->extent.at + s.at, (size_t)s.len);
-        in[p] = (struct part_bytes){ .p = copy[p] };
-    }
-    w->scheme->decode(w, k, in, first, count, to, y);
-    for (unsigned p = 0; p < SCHEME_PARTS; p++)
-        free(copy[p]);
-}
-
-static const struct weight *
-only_weight(const struct roles *roles)
-{
-    return CHECK(roles_weight_count(roles) == 1) ? roles_weight(roles, 0) : (exit(1), NULL);
-}
-
-static uint32_t state = 1;
-
-static uint32_t
-next(void)
-{
-    return state = state * 1664525u + 1013904223u;
-}
-
-/* Any cut, any set of kernels and any target: the bytes of the scalar floats, rounded. */
-static void
-check_runs(const struct weight *w, size_t n)
-{
-    static const char *const sets[] = { "scalar", "avx2", "avx512" };
-    static const enum dtype targets[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
-    struct err err;
-    err_init(&err);
-    const struct kernels *scalar = kernels_pick("scalar", &err);
-    float *whole = malloc(n * sizeof *whole), *scratch = malloc(n * sizeof *scratch);
-    uint8_t *expected = malloc(4 * n), *got = malloc(4 * n);
-    decode(w, scalar, 0, n, DTYPE_F32, whole);
-    for (size_t s = 0; s < 3; s++) {
-        err_init(&err);
-        const struct kernels *k = kernels_pick(sets[s], &err);
-        for (size_t t = 0; k && t < 3; t++) {
-            size_t size = dtype_facts(targets[t])->bytes;
-            bool same = true;
-            memcpy(scratch, whole, n * sizeof *scratch);
-            kernels_round(scalar, targets[t], expected, scratch, n);
-            for (int trial = 0; trial < 60; trial++) {
-                size_t first = trial ? next() % n : 0, count = trial ? 1 + next() % (n - first) : n;
-                if (trial % 3 == 1)
-                    count = 1 + count % 5 % (n - first);
-                decode(w, k, first, count, targets[t], got);
-                same = same && memcmp(got, expected + first * size, count * size) == 0;
-            }
-            CHECK_ROW(same, sets[s]);
-        }
-    }
-    free(whole);
-    free(scratch);
-    free(expected);
-    free(got);
-}
+enum { BLOCK = 64 };
 
 /* --- golden vectors */
 
@@ -273,13 +146,6 @@ test_minus_zero(const struct kernels *k)
     CHECK(bits_of_float(y[0]) == 0x80000000);
     roles_free(roles);
     catalog_free(c);
-}
-
-static void
-fill(uint8_t *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        p[i] = (uint8_t)(next() >> 24);
 }
 
 /* INT8 against the formula, for all bit patterns that a random absmax may have, NaN among them. */

@@ -115,7 +115,7 @@ report(int which, const char *path, char text[TEXT], size_t *n, struct err *err)
     struct catalog *c = catalog_new(&limits_default, err);
     bool ok = c && source_open(&src, path, false, NULL, err) && container_gguf.read(c, src, 0, &limits_default, err)
         && catalog_seal(c, err) && roles_assign(&roles, c, NULL, NULL, err);
-    const struct inspect in = { .file = "f", .nfiles = 1, .catalog = c, .roles = roles };
+    const struct inspect in = { .file = "f", .nfiles = 1, .catalog = c, .roles = roles, .metadata = true };
     const char *files[] = { "f" };
     const struct parse list = { .catalog = c, .roles = roles, .files = files, .nfiles = 1 };
     ok = ok && (which == 0 ? inspect_json(out, &in, err) : which == 1 ? inspect_text(out, &in, err)

@@ -472,7 +472,7 @@ pull_explain(char buf[PULL_EXPLAIN], const struct pull *json)
     }
     if (json->fault_p < json->end) {
         uint8_t c = (uint8_t)*json->fault_p;
-        snprintf(found, sizeof found, c >= 0x20 && c < 0x7F ? "'%c'" : "byte 0x%02x", c);
+        snprintf(found, sizeof found, c >= 0x20 && c < 0x7F ? "'%c'" : "a byte that is no text", c);
     }
     snprintf(buf, PULL_EXPLAIN, "found %s, expected %s",
         json->fault == PULL_RANGE ? "a number out of range" : found, json->want);

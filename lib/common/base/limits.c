@@ -32,17 +32,36 @@ limits_check(uint64_t n, uint64_t max, const char *what, struct err *err)
     return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 " is over the limit of %" PRIu64, what, n, max);
 }
 
+const char *
+limits_origin(uint64_t max, uint64_t ceiling, const char *option)
+{
+    return max < ceiling ? option : "built in";
+}
+
+/* A limit that an option can lower is passed. */
+static bool
+over(uint64_t n, const char *is, uint64_t max, uint64_t ceiling, const char *option, const char *what, struct err *err)
+{
+    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 " %s over the limit of %" PRIu64 " (%s)", what, n, is,
+        max, limits_origin(max, ceiling, option));
+}
+
+bool
+budget_allows(const struct budget *b, uint64_t n, const char *what, struct err *err)
+{
+    return n <= b->limits.alloc || over(n, "is", b->limits.alloc, limits_default.alloc, "--max-alloc", what, err);
+}
+
 bool
 budget_bytes(struct budget *b, uint64_t n, const char *what, struct err *err)
 {
     uint64_t sum;
-    if (!limits_check(n, b->limits.alloc, what, err))
+    if (!budget_allows(b, n, what, err))
         return false;
     if (!num_add(&sum, b->bytes, n))
         sum = UINT64_MAX;
     if (sum > b->limits.total)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 " bytes in all are over the limit of %" PRIu64,
-            what, sum, b->limits.total);
+        return over(sum, "bytes in all are", b->limits.total, limits_default.total, "--max-total", what, err);
     b->bytes = sum;
     return true;
 }
@@ -53,8 +72,8 @@ budget_items(struct budget *b, uint64_t n, const char *what, struct err *err)
     uint64_t sum;
     if (!num_add(&sum, b->items, n))
         sum = UINT64_MAX;
-    if (!limits_check(sum, b->limits.items, what, err))
-        return false;
+    if (sum > b->limits.items)
+        return over(sum, "is", b->limits.items, limits_default.items, "--max-items", what, err);
     b->items = sum;
     return true;
 }

@@ -38,8 +38,14 @@ struct budget {
  * limits.total; else ERR_LIMIT that names `what`. */
 bool budget_bytes(struct budget *b, uint64_t n, const char *what, struct err *err);
 
+/* The first half of that alone: whether one allocation of n bytes may be made. */
+bool budget_allows(const struct budget *b, uint64_t n, const char *what, struct err *err);
+
 /* Ask for n more items. */
 bool budget_items(struct budget *b, uint64_t n, const char *what, struct err *err);
+
+/* Where a limit comes from, for a message: the option, when it has lowered the ceiling to max, else "built in". */
+const char *limits_origin(uint64_t max, uint64_t ceiling, const char *option);
 
 /* True when n is within max; otherwise an ERR_LIMIT that names `what` and both numbers. */
 bool limits_check(uint64_t n, uint64_t max, const char *what, struct err *err);

@@ -1,6 +1,7 @@
 #include "base/signals.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 void
 signals_hold(sigset_t *old)

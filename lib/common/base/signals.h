@@ -5,7 +5,7 @@
 #include <signal.h>
 
 /* Hold all signals to this thread back; *old is what signals_release() needs. Other threads still get them, so this is
- * for when there are none. */
+ * for when there are none that take any. */
 void signals_hold(sigset_t *old);
 
 /* Those that came meanwhile arrive now. Keeps errno. */

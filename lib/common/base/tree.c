@@ -46,7 +46,8 @@ tree_read(json_t **root, const char *text, size_t n, const char *what, struct er
     over = refused = false;
     *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
     if (over)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d bytes of memory as a tree", what, TREE_BUDGET);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s is too large: reading it would take more than %d bytes of "
+            "memory", what, TREE_BUDGET);
     if (refused)
         return err_memory(err, n);
     char shown[STR_SHOWN];
@@ -57,5 +58,5 @@ tree_read(json_t **root, const char *text, size_t n, const char *what, struct er
         return true;
     json_decref(*root);
     *root = NULL;
-    return err_set(err, ERR_MALFORMED, 0, "%s is not a JSON object", what);
+    return err_set(err, ERR_MALFORMED, 0, "%s is not a JSON object, expected { ... }", what);
 }

@@ -235,8 +235,8 @@ catalog_seal(struct catalog *c, struct err *err)
             return false;
         char shown[STR_SHOWN];
         if (again)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "there are two of this name",
-                str_shown(shown, t->name, t->name_len));
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "two tensors of the model have this name, "
+                "expected one", str_shown(shown, t->name, t->name_len));
     }
     return true;
 }

@@ -108,10 +108,12 @@ say(const struct cli *cli, const struct remark *r)
     else
         add_line(&s, cli, r);
     str_text(&s, "\n");
+    cli_progress_hold(cli->bar);
     if (s.failed)
         fprintf(stderr, "%s: %s\n", cli->tool, r->kind);
     else
         fwrite(s.p, 1, s.len, stderr);
+    cli_progress_release(cli->bar);
     str_clear(&s);
 }
 
@@ -143,10 +145,11 @@ cli_fail(const struct cli *cli, const struct err *err)
 static void
 vremark(const struct cli *cli, const char *file, const char *kind, const char *format, va_list args)
 {
-    char text[ERR_TEXT];
-    vsnprintf(text, sizeof text, format, args);
-    const struct remark r = { .file = file ? file : "", .tensor = "", .kind = kind, .word = kind, .text = text,
-        .status = NO_STATUS, .at = ERR_NO_OFFSET };
+    struct err err;                     /* not a failure, but as one it tells text and tensor apart */
+    err_init(&err);
+    err_vset(&err, ERR_USAGE, ERR_NO_OFFSET, "", format, args);
+    const struct remark r = { .file = file ? file : "", .tensor = err.tensor, .kind = kind, .word = kind,
+        .text = err.text, .status = NO_STATUS, .at = ERR_NO_OFFSET };
     say(cli, &r);
 }
 
@@ -168,6 +171,14 @@ cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     if (!cli->quiet)
         vremark(cli, file, "warning", format, args);
     va_end(args);
+}
+
+void
+cli_tell(const struct cli *cli, const char *text)
+{
+    const struct remark r = { .file = "", .tensor = "", .kind = "progress", .word = "progress", .text = text,
+        .status = NO_STATUS, .at = ERR_NO_OFFSET };
+    say(cli, &r);
 }
 
 /* Standard descriptors that are closed are given to /dev/null the wrong way around: no file opened later gets one of
@@ -229,6 +240,6 @@ cli_finish_stdout(struct err *err)
     bool bad = ferror(stdout);
     errno = 0;
     if (fclose(stdout) != 0 || bad)
-        return err_sys(err, ERR_IO, errno ? errno : EIO, "standard output");
+        return err_sys(err, ERR_IO, errno ? errno : EIO, "it cannot be written"), err_in_file(err, "(standard output)");
     return true;
 }

@@ -28,6 +28,7 @@ struct cli {
     char *const *operands;          /* borrowed from argv */
     size_t noperands;
     const char *operand;            /* the first one, or NULL: standard input */
+    struct cli_progress *bar;       /* progress.h: what is shown while the tool runs, or NULL; borrowed */
 };
 
 /* Make the process what the rest counts on; the first line of every main, for until then a SIGUSR1 kills. SIGUSR1
@@ -42,13 +43,17 @@ int cli_status(enum err_kind kind);
 int cli_fail(const struct cli *cli, const struct err *err);
 
 /* A note on stderr under -v: "TOOL: FILE: note: text". `file` may be NULL. Names from a file must come
- * through str_shown(). Silent without -v and under -q. */
+ * through str_shown(); a format that begins with ERR_TENSOR tells the tensor, as in err_set(). Silent without -v and
+ * under -q. */
 void cli_note(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The same as a warning, which needs no -v: the output is not all that the user may expect. */
 void cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The answer to SIGUSR1: "TOOL: progress: text". Also under -q. */
+void cli_tell(const struct cli *cli, const char *text);
 
 bool cli_stdin_is_terminal(void);
 bool cli_stdout_is_terminal(void);

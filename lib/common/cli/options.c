@@ -96,22 +96,31 @@ cli_number(uint64_t *out, const struct cli_option *option, const char *arg, uint
         option->name, str_shown(shown, arg, strlen(arg)), min, max);
 }
 
+/* The index of a word in a list, whatever the case; false with a hint at those that there are. */
+static bool
+find_word(unsigned *out, const char *const words[], const char *typed, struct str *hint)
+{
+    unsigned n = 0;
+    for (; words[n]; n++)
+        if (strcasecmp(typed, words[n]) == 0) {
+            *out = n;
+            return true;
+        }
+    nearest_or_all(hint, typed, words, n);
+    return false;
+}
+
 bool
 cli_choice(unsigned *out, const struct cli_option *option, const char *arg, struct err *err)
 {
     char shown[STR_SHOWN];
     struct str hint = { 0 };
-    unsigned n = 0;
-    for (; option->words[n]; n++)
-        if (strcasecmp(arg, option->words[n]) == 0) {
-            *out = n;
-            return true;
-        }
-    nearest_or_all(&hint, arg, option->words, n);
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is unknown%s", option->name, str_shown(shown, arg, strlen(arg)),
-        hint.p ? hint.p : "");
+    bool found = find_word(out, option->words, arg, &hint);
+    if (!found)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is unknown%s", option->name, str_shown(shown, arg, strlen(arg)),
+            hint.p ? hint.p : "");
     str_clear(&hint);
-    return false;
+    return found;
 }
 
 /* A limit can only be lowered. */
@@ -344,8 +353,23 @@ tighten_by_alloc(struct limits *limits)
 }
 
 static bool
-take_operands(struct cli *cli, size_t max, int argc, char **argv, struct err *err)
+check_operand(const struct cli_tool *tool, const char *operand, struct err *err)
 {
+    char shown[STR_SHOWN];
+    struct str hint = { 0 };
+    unsigned n;
+    bool found = find_word(&n, tool->words, operand, &hint);
+    if (!found)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'%s' is unknown%s", str_shown(shown, operand, strlen(operand)),
+            hint.p ? hint.p : "");
+    str_clear(&hint);
+    return found;
+}
+
+static bool
+take_operands(struct cli *cli, const struct cli_tool *tool, int argc, char **argv, struct err *err)
+{
+    size_t max = tool->max_operands;
     char shown[STR_SHOWN];
     cli->operands = argv + optind;
     cli->noperands = (size_t)(argc - optind);
@@ -353,9 +377,12 @@ take_operands(struct cli *cli, size_t max, int argc, char **argv, struct err *er
     if (cli->noperands > max)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "one operand too many: '%s'",
             str_shown(shown, cli->operands[max], strlen(cli->operands[max])));
-    if (!cli->operand && cli_stdin_is_terminal())
+    if (!cli->operand && tool->reads_stdin && cli_stdin_is_terminal())
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "no input: name a file, or send one to standard input, which is a terminal");
+    for (size_t i = 0; tool->words && i < cli->noperands; i++)
+        if (!check_operand(tool, cli->operands[i], err))
+            return false;
     return true;
 }
 
@@ -387,6 +414,6 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     getopt_form_clear(&form);
     tighten_by_alloc(&cli->limits);
 
-    if (err.kind != ERR_NONE || !take_operands(cli, cli_tools[tool].max_operands, argc, argv, &err))
+    if (err.kind != ERR_NONE || !take_operands(cli, &cli_tools[tool], argc, argv, &err))
         fail_usage(cli, &err);
 }

@@ -1,46 +1,57 @@
 #include "cli/progress.h"
 
-#include <inttypes.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/num.h"
-#include "base/str.h"
+#include "base/signals.h"
+#include "cli/gauge.h"
 
-#define SECOND UINT64_C(1000000000)
-#define INTERVAL (SECOND / 10)
-enum { MIN_COLUMNS = 20, DEFAULT_COLUMNS = 80, MAX_COLUMNS = 160, BAR_MIN = 10, BAR_MAX = 40 };
+enum {
+    INTERVAL_NS = 100000000,            /* the bar changes this often */
+    STACK = 128 << 10,
+    DEFAULT_COLUMNS = 80,
+    MAX_COLUMNS = 160
+};
 
-/* Set by the handler of SIGUSR1, taken by the next update: the one thing a handler can reach. */
+/* Set by the handler of SIGUSR1, taken by the watcher: the one thing a handler can reach. */
 static atomic_bool status_wanted;
 
+/* SIGWINCH only wakes the watcher up. */
 static void
-want_status(int sig)
+on_signal(int sig)
 {
-    (void)sig;
-    atomic_store(&status_wanted, true);
+    if (sig == SIGUSR1)
+        atomic_store(&status_wanted, true);
+}
+
+static void
+own_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGUSR1);
+    sigaddset(set, SIGWINCH);
 }
 
 void
 cli_progress_catch(void)
 {
-    struct sigaction action = { .sa_handler = want_status, .sa_flags = SA_RESTART };
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    sigset_t own;
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGWINCH, &action, NULL);
+    own_signals(&own);
+    pthread_sigmask(SIG_BLOCK, &own, NULL);
 }
 
-static uint64_t
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
+/* --- the bar */
 
 static unsigned
 terminal_columns(void)
@@ -48,84 +59,147 @@ terminal_columns(void)
     struct winsize size;
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return DEFAULT_COLUMNS;
-    return size.ws_col < MIN_COLUMNS ? MIN_COLUMNS : size.ws_col > MAX_COLUMNS ? MAX_COLUMNS : size.ws_col;
+    return (unsigned)num_min(size.ws_col, MAX_COLUMNS);
+}
+
+/* A job in the background leaves the terminal to others. What is no terminal of ours has no such thing. */
+static bool
+in_foreground(void)
+{
+    pid_t group = tcgetpgrp(STDERR_FILENO);
+    return group <= 0 || group == getpgrp();
+}
+
+/* The cursor is left where the bar begins. When the window is narrowed, a terminal may break the bar into rows: they are
+ * all behind the cursor then, and are erased as such. A bar for a window that has just been narrowed is cut by the
+ * terminal, which does not wrap meanwhile. */
+#define ERASE_BEHIND "\033[J"
+#define WRAP_OFF "\033[?7l"
+#define WRAP_ON "\033[?7h"
+
+static void
+draw(struct cli_progress *p)
+{
+    struct meter_reading r = meter_read(&p->meter);
+    char line[GAUGE_ROOM];
+    pthread_mutex_lock(&p->lock);
+    if (!atomic_load(&p->bar)) {
+        pthread_mutex_unlock(&p->lock);
+        return;
+    }
+    unsigned width = terminal_columns() - 1, n = (unsigned)strlen(gauge_line(line, &r, width));
+    unsigned old = (unsigned)num_min(p->shown, width);
+    if (p->escapes)
+        fprintf(stderr, WRAP_OFF "%s" WRAP_ON ERASE_BEHIND "\r", line);
+    else
+        fprintf(stderr, "\r%s%*s", line, old > n ? (int)(old - n) : 0, "");
+    p->shown = n;
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void
+wipe(struct cli_progress *p)
+{
+    if (p->shown != 0 && p->escapes)
+        fputs(ERASE_BEHIND, stderr);
+    else if (p->shown != 0)
+        fprintf(stderr, "\r%*s\r", (int)num_min(p->shown, terminal_columns() - 1), "");
+    p->shown = 0;
 }
 
 void
-cli_progress_start(struct cli_progress *p, const struct cli *cli)
+cli_progress_no_bar(struct cli_progress *p)
 {
-    bool wanted = cli->progress == CLI_ALWAYS || (cli->progress == CLI_AUTO && isatty(STDERR_FILENO));
-    *p = (struct cli_progress){ .tool = cli->tool, .bar = wanted && !cli->quiet };
-    p->columns = p->bar ? terminal_columns() : DEFAULT_COLUMNS;
-    p->began = now();
-    p->next = p->began + INTERVAL;
+    pthread_mutex_lock(&p->lock);
+    wipe(p);
+    atomic_store(&p->bar, false);
+    pthread_mutex_unlock(&p->lock);
 }
 
-/* "42%  1.21 GiB of 2.88 GiB  512.00 MiB/s  0:03 left" */
-static void
-status_text(char *buf, size_t room, const struct cli_progress *p, uint64_t done, uint64_t total, uint64_t time)
+void
+cli_progress_hold(struct cli_progress *p)
 {
-    char a[STR_SIZE], b[STR_SIZE], c[STR_SIZE];
-    double seconds = (double)(time - p->began) / (double)SECOND;
-    double rate = seconds > 0 ? (double)done / seconds : 0;
-    unsigned percent = total ? (unsigned)((double)done / (double)total * 100) : 100;
-    int n = snprintf(buf, room, "%3u%%  %s of %s  %s/s", percent, str_size(a, done), str_size(b, total),
-        str_size(c, (uint64_t)rate));
-    if (rate > 0 && n > 0 && (size_t)n < room) {
-        double left = (double)(total - done) / rate;
-        if (left < 360000)
-            snprintf(buf + n, room - (size_t)n, "  %u:%02u left", (unsigned)left / 60, (unsigned)left % 60);
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    wipe(p);
+}
+
+void
+cli_progress_release(struct cli_progress *p)
+{
+    if (p)
+        pthread_mutex_unlock(&p->lock);
+}
+
+/* --- the watcher */
+
+static void
+answer(struct cli_progress *p)
+{
+    struct meter_reading r = meter_read(&p->meter);
+    char words[GAUGE_ROOM];
+    cli_tell(p->cli, gauge_words(words, &r));
+}
+
+/* Its signals come while it sleeps, and only then. */
+static void *
+watch(void *of)
+{
+    struct cli_progress *p = of;
+    const struct timespec interval = { .tv_nsec = INTERVAL_NS };
+    sigset_t others;
+    sigfillset(&others);
+    sigdelset(&others, SIGUSR1);
+    sigdelset(&others, SIGWINCH);
+    while (true) {
+        pselect(0, NULL, NULL, NULL, atomic_load(&p->bar) ? &interval : NULL, &others);
+        if (atomic_exchange(&status_wanted, false))
+            answer(p);
+        if (atomic_load(&p->stop))
+            return NULL;
+        if (in_foreground())
+            draw(p);
     }
 }
 
-/* Plain characters and a carriage return: no colour, no escape sequence, fit for any terminal. */
-static void
-draw(struct cli_progress *p, const char *text, uint64_t done, uint64_t total)
+/* All signals are blocked in it from its first moment on. */
+static bool
+start_watcher(struct cli_progress *p)
 {
-    char line[256];
-    int width = (int)p->columns - 1;
-    int bar = width - (int)strlen(text) - 4;
-    if (bar > BAR_MAX)
-        bar = BAR_MAX;
-    if (bar >= BAR_MIN) {
-        int full = total ? (int)((double)done / (double)total * bar) : bar;
-        static const char marks[] = "########################################";
-        static const char spaces[] = "........................................";
-        snprintf(line, sizeof line, "[%.*s%.*s]  %s", full, marks, bar - full, spaces, text);
-    } else {
-        snprintf(line, sizeof line, "%s", text);
-    }
-    fprintf(stderr, "\r%-*.*s", width, width, line);
-    p->shown = true;
+    pthread_attr_t attr;
+    sigset_t old;
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    pthread_attr_setstacksize(&attr, STACK);
+    signals_hold(&old);
+    bool ok = pthread_create(&p->watcher, &attr, watch, p) == 0;
+    signals_release(&old);
+    pthread_attr_destroy(&attr);
+    return ok;
+}
+
+void
+cli_progress_start(struct cli_progress *p, struct cli *cli, bool bar)
+{
+    const char *term = getenv("TERM");
+    bool terminal = isatty(STDERR_FILENO), clever = terminal && term && *term && strcmp(term, "dumb") != 0;
+    bool wanted = cli->progress == CLI_ALWAYS || (cli->progress == CLI_AUTO && clever);
+    *p = (struct cli_progress){ .cli = cli, .bar = bar && wanted && !cli->quiet, .escapes = clever,
+        .lock = PTHREAD_MUTEX_INITIALIZER };
+    meter_init(&p->meter, "beginning");
+    cli->bar = p;
+    p->watches = start_watcher(p);
 }
 
 void
 cli_progress_stop(struct cli_progress *p)
 {
-    if (p->shown)
-        fprintf(stderr, "\r%*s\r", (int)p->columns - 1, "");
-    p->shown = false;
-}
-
-void
-cli_progress_update(struct cli_progress *p, uint64_t done, uint64_t total)
-{
-    bool asked = atomic_load_explicit(&status_wanted, memory_order_relaxed)
-        && atomic_exchange(&status_wanted, false);
-    if (!asked && !p->bar)
+    if (!p->watches)
         return;
-    uint64_t time = now();
-    if (!asked && time < p->next)
-        return;
-    char text[160];
-    done = num_min(done, total);
-    status_text(text, sizeof text, p, done, total, time);
-    if (asked) {
-        cli_progress_stop(p);
-        fprintf(stderr, "%s: %s\n", p->tool, text);
-    }
-    if (p->bar) {
-        draw(p, text, done, total);
-        p->next = time + INTERVAL;
-    }
+    atomic_store(&p->stop, true);
+    pthread_kill(p->watcher, SIGWINCH);
+    pthread_join(p->watcher, NULL);
+    p->watches = false;
+    wipe(p);
 }

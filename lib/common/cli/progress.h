@@ -1,34 +1,49 @@
-/* progress: a bar on stderr, exact because the total is known, and the answer to SIGUSR1.
+/* progress: what is shown of a job while it runs: a bar on stderr, and an answer to SIGUSR1.
  *
- *     struct cli_progress bar;
- *     cli_progress_start(&bar, cli);
- *     ... cli_progress_update(&bar, done, total), often, from one thread at a time ...
- *     cli_progress_stop(&bar);             before anything else is said on stderr
+ *     struct cli_progress progress;
+ *     cli_progress_start(&progress, &cli, true);
+ *     ... the job tells cli.bar->meter how far it is ...
+ *     cli_progress_stop(&progress);
+ *
+ * A thread of its own watches the meter, so that it shows and answers at once, also while the job waits for its input
+ * or its reader. It takes no signal but SIGUSR1 and SIGWINCH, which no other thread takes: to everything that is about
+ * the others the process is as if it were not there.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/meter.h"
 #include "cli/cli.h"
 
-/* Plain storage of the caller; owns nothing. */
 struct cli_progress {
-    const char *tool;
-    bool bar;                   /* a bar is wanted: as --progress says, never under -q */
-    bool shown;                 /* one stands on the terminal */
-    unsigned columns;           /* of the terminal */
-    uint64_t began, next;       /* clock, ns: start, and when the bar may change again */
+    struct meter meter;
+    const struct cli *cli;      /* borrowed until the stop */
+    atomic_bool bar;            /* a bar is wanted: as --progress says, never under -q */
+    bool escapes;               /* the terminal knows how to erase */
+    pthread_mutex_t lock;       /* of stderr, and of: */
+    unsigned shown;             /* columns of the bar that stands there, 0: none */
+    pthread_t watcher;
+    bool watches;               /* there is one */
+    atomic_bool stop;
 };
 
-void cli_progress_start(struct cli_progress *p, const struct cli *cli);
+/* Begin to watch, and let cli->bar be this. `bar`: the tool has one. Without a thread to be had nothing is shown. */
+void cli_progress_start(struct cli_progress *p, struct cli *cli, bool bar);
 
-/* `done` bytes of `total` are out. Cheap when nothing is due; redraws at most ten times a second. After
- * SIGUSR1 prints one line that stays, bar or not. */
-void cli_progress_update(struct cli_progress *p, uint64_t done, uint64_t total);
-
-/* Wipe the bar away. */
+/* Answer what has been asked, wipe the bar away, and show nothing more. A second time it does nothing. */
 void cli_progress_stop(struct cli_progress *p);
 
-/* Let SIGUSR1 ask for a status line from now on. cli_start() calls it, so that no tool dies of one. */
+/* Answer SIGUSR1 as before, but show no bar any more: standard output, which may be the same terminal, gets text. */
+void cli_progress_no_bar(struct cli_progress *p);
+
+/* Around a line that goes to stderr: wipe the bar away, and let it come again. Both take NULL. */
+void cli_progress_hold(struct cli_progress *p);
+void cli_progress_release(struct cli_progress *p);
+
+/* Let SIGUSR1 wait for cli_progress_start() from now on. cli_start() calls it, so that no tool dies of one. */
 void cli_progress_catch(void);
 
 #endif

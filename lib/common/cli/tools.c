@@ -2,6 +2,8 @@
 
 #include "dtype/dtype.h"
 
+static const char *const stores[] = { "hf", "ollama", NULL };      /* the words of container/store.h */
+
 const struct cli_tool cli_tools[CLI_TOOLS] = {
     [CLI_PARSE] = {
         .name = "amn-parse",
@@ -9,6 +11,7 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
         .says = "list every tensor",
         .summary = "List every tensor of a model, one JSON object a line.",
         .max_operands = SIZE_MAX,
+        .reads_stdin = true,
     },
     [CLI_INSPECT] = {
         .name = "amn-inspect",
@@ -17,6 +20,7 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
         .says = "what a model is, and what quantization took from it",
         .summary = "Say what a model is, how it is quantized, and what that took from it.",
         .max_operands = SIZE_MAX,
+        .reads_stdin = true,
     },
     [CLI_REMEMBER] = {
         .name = "amn-remember",
@@ -25,14 +29,23 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
         .says = "recover precision: everything quantized becomes BF16",
         .summary = "Recover the precision of a quantized model and write it as safetensors.",
         .max_operands = 1,
+        .reads_stdin = true,
+    },
+    [CLI_LIST] = {
+        .name = "amn list",
+        .operands = "[hf | ollama]...",
+        .words = stores,
+        .says = "the models that are on this machine already",
+        .summary = "List the models in the local stores of Hugging Face and Ollama.",
+        .max_operands = SIZE_MAX,
     },
 };
 
 const char *const cli_when_words[] = { "auto", "always", "never", NULL };
 const char *const cli_order_words[] = { "input", "name", NULL };
 
-enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, REPORTS = PARSE | INSPECT };
-enum { ALL = (1 << CLI_TOOLS) - 1 };
+enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, LIST = 1 << CLI_LIST };
+enum { REPORTS = PARSE | INSPECT | LIST, OF_ONE = PARSE | INSPECT | REMEMBER, ALL = (1 << CLI_TOOLS) - 1 };
 
 const struct cli_option cli_options_of_all[] = {
     { OPT_METADATA, INSPECT, "metadata", NULL, NULL, "in readable text, all keys of the metadata too" },
@@ -50,6 +63,8 @@ const struct cli_option cli_options_of_all[] = {
     { OPT_PART_SIZE, REMEMBER, "part-size", "SIZE", NULL, "cut into parts of SIZE; --part then takes I alone" },
     { OPT_PARTS, REMEMBER, "parts", NULL, NULL, "print how many parts of --part-size there are" },
     { OPT_PLAN, REMEMBER, "plan", NULL, NULL, "print as JSON where each tensor will lie" },
+    { OPT_SHARD_SIZE, REMEMBER, "shard-size", "SIZE", NULL, "with -o DIR/: files of SIZE, or 5G, and an index" },
+    { OPT_RESUME, REMEMBER, "resume", NULL, NULL, "go on with a directory that was interrupted" },
     { 'j', REMEMBER, "jobs", "N", NULL, "use N worker threads" },
     { OPT_SYNC, REMEMBER, "sync", NULL, NULL, "flush FILE to the disk before it gets its name" },
     { OPT_DIRECT, REMEMBER, "direct", "WHEN", cli_when_words, "write past the page cache: auto, always or never" },
@@ -58,9 +73,9 @@ const struct cli_option cli_options_of_all[] = {
     { OPT_HUMAN, REPORTS, "human", NULL, NULL, "write readable text, also to a pipe" },
     { 'q', ALL, "quiet", NULL, NULL, "no progress bar, no notes, no warnings" },
     { 'v', ALL, "verbose", NULL, NULL, "say on standard error what is being done" },
-    { OPT_CONFIG, ALL, "config", "FILE", NULL, "read this config.json; none: read none at all" },
-    { OPT_SCHEME, ALL, "scheme", "NAME", NULL, "what could be of several schemes is of this one" },
-    { OPT_PROGRESS, ALL, "progress", "WHEN", cli_when_words, "a bar on standard error: auto, always or never" },
+    { OPT_CONFIG, OF_ONE, "config", "FILE", NULL, "read this config.json; none: read none at all" },
+    { OPT_SCHEME, OF_ONE, "scheme", "NAME", NULL, "what could be of several schemes is of this one" },
+    { OPT_PROGRESS, OF_ONE, "progress", "WHEN", cli_when_words, "a bar on standard error: auto, always or never" },
     { OPT_JSON_ERRORS, ALL, "json-errors", NULL, NULL, "errors as one JSON object a line" },
     { OPT_MAX_ALLOC, ALL, "max-alloc", "SIZE", NULL, "largest allocation that a header can ask for" },
     { OPT_MAX_TOTAL, ALL, "max-total", "SIZE", NULL, "sum of such allocations" },

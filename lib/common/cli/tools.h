@@ -6,15 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum cli_tool_id { CLI_PARSE, CLI_INSPECT, CLI_REMEMBER, CLI_TOOLS };
+enum cli_tool_id { CLI_PARSE, CLI_INSPECT, CLI_REMEMBER, CLI_LIST, CLI_TOOLS };
 
 struct cli_tool {
-    const char *name;               /* "amn-inspect" */
+    const char *name;               /* "amn-inspect"; "amn list" when it is no program of its own, but a part of amn */
     const char *also;               /* the other name it is installed under, or NULL */
     const char *operands;           /* how --help shows them: "[FILE]" */
+    const char *const *words;       /* all that an operand can be, ending with NULL; or NULL */
     const char *says;               /* what it does, in a line of a list: no capital, no full stop */
     const char *summary;            /* the same as a sentence */
     size_t max_operands;
+    bool reads_stdin;               /* when there is no operand */
 };
 
 extern const struct cli_tool cli_tools[CLI_TOOLS];
@@ -23,7 +25,7 @@ extern const struct cli_tool cli_tools[CLI_TOOLS];
 enum { CLI_LONG = 256 };
 enum cli_key {
     OPT_ARRAYS = CLI_LONG, OPT_METADATA, OPT_TO, OPT_TEST, OPT_ORDER, OPT_SIZE, OPT_RANGE, OPT_PART, OPT_PART_SIZE,
-    OPT_PARTS, OPT_PLAN, OPT_SYNC, OPT_DIRECT, OPT_NO_SPOOL, OPT_JSON, OPT_HUMAN, OPT_CONFIG, OPT_SCHEME, OPT_PROGRESS,
+    OPT_PARTS, OPT_PLAN, OPT_SHARD_SIZE, OPT_RESUME, OPT_SYNC, OPT_DIRECT, OPT_NO_SPOOL, OPT_JSON, OPT_HUMAN, OPT_CONFIG, OPT_SCHEME, OPT_PROGRESS,
     OPT_JSON_ERRORS, OPT_MAX_ALLOC, OPT_MAX_TOTAL, OPT_MAX_ITEMS, OPT_MAX_RATIO
 };
 
@@ -39,6 +41,13 @@ struct cli_option {
 /* In the order of --help; a tool's own come first. Two tools may have options of one name in a row each, with the same
  * key. Ends with a row without a name. */
 extern const struct cli_option cli_options_of_all[];
+
+/* Whether a tool is a program, and not a part of amn. */
+static inline bool
+cli_is_program(const struct cli_tool *tool)
+{
+    return tool->name[3] == '-';
+}
 
 static inline bool
 cli_has(enum cli_tool_id tool, const struct cli_option *option)

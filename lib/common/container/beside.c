@@ -7,19 +7,31 @@
 
 #include "base/str.h"
 #include "container/folder.h"
+#include "container/foreign.h"
 #include "container/index.h"
 #include "container/side_file.h"
 
-bool
-beside_part_number(const char *path, const char **end, uint64_t *number)
+/* The number behind a '-', of exactly five digits, that ends the first *n bytes of a name; *n goes in front of it. */
+static bool
+ends_in_number(const char *name, size_t *n, uint64_t *number)
 {
-    if (*end - path < 6 || (*end)[-6] != '-')
+    char digits[6] = "";
+    if (*n < sizeof digits || name[*n - sizeof digits] != '-')
         return false;
-    const char *p = *end - 6;
-    char digits[6] = { 0 };
-    memcpy(digits, p + 1, 5);
-    *end = p;
+    memcpy(digits, name + *n - 5, 5);
+    *n -= sizeof digits;
     return str_to_u64(number, digits);
+}
+
+bool
+beside_part(struct beside_part *part, const char *name, const char *suffix)
+{
+    part->stem = strlen(name) - (str_ends(name, suffix) ? strlen(suffix) : 0);
+    if (!ends_in_number(name, &part->stem, &part->count) || part->stem < 3
+        || memcmp(name + part->stem - 3, "-of", 3) != 0)
+        return false;
+    part->stem -= 3;
+    return ends_in_number(name, &part->stem, &part->number);
 }
 
 /* --- configs --------------------------------------------------------------------------------------------- */
@@ -33,6 +45,7 @@ beside_read_config(struct catalog *catalog, const char *path, const struct limit
     config.name = folder_name(path);
     bool ok = side_file_open(&src, path, limits->side_file, catalog_budget(catalog), "config.json bytes", &config.text,
             &config.n, inputs, err)
+        && (foreign_check_pointer((const uint8_t *)config.text, config.n, err) || err_in_file(err, source_name(src)))
         && catalog_add_config(catalog, &config, err);
     source_close(src);
     return ok;
@@ -120,10 +133,10 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
     struct inputs *inputs, struct err *err)
 {
     const char *name;
-    const char *end = file + strlen(file) - (str_ends(file, ".safetensors") ? strlen(".safetensors") : 0);
-    uint64_t count = 0, shards;
-    if (beside_part_number(file, &end, &count) && end - file >= 3 && memcmp(end - 3, "-of", 3) == 0 && count > 1)
-        catalog_facts(catalog)->shards = count;
+    struct beside_part part;
+    uint64_t shards;
+    if (beside_part(&part, file, ".safetensors") && part.count > 1)
+        catalog_facts(catalog)->shards = part.count;
     char *dir = folder ? strndup(path, folder) : strdup(".");
     if (!dir)
         return err_memory(err, folder);

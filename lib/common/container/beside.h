@@ -20,7 +20,13 @@ bool beside_read_config(struct catalog *catalog, const char *path, const struct 
 bool beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
     struct err *err);
 
-/* The number behind the last '-' before `end`, of exactly five digits; moves *end to that '-'. */
-bool beside_part_number(const char *path, const char **end, uint64_t *number);
+/* What a name says of a file that is one of several: ...-0000I-of-0000N. */
+struct beside_part {
+    size_t stem;                /* bytes of the name in front of that */
+    uint64_t number, count;
+};
+
+/* Whether the name of a file, or its path, ends so, `suffix` behind it or not. */
+bool beside_part(struct beside_part *part, const char *name, const char *suffix);
 
 #endif

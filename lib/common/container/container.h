@@ -7,11 +7,11 @@
 #include "source/source.h"
 
 struct container {
-    const char *name;           /* "safetensors", "GGUF", "PyTorch checkpoint" ... */
+    const char *name;           /* "safetensors", "GGUF" */
     /* Whether the first n bytes (at least 16, or all) of an input of `size` bytes are this container's. */
     bool (*probe)(const uint8_t *head, size_t n, uint64_t size);
     /* Read the header of src, file number `file` of the model, into the catalog; weights stay untouched.
-     * Everything is validated that header and size show. NULL: recognised, not supported. */
+     * Everything is validated that header and size show. */
     bool (*read)(struct catalog *c, struct source *src, uint32_t file, const struct limits *limits,
         struct err *err);
     bool tail_ok;               /* bytes may follow the last tensor */
@@ -20,7 +20,7 @@ struct container {
 
 extern const struct container container_safetensors, container_gguf;
 
-/* The container of an input by its content. ERR_MALFORMED when no row fits. */
+/* The container of an input by its content. ERR_MALFORMED or ERR_UNSUPPORTED, with what it is, when no row fits. */
 bool container_detect(const struct container **out, struct source *src, struct err *err);
 
 #endif

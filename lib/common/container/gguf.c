@@ -58,8 +58,9 @@ charge(struct gguf *g, uint64_t end, struct err *err)
 {
     if (end <= g->charged)
         return true;
-    if (!limits_check(end, g->limits->alloc, "header bytes", err)
-        || !budget_bytes(catalog_budget(g->catalog), end - g->charged, "header bytes", err))
+    struct budget *budget = catalog_budget(g->catalog);
+    if (!budget_allows(budget, end, "header bytes", err)
+        || !budget_bytes(budget, end - g->charged, "header bytes", err))
         return false;
     g->charged = end;
     return true;
@@ -86,8 +87,8 @@ gguf_need(struct gguf *g, uint64_t n, struct err *err)
         if (n <= g->c.left)
             return true;
     }
-    return gguf_fail(g, err, ERR_MALFORMED, g->c.at, "truncated: %" PRIu64 " more bytes are needed, %" PRIu64
-        " are left", n, g->size - g->c.at);
+    return gguf_fail(g, err, ERR_MALFORMED, g->c.at, "its header goes on for %" PRIu64 " bytes and more from here, but "
+        "the file ends after %" PRIu64 " (the download or copy is incomplete)", n, g->size);
 }
 
 bool
@@ -132,8 +133,8 @@ check_count(struct gguf *g, const char *what, uint64_t n, uint64_t least, uint64
     if (n > INT64_MAX)
         return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s: the count is negative", n, what);
     if (g->size != SOURCE_SIZE_UNKNOWN && n > (g->size - HEADER) / least)
-        return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s of at least %" PRIu64 " bytes each, %" PRIu64 " are left",
-            n, what, least, g->size - HEADER);
+        return err_set(err, ERR_MALFORMED, at, "the header promises %" PRIu64 " %s of at least %" PRIu64 " bytes each, "
+            "but only %" PRIu64 " bytes follow it: the file is cut or damaged", n, what, least, g->size - HEADER);
     return budget_items(catalog_budget(g->catalog), n, "tensors and keys", err);
 }
 
@@ -144,8 +145,7 @@ read_header(struct gguf *g, uint32_t *version, uint64_t *ntensors, uint64_t *nke
         return false;
     const uint8_t *magic = cursor_take(&g->c, 4);
     if (!gguf_probe(magic, 4, g->size))
-        return err_set(err, ERR_MALFORMED, 0, "this is no GGUF file: found the magic %02x %02x %02x %02x", magic[0],
-            magic[1], magic[2], magic[3]);
+        return err_set(err, ERR_MALFORMED, 0, "this is no GGUF file: it does not begin with GGUF");
     g->c.big = magic[0] == 'F' || (load_le32(g->c.p) & 0xffff) == 0;
     *version = cursor_u32(&g->c);
     if (*version != 2 && *version != 3)
@@ -166,11 +166,11 @@ check_split(const struct gguf *g, struct err *err)
     if (g->split_count <= 1)
         return true;
     if (!g->split_no_given)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.count is %" PRIu64 ", and there is no split.no",
-            g->split_count);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.count says that it is one of %" PRIu64 " parts, but "
+            "no split.no says which", g->split_count);
     if (g->split_no >= g->split_count)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.no is %" PRIu64 ", split.count only %" PRIu64,
-            g->split_no, g->split_count);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.no is %" PRIu64 ", expected less than split.count, "
+            "which is %" PRIu64, g->split_no, g->split_count);
     return true;
 }
 

@@ -126,11 +126,11 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
     size_t size = meta_type_size(a->type);
     least = size ? size : a->type == META_STRING ? STRING_LEAST : ARRAY_HEAD;
     if (!num_mul(&least, a->count, least))
-        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "array: %" PRIu64 " elements are beyond any file", a->count);
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its array of %" PRIu64 " elements is larger than any file: "
+            "the file is damaged", a->count);
     if (g->size != SOURCE_SIZE_UNKNOWN && least > g->size - g->c.at)
-        return gguf_fail(g, err, ERR_MALFORMED, at + 4,
-            "array: %" PRIu64 " elements need at least %" PRIu64 " bytes, %" PRIu64 " are left", a->count, least,
-            g->size - g->c.at);
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its array of %" PRIu64 " elements needs at least %" PRIu64 " "
+            "bytes, only %" PRIu64 " are left: the file is cut or damaged", a->count, least, g->size - g->c.at);
     if (a->count > g->limits->gguf_array)
         return gguf_fail(g, err, ERR_LIMIT, at + 4, "array: %" PRIu64 " elements are over the limit of %" PRIu64,
             a->count, g->limits->gguf_array);
@@ -233,9 +233,9 @@ note_alignment(struct gguf *g, const struct meta_value *value, uint64_t at, stru
         return gguf_fail(g, err, ERR_MALFORMED, at, "its type is %s, expected u32", meta_type_name(value->type));
     uint64_t a = value->as.u;
     if (a == 0 || (a & (a - 1)) != 0)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "%" PRIu64 " is not a power of two", a);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "it is %" PRIu64 ", expected a power of two", a);
     if (a > g->limits->gguf_alignment)
-        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu64 " is over the limit of %" PRIu64, a,
+        return gguf_fail(g, err, ERR_LIMIT, at, "it is %" PRIu64 ", over the limit of %" PRIu64, a,
             g->limits->gguf_alignment);
     g->alignment = a;
     return true;
@@ -280,7 +280,8 @@ check_new(struct gguf *g, struct keys *keys, const struct meta *m, uint64_t at, 
     if (!table_add(&keys->names, name_of_key, keys, m->key, m->key_len, &number, &again, err))
         return false;
     if (again)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "it is there twice, before at byte %" PRIu64, key[number].at);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "this key is there twice, expected once; the first is at byte %"
+            PRIu64, key[number].at);
     key[keys->count++] = (struct key){ .at = at, .n = m->key_len };
     return true;
 }

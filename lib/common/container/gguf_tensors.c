@@ -54,7 +54,7 @@ read_name(struct gguf *g, struct info *t, struct err *err)
     g->name_at = t->at + NAME;
     g->name_len = n;
     if (n > UINT32_MAX - 1)
-        return gguf_fail(g, err, ERR_LIMIT, t->at, "name: %" PRIu64 " bytes are too many", n);
+        return gguf_fail(g, err, ERR_LIMIT, t->at, "its name has %" PRIu64 " bytes, which are too many", n);
     t->name_len = (uint32_t)n;
     if (n != 0 && memchr(name, '\0', t->name_len))
         return gguf_fail(g, err, ERR_MALFORMED, t->at, "its name holds a NUL byte");
@@ -73,8 +73,8 @@ find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
 {
     const char *removed = dtype_ggml_removed(t->id);
     if (removed)
-        return gguf_fail(g, err, ERR_UNSUPPORTED, at, "its type %s (id %" PRIu32 ") was removed from ggml", removed,
-            t->id);
+        return gguf_fail(g, err, ERR_UNSUPPORTED, at, "its type %s (id %" PRIu32 ") was removed from ggml: look for a "
+            "newer GGUF file of the model", removed, t->id);
     if (!dtype_from_ggml(&t->dtype, t->id)) {
         t->dtype = DTYPE_UNKNOWN;
         gguf_odd(g, GGUF_ODD_TYPE);
@@ -210,8 +210,9 @@ check_place(struct gguf *g, const struct info *t, const struct info *before, uin
     char text[STR_SHOWN + 160], shown[STR_SHOWN] = "the start of the data";
     if (before)
         str_shown(shown, gguf_at(g, before->at + NAME), before->name_len);
-    snprintf(text, sizeof text, "its data begin at offset %" PRIu64 ", expected %" PRIu64 ": %s %s", t->offset,
-        expected, t->offset < expected ? "they overlap those of" : "a hole behind", shown);
+    snprintf(text, sizeof text, "its data begin at offset %" PRIu64 ", expected %" PRIu64 ": %s %s%s", t->offset,
+        expected, t->offset < expected ? "they overlap those of" : "the bytes behind", shown,
+        t->offset < expected ? "" : " belong to no tensor");
     return fail_layout(g, t, before, err, text);
 }
 
@@ -220,7 +221,7 @@ check_place(struct gguf *g, const struct info *t, const struct info *before, uin
 static bool
 check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct err *err)
 {
-    const struct info *before = NULL;
+    const struct info *before = NULL, *cut = NULL;
     uint64_t expected = 0, end = 0;
     for (size_t i = 0; i < infos->count; i++) {
         const struct info *t = &infos->info[i];
@@ -229,20 +230,23 @@ check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct e
             return false;
         if (!num_add(&end, t->offset, t->least) || !num_align(&expected, end, g->alignment)
             || !num_add(&past, start, expected))
-            return fail_layout(g, t, NULL, err, "its data end beyond any file");
-        if (g->file_size != SOURCE_SIZE_UNKNOWN && start + end > g->file_size) {
-            char text[128];
-            snprintf(text, sizeof text, "its data end at byte %" PRIu64 ", the file at %" PRIu64, start + end, g->file_size);
-            return fail_layout(g, t, t, err, text);
-        }
+            return fail_layout(g, t, NULL, err, "its data would end beyond any file: the file is damaged");
+        if (!cut && start + end > g->file_size)
+            cut = t;
         before = t;
+    }
+    if (cut) {
+        char text[128];
+        snprintf(text, sizeof text, "the file " SOURCE_CUT, g->file_size, start + end);
+        return fail_layout(g, cut, cut, err, text);
     }
     if (g->file_size == SOURCE_SIZE_UNKNOWN || (before && before->dtype == DTYPE_UNKNOWN))
         return true;
     if (before && start + expected > g->file_size)
         catalog_note(g->catalog, "the last tensor is not padded to the alignment of %" PRIu64, g->alignment);
     if (start + expected < g->file_size)
-        catalog_note(g->catalog, "%" PRIu64 " bytes follow the tensors", g->file_size - start - expected);
+        catalog_note(g->catalog, "%" PRIu64 " bytes follow the tensors and are ignored",
+            g->file_size - start - expected);
     return true;
 }
 
@@ -282,9 +286,6 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
     }
     g->name_at = 0;
     num_align(&start, g->c.at, g->alignment);       /* cannot fail: the header is at most SOURCE_HEAD_MAX */
-    if (ok && count != 0 && start > g->file_size)
-        ok = err_set(err, ERR_MALFORMED, g->c.at, "truncated: the data begin at byte %" PRIu64 ", the file ends at %"
-            PRIu64, start, g->file_size);
 
     /* Added in the order listed, checked in the order of the data. */
     ok = ok && add_tensors(g, &infos, start, err);

@@ -29,7 +29,7 @@ unexpected(struct reader *r, const char *what)
 {
     if (r->json.fault != PULL_OK)
         return broken(r);
-    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json), "the index is not one: %s", what);
+    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json), "this is no index of a model: %s", what);
 }
 
 /* The string of the last token with a NUL behind it. */
@@ -73,19 +73,19 @@ static bool
 read_map(struct reader *r)
 {
     if (pull_next(&r->json) != PULL_OBJECT)
-        return unexpected(r, "weight_map must be an object");
+        return unexpected(r, "its weight_map is no object, expected { \"TENSOR\": \"FILE\", ... }");
     enum pull_token token;
     while ((token = pull_next(&r->json)) == PULL_KEY) {
         struct index_entry e;
         size_t n;
         e.tensor = keep(r, &e.tensor_len);
         if (pull_next(&r->json) != PULL_STRING)
-            return unexpected(r, "a value of weight_map is not a string");
+            return unexpected(r, "a value of its weight_map is not the name of a file");
         e.shard = keep(r, &n);
         if (!is_plain_name(e.shard, n)) {
             char shown[STR_SHOWN];
             return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
-                "the index names the file %s, which is not a plain name in its own directory", str_shown(shown, e.shard, n));
+                "the index names the file %s, expected a file in its own directory", str_shown(shown, e.shard, n));
         }
         if (!add(r, &e))
             return false;
@@ -179,10 +179,11 @@ index_check(const struct index *x, struct catalog *catalog, struct err *err)
         char name[STR_SHOWN], file[STR_SHOWN];
         if (!t || strcmp(x->shard[t->extent.file], e->shard) != 0)
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
-                ERR_TENSOR "the index says that it is in %s, which does not hold it",
+                ERR_TENSOR "the index says that it is in %s, which does not hold it: are both of one download?",
                 str_shown(name, e->tensor, e->tensor_len), str_shown(file, e->shard, strlen(e->shard)));
     }
     if (catalog_count(catalog) > x->count)
-        catalog_note(catalog, "%zu tensors are in the files but not in the index", catalog_count(catalog) - x->count);
+        catalog_note(catalog, "%zu tensors are in the files but not in the index, and are read as well",
+            catalog_count(catalog) - x->count);
     return true;
 }

@@ -11,7 +11,9 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "container/beside.h"
+#include "container/candidates.h"
 #include "container/folder.h"
+#include "container/foreign.h"
 #include "container/index.h"
 #include "container/side_file.h"
 #include "container/store.h"
@@ -24,8 +26,9 @@ check_plain(const struct model *m, struct err *err)
 {
     for (uint32_t i = 0; m->nsrc > 1 && i < m->nsrc; i++)
         if (!source_seekable(m->src[i])) {
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is %s, and one of several files of a model, which are read at "
-                "any place", source_is_file(m->src[i]) ? "compressed" : "no regular file");
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, source_is_file(m->src[i])
+                ? "it is compressed, and one of several files of a model: decompress it first"
+                : "it is no regular file, and one of several files of a model: copy it to a file first");
             return err_in_file(err, source_name(m->src[i]));
         }
     return true;
@@ -43,11 +46,13 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     const struct container *container = NULL;
     bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
+    if (this)
+        source_tell(this, m->meter);
     m->nsrc += this != NULL;
     ok = ok && source_unpack(this, limits, err) && check_plain(m, err) && container_detect(&container, this, err)
         && (m->nsrc == 1 || container == m->container
-            || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the model is %s", container->name,
-                m->container->name))
+            || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the model is %s, expected one format",
+                container->name, m->container->name))
         && container->read(m->catalog, this, m->nsrc - 1, limits, err);
     m->container = container;
     if (ok)
@@ -68,7 +73,10 @@ open_index(struct model *m, const char *path, const struct limits *limits, struc
     struct budget *budget = catalog_budget(m->catalog);
     const char *text;
     bool ok = side_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
-        && (index_read(&index, text, n, budget, err) || err_in_file(err, source_name(src)));
+        && ((foreign_check_pointer((const uint8_t *)text, n, err) && index_read(&index, text, n, budget, err))
+            || err_in_file(err, source_name(src)));
+    if (ok)
+        m->nfiles = (uint32_t)index.nshards;
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = folder_path(path, dir_len, index.shard[i], err);
         ok = shard && add_file(m, shard, false, limits, err);
@@ -101,8 +109,8 @@ check_total(const struct model *m, struct err *err)
     uint64_t n;
     if (!total || !meta_as_u64(&total->value, &n) || n == catalog_count(m->catalog))
         return true;
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts hold %zu tensors, split.tensors.count says %" PRIu64,
-        catalog_count(m->catalog), n);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts hold %zu tensors, split.tensors.count says %" PRIu64
+        ": are all parts of one model?", catalog_count(m->catalog), n);
 }
 
 /* The first part is read: open the others, PREFIX-0000i-of-0000N.gguf. */
@@ -110,115 +118,51 @@ static bool
 open_parts(struct model *m, const char *path, const struct limits *limits, struct err *err)
 {
     const struct catalog_facts first = *catalog_facts_of(m->catalog);
-    const char *end = path + strlen(path) - (str_ends(path, ".gguf") ? 5 : 0);
-    uint64_t count = 0, number = 0;
-    bool named = beside_part_number(path, &end, &count) && end - path >= 3 && memcmp(end - 3, "-of", 3) == 0;
-    if (named)
-        end -= 3;
-    if (!named || !beside_part_number(path, &end, &number) || number != 1)
+    struct beside_part part;
+    if (!beside_part(&part, path, ".gguf") || part.number != 1)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
-    if (!check_part(m, &first, 0, err) || !limits_check(count, limits->shards, "files of the model", err))
+    m->nfiles = (uint32_t)part.count;
+    if (!check_part(m, &first, 0, err) || !limits_check(part.count, limits->shards, "files of the model", err))
         return false;
-    if (count != first.split_count)
+    if (part.count != first.split_count)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
-            PRIu64, count, first.split_count);
+            PRIu64, part.count, first.split_count);
     bool ok = true;
-    for (uint32_t i = 1; ok && i < count; i++) {
-        struct str part = { 0 };
-        str_format(&part, "%.*s-%05u-of-%05u.gguf", (int)(end - path), path, (unsigned)i + 1, (unsigned)count);
-        ok = (!part.failed || err_memory(err, part.room)) && add_file(m, part.p, false, limits, err)
+    for (uint32_t i = 1; ok && i < part.count; i++) {
+        struct str name = { 0 };
+        str_format(&name, "%.*s-%05u-of-%05u.gguf", (int)part.stem, path, (unsigned)i + 1, (unsigned)part.count);
+        ok = (!name.failed || err_memory(err, name.room)) && add_file(m, name.p, false, limits, err)
             && check_part(m, &first, i, err);
-        str_clear(&part);
+        str_clear(&name);
     }
     *catalog_facts(m->catalog) = first;
     catalog_facts(m->catalog)->split_count = 0;         /* all of it is here */
     return ok;
 }
 
-/* --- a directory ----------------------------------------------------------------------------------------- */
+/* --- the operand ----------------------------------------------------------------------------------------- */
 
-/* The names, or with '*' in front the endings, that one step looks for. */
-struct step {
-    const char *pattern[5];
-};
-
-/* Whether an entry of a directory is what the step looks for. Of the parts of a split GGUF the first counts. */
-static bool
-fits(const struct step *step, const char *name)
+/* Where headers and data of a model of one file end. */
+static uint64_t
+data_end(const struct model *m)
 {
-    const char *part = strstr(name, "-of-");
-    if (part && part - name >= 6 && str_ends(name, ".gguf") && strncmp(part - 6, "-00001", 6) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof step->pattern / sizeof *step->pattern && step->pattern[i]; i++) {
-        const char *pattern = step->pattern[i];
-        if (*pattern == '*' ? *name != '.' && str_ends(name, pattern + 1) : strcmp(name, pattern) == 0)
-            return true;
+    uint64_t end = catalog_facts_of(m->catalog)->header_end;
+    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
+        const struct extent *e = &catalog_at(m->catalog, i)->extent;
+        end = num_max(end, e->at + e->nbytes);
     }
-    return false;
+    return end;
 }
-
-/* The only entry of a directory for a step, in *found (owned), NULL when there is none; whether it can be opened is
- * not looked at. Two of them: ERR_USAGE. */
-static bool
-only_file(const char *dir, const struct step *step, char **found, struct err *err)
-{
-    *found = NULL;
-    DIR *d = opendir(dir);
-    if (!d)
-        return err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
-    const char *name;
-    bool ok = true;
-    while (ok && (name = folder_next(d, err)) != NULL) {
-        if (!fits(step, name))
-            continue;
-        if (*found) {
-            char a[STR_SHOWN], b[STR_SHOWN];
-            bool in_order = strcmp(*found, name) < 0;
-            const char *first = in_order ? *found : name, *second = in_order ? name : *found;
-            ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds %s and %s: name one of them",
-                str_shown(a, first, strlen(first)), str_shown(b, second, strlen(second)));
-        } else {
-            *found = strdup(name);
-            ok = *found || err_memory(err, strlen(name) + 1);
-        }
-    }
-    closedir(d);
-    return ok && err->kind == ERR_NONE;
-}
-
-/* The file of a model directory that is to be read: the first step that finds one. The caller frees it. */
-static char *
-choose_file(const char *dir, struct err *err)
-{
-    static const struct step steps[] = {
-        { { "model.safetensors.index.json" } }, { { "model.safetensors" } }, { { "*.safetensors.index.json" } },
-        { { "*.safetensors" } }, { { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" } },
-        { { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" } },
-        { { "pytorch_model.bin.index.json" } }, { { "pytorch_model.bin" } }, { { "*.gguf" } },
-        { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" } }, { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" } },
-    };
-    char *name = NULL, shown[STR_SHOWN];
-    for (size_t i = 0; !name && i < sizeof steps / sizeof *steps; i++)
-        if (!only_file(dir, &steps[i], &name, err))
-            break;
-    if (!name)
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file");
-    char *path = err->kind == ERR_NONE ? folder_path(dir, strlen(dir), name, err) : NULL;
-    free(name);
-    if (!path)
-        err_in_file(err, str_shown(shown, dir, strlen(dir)));
-    return path;
-}
-
-/* --- */
 
 static bool
 open_file(struct model *m, const char *path, bool pipe_ok, const struct limits *limits, struct err *err)
 {
     if (path && str_ends(path, ".index.json"))
         return open_index(m, path, limits, err);
-    return add_file(m, path, pipe_ok, limits, err)
-        && (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, limits, err))
+    if (!add_file(m, path, pipe_ok, limits, err))
+        return false;
+    source_promise(m->src[0], data_end(m));
+    return (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, limits, err))
         && catalog_seal(m->catalog, err) && (m->nsrc == 1 || check_total(m, err));
 }
 
@@ -236,30 +180,51 @@ add_beside(struct model *m, const char *path, const struct model_options *option
         && (str_ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
 }
 
+/* The directory of a model, when more than its file was named. */
+static bool
+keep_folder(struct model *m, const char *path, size_t n, struct err *err)
+{
+    m->folder = n ? strndup(path, n) : strdup(".");
+    return m->folder || err_memory(err, n);
+}
+
+/* The model file of a directory; others in it, or its missing neighbours, are worth a warning. */
+static bool
+open_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
+{
+    struct candidates in = { 0 };
+    char *path = candidates_choose(&in, dir, err) ? folder_path(dir, strlen(dir), in.chosen, err) : NULL;
+    bool ok = path && keep_folder(m, dir, strlen(dir), err) && open_file(m, path, false, options->limits, err)
+        && add_beside(m, path, options, err)
+        && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
+    if (ok && catalog_facts_of(m->catalog)->shards != 0)
+        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index: the "
+            "others are not read", catalog_facts_of(m->catalog)->shards);
+    free(path);
+    candidates_clear(&in);
+    return ok;
+}
+
 bool
 model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
     const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
-    bool stored = path && store_named(path), folder;
+    bool stored = path && store_named(path);
     struct str found = { 0 }, name = { 0 };
     struct stat st;
-    char *chosen = NULL;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
-    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool };
+    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
+        .no_spool = options->no_spool, .meter = options->meter };
+    meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
-        path = found.p;
-    folder = ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    if (folder)
-        path = chosen = choose_file(path, err);
-    ok = ok && (!folder || path) && open_file(m, path, !stored && !folder, options->limits, err)
-        && add_beside(m, path, options, err);
-    if (ok && folder && catalog_facts_of(m->catalog)->shards != 0)
-        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index",
-            catalog_facts_of(m->catalog)->shards);
-    free(chosen);
-    str_clear(&found);
+        path = m->stored = found.p;
+    if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        ok = open_directory(m, path, options, err);
+    else
+        ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err)
+            && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
     return ok || err_in_file(err, m->name ? m->name : "");
 }
 
@@ -272,19 +237,9 @@ model_clear(struct model *m)
     inputs_clear(&m->inputs);
     catalog_free(m->catalog);
     free(m->name);
+    free(m->folder);
+    free(m->stored);
     *m = (struct model){ 0 };
-}
-
-/* Where headers and data of a model of one file end. */
-static uint64_t
-data_end(const struct model *m)
-{
-    uint64_t end = catalog_facts_of(m->catalog)->header_end;
-    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
-        const struct extent *e = &catalog_at(m->catalog, i)->extent;
-        end = num_max(end, e->at + e->nbytes);
-    }
-    return end;
 }
 
 bool
@@ -321,7 +276,7 @@ model_spares(const struct model *m, uint64_t dev, uint64_t ino, struct err *err)
     const char *name = inputs_find(&m->inputs, dev, ino);
     if (!name)
         return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input");
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input: write to another file");
     return err_in_file(err, name);
 }
 
@@ -332,19 +287,38 @@ model_spares_stdout(const struct model *m, struct err *err)
     return fstat(STDOUT_FILENO, &st) != 0 || model_spares(m, st.st_dev, st.st_ino, err);
 }
 
+/* Nothing is lost of a file that is empty, so that a list in a new file, the usual thing, costs no second look. */
+bool
+model_list_spares_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err)
+{
+    struct stat out, st;
+    bool ok = true;
+    if (n < 2 || fstat(STDOUT_FILENO, &out) != 0 || !S_ISREG(out.st_mode) || out.st_size == 0)
+        return true;
+    for (size_t i = 0; ok && i < n; i++) {
+        struct model m = { 0 };
+        struct err unsaid;
+        err_init(&unsaid);
+        if (strcmp(operands[i], "-") == 0)
+            ok = fstat(STDIN_FILENO, &st) != 0 || inputs_add(&m.inputs, st.st_dev, st.st_ino, "(standard input)", err);
+        else if (stat(operands[i], &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+            model_open(&m, operands[i], options, &unsaid);
+        ok = ok && model_spares_stdout(&m, err);
+        model_clear(&m);
+    }
+    return ok;
+}
+
 bool
 model_spool(struct model *m, struct err *err)
 {
     struct source *src = m->src[0];
-    uint64_t n;
     if (source_seekable(src))
         return true;
     if (m->no_spool)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
-            "spool: the input cannot be read once, forward, and --no-spool forbids a temporary file");
-    bool ok = source_spool(src, data_end(m), m->container->tail_ok, &n, err);
-    m->spooled += n;
-    return ok;
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: its tensors are needed in another order than they come "
+            "in, and --no-spool forbids the temporary file for that: name a file instead of a pipe");
+    return source_spool(src, data_end(m), m->container->tail_ok, err);
 }
 
 /* Read what only goes forward on behind its headers, in memory: *ended when it ended there. */

@@ -7,19 +7,22 @@
 
 struct model {
     struct source **src;        /* nsrc files; owned */
-    uint32_t nsrc;
+    uint32_t nsrc, nfiles;      /* all that it has; fewer are open after a failure */
     struct catalog *catalog;    /* sealed; owned */
     const struct container *container;
     struct inputs inputs;       /* every regular file that was opened for it: shards, index, config.json, manifest */
     char *name;                 /* the operand as messages show it; owned */
+    char *folder;               /* the directory that it names, or whose index it is; else NULL. Owned */
+    char *stored;               /* of a store, the path that its operand stands for, as far as it was found; owned, or NULL */
     bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
-    uint64_t spooled;           /* bytes of a pipe that went to a temporary file */
+    struct meter *meter;        /* of the job; borrowed, or NULL */
 };
 
 struct model_options {
     const struct limits *limits;
     const char *config;         /* the one config to read, "none", or NULL: what lies beside the model */
     bool no_spool;
+    struct meter *meter;        /* told what is read of headers and spooled; borrowed as long as the model lives, or NULL */
 };
 
 /* Open an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model also after a
@@ -40,6 +43,10 @@ bool model_unchanged(const struct model *m, struct err *err);
 /* The output must not go into a file of the model: ERR_CREATE when the file (dev, ino) is one, or standard output is. */
 bool model_spares(const struct model *m, uint64_t dev, uint64_t ino, struct err *err);
 bool model_spares_stdout(const struct model *m, struct err *err);
+
+/* The same of all operands, for a job that writes about one before it opens the next: asked before it writes. What
+ * cannot be opened has no say; a pipe is left alone. */
+bool model_list_spares_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err);
 
 /* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
 bool model_spool(struct model *m, struct err *err);

@@ -51,15 +51,15 @@ bad_offset(struct reader *r, size_t i, uint64_t expected)
     entry_shown(r, name, e);
     if (e->begin == expected)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: ends at %" PRIu64 ", before its start at %" PRIu64 " (InvalidOffset)", name, e->end,
+            "tensor %s: its data end at %" PRIu64 ", before they start at %" PRIu64 " (InvalidOffset)", name, e->end,
             e->begin);
     if (e->begin > expected)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: starts at %" PRIu64 ", expected %" PRIu64 ": a hole (InvalidOffset)", name, e->begin,
-            expected);
+            "tensor %s: its data start at %" PRIu64 ", expected %" PRIu64 ": the bytes between belong to no tensor "
+            "(InvalidOffset)", name, e->begin, expected);
     return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-        "tensor %s: starts at %" PRIu64 ", expected %" PRIu64 ": overlaps tensor %s (InvalidOffset)", name,
-        e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
+        "tensor %s: its data start at %" PRIu64 ", expected %" PRIu64 ": they overlap those of %s (InvalidOffset)",
+        name, e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
 }
 
 /* Pack the dimensions of a shape that read_shape() found good, of the entry's rank. */
@@ -94,7 +94,7 @@ check_size(struct reader *r, const struct entry *e, const struct shape *shape)
             shape_text(dims, shape));
     if (e->end - e->begin != need)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: found %" PRIu64 " bytes, expected %" PRIu64 " for %s %s (TensorInvalidInfo)",
+            "tensor %s: its data have %" PRIu64 " bytes, expected %" PRIu64 " for %s %s (TensorInvalidInfo)",
             entry_shown(r, name, e), e->end - e->begin, need, dtype, shape_text(dims, shape));
     return true;
 }
@@ -137,9 +137,8 @@ lay_out(struct reader *r, uint64_t *data_end)
         pack_shape(packed, e);
         ok = check_size(r, e, &shape)
             && (num_add(data_end, r->data_at, expected)
-                || err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-                    "data ends at %" PRIu64 " + %" PRIu64 ", beyond any file (MetadataIncompleteBuffer)",
-                    r->data_at, expected))
+                || err_set(r->err, ERR_MALFORMED, entry_at(r, e), "its data would end at %" PRIu64 " + %" PRIu64
+                    ", beyond any file: the file is damaged (MetadataIncompleteBuffer)", r->data_at, expected))
             && add_tensor(r, e, &shape);
     }
     free(packed);
@@ -156,20 +155,20 @@ take_header(struct source *src, const struct limits *limits, struct budget *budg
         return false;
     if (have < PREFIX)
         return err_set(err, ERR_MALFORMED, 0,
-            "file: found %" PRIu64 " bytes, expected a header length of 8 (HeaderTooSmall)", have);
+            "it has only %" PRIu64 " bytes, too few for any model: the download or copy is incomplete "
+            "(HeaderTooSmall)", have);
     *n = load_le64(*p);
     if (*n > limits->json_header)
         return err_set(err, ERR_LIMIT, 0,
-            "header length: %" PRIu64 " is over the limit of %" PRIu64 " (HeaderTooLarge)", *n,
-            limits->json_header);
+            "its header says that it has %" PRIu64 " bytes, over the limit of %" PRIu64 " (%s) (HeaderTooLarge)", *n,
+            limits->json_header, limits_origin(limits->json_header, limits_default.json_header, "--max-alloc"));
     if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
         have = size;
     else if (!budget_bytes(budget, PREFIX + *n, "header bytes", err)
         || !source_head(src, PREFIX + *n, p, &have, err))
         return false;
     if (have < PREFIX + *n)
-        return err_set(err, ERR_MALFORMED, 0,
-            "header: found %" PRIu64 " bytes, expected %" PRIu64 " (InvalidHeaderLength)", have - PREFIX, *n);
+        return err_set(err, ERR_MALFORMED, have, "it " SOURCE_CUT " (InvalidHeaderLength)", have, PREFIX + *n);
     return true;
 }
 
@@ -179,8 +178,10 @@ check_end(struct source *src, uint64_t data_end, struct err *err)
     uint64_t size = source_size(src);
     if (size == SOURCE_SIZE_UNKNOWN || size == data_end)
         return true;
-    return err_set(err, ERR_MALFORMED, num_min(size, data_end),
-        "file: found %" PRIu64 " bytes, expected %" PRIu64 " (MetadataIncompleteBuffer)", size, data_end);
+    if (size < data_end)
+        return err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT " (MetadataIncompleteBuffer)", size, data_end);
+    return err_set(err, ERR_MALFORMED, data_end, "it has %" PRIu64 " bytes, the header promises %" PRIu64 ": %" PRIu64
+        " follow the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
 }
 
 static bool

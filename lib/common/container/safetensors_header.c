@@ -14,8 +14,8 @@ json_fault(struct reader *r)
     char text[PULL_EXPLAIN];
     enum err_kind kind = r->json.fault == PULL_TOO_DEEP ? ERR_LIMIT : ERR_MALFORMED;
     const char *name = r->json.fault == PULL_NOT_UTF8 ? "InvalidHeader" : "InvalidHeaderDeserialization";
-    return err_set(r->err, kind, pull_fault_at(&r->json), "header: %s (%s)", pull_explain(text, &r->json),
-        name);
+    return err_set(r->err, kind, pull_fault_at(&r->json), "its header cannot be read as JSON: %s (%s)",
+        pull_explain(text, &r->json), name);
 }
 
 /* The characters of a string; in the scratch, until its next use, when it has escapes. NULL on failure. */
@@ -135,7 +135,7 @@ read_dtype(struct reader *r, struct entry *e)
         return false;
     if (!dtype_from_tag(&dtype, p, n))
         return err_set(r->err, ERR_UNSUPPORTED, pull_token_at(&r->json),
-            "tensor %s: dtype %s is none of safetensors (InvalidHeaderDeserialization)",
+            "tensor %s: its dtype %s is not known, expected one of safetensors (InvalidHeaderDeserialization)",
             entry_shown(r, name, e), shown(r, tag, &text));
     e->dtype = (uint8_t)dtype;
     return true;
@@ -155,8 +155,8 @@ read_shape(struct reader *r, struct entry *e)
         if (!read_u64(r, e, "shape", token, &dim))
             return false;
         if (++rank > r->limits->rank)
-            return err_set(r->err, ERR_LIMIT, pull_token_at(&r->json),
-                "tensor %s: rank is over the limit of %" PRIu64, entry_shown(r, name, e), r->limits->rank);
+            return err_set(r->err, ERR_LIMIT, pull_token_at(&r->json), "tensor %s: it has more dimensions than the "
+                "limit of %" PRIu64, entry_shown(r, name, e), r->limits->rank);
     }
     e->rank = (uint32_t)rank;
     if (e->rank > r->rank_max)
@@ -293,7 +293,7 @@ safetensors_read_header(struct reader *r)
     enum pull_token token = pull_next(&r->json);
     if (token != PULL_OBJECT && token != PULL_BAD)
         return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
-            "header: found %s, expected an object (InvalidHeaderDeserialization)", pull_token_name(token));
+            "its header is %s, expected an object, { ... } (InvalidHeaderDeserialization)", pull_token_name(token));
     while ((token = pull_next(&r->json)) == PULL_KEY) {
         size_t n;
         const char *key = decoded(r, &r->json.token, &n);

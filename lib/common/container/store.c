@@ -7,22 +7,24 @@
 
 #include "container/store_priv.h"
 
-struct store {
-    const char *prefix;
+static const struct store {
+    const char *word;
+    const struct store_place *places;
     store_find *find;
+    store_enumerate *list;
+} stores[] = {
+    { "hf", store_hf_places, store_hf, store_hf_list },
+    { "ollama", store_ollama_places, store_ollama, store_ollama_list },
 };
-
-static const struct store stores[] = {
-    { "ollama:", store_ollama },
-    { "hf:", store_hf },
-};
+enum { STORES = sizeof stores / sizeof *stores };
 
 /* The store that the operand begins with, or NULL. */
 static const struct store *
 store_of(const char *operand)
 {
-    for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
-        if (strncmp(operand, stores[i].prefix, strlen(stores[i].prefix)) == 0)
+    size_t n = strcspn(operand, ":");
+    for (size_t i = 0; operand[n] && i < STORES; i++)
+        if (strncmp(operand, stores[i].word, n) == 0 && stores[i].word[n] == '\0')
             return &stores[i];
     return NULL;
 }
@@ -40,23 +42,49 @@ store_resolve(struct str *path, const char *operand, struct inputs *inputs, stru
     const struct store *store = store_of(operand);
     if (!store)
         return err_set(err, ERR_BUG, ERR_NO_OFFSET, "the operand names no store");
-    return store->find(path, operand + strlen(store->prefix), inputs, catalog, limits, err);
+    return store->find(path, operand + strlen(store->word) + 1, inputs, catalog, limits, err);
+}
+
+const char *
+store_word(size_t i)
+{
+    return i < STORES ? stores[i].word : NULL;
+}
+
+bool
+store_list(struct names *list, struct str *root, size_t i, const struct limits *limits, struct err *err)
+{
+    struct stat st;
+    struct err nowhere;
+    err_init(&nowhere);
+    if (!store_root(root, stores[i].places, &nowhere)) {
+        if (nowhere.kind == ERR_MEMORY)
+            *err = nowhere;
+        return nowhere.kind != ERR_MEMORY;
+    }
+    if (stat(root->p, &st) != 0 && errno == ENOENT)
+        return true;
+    bool ok = stores[i].list(list, root->p, limits, err);
+    names_sort(list);
+    return ok;
 }
 
 /* --- what the stores share ------------------------------------------------------------------------------- */
 
 bool
-store_root(struct str *root, const struct store_place *places, size_t nplaces, struct err *err)
+store_root(struct str *root, const struct store_place places[STORE_PLACES], struct err *err)
 {
-    for (size_t i = 0; i < nplaces; i++) {
+    size_t last = 0;
+    for (size_t i = 0; i < STORE_PLACES && places[i].variable; i++) {
         const char *value = getenv(places[i].variable);
+        last = i;
         if (value && *value) {
             str_format(root, "%s%s", value, places[i].below);
             return store_built(root, err);
         }
     }
     return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the store cannot be found: neither %s nor %s is set",
-        places[0].variable, places[nplaces - 1].variable);
+        places[0].variable, places[last].variable);
 }
 
 bool

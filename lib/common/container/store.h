@@ -10,6 +10,7 @@
 #define CONTAINER_STORE_H
 
 #include "base/limits.h"
+#include "base/names.h"
 #include "base/str.h"
 #include "catalog/catalog.h"
 #include "source/inputs.h"
@@ -23,5 +24,17 @@ bool store_named(const char *operand);
  * ERR_MALFORMED, ERR_UNSUPPORTED, ERR_LIMIT: the store's own files. */
 bool store_resolve(struct str *path, const char *operand, struct inputs *inputs, struct catalog *catalog,
     const struct limits *limits, struct err *err);
+
+/* What stands before the colon of the operands of store number i: "hf". NULL behind the last store. */
+const char *store_word(size_t i);
+
+/* Add the operand of every model of store number i. *root becomes the folder that was looked in, and is empty when no variable
+ * says where that is; a folder that is not there has no models. What cannot be read is ERR_OPEN or ERR_IO, and the list has
+ * what lies elsewhere.
+ *
+ * A model is listed whether or not it can be read: that shows when its operand is opened. A repository has one for each
+ * revision, and in it one for each directory that holds a model and for each further safetensors or GGUF file; none when
+ * there are no weights and none are on their way. Names that cannot be written as an operand are left out. */
+bool store_list(struct names *list, struct str *root, size_t i, const struct limits *limits, struct err *err);
 
 #endif

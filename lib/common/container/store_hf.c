@@ -3,15 +3,26 @@
  *      ROOT/models--ORG--NAME/refs/REV                 the commit, 40 hexadecimal digits
  *      ROOT/models--ORG--NAME/snapshots/COMMIT/FILE    a symbolic link to ../../blobs/...
  *
- * REV may be a commit itself. What .no_exist/ lists is not there.
+ * REV may be a commit itself. What .no_exist/ lists is not there. A file that is still being downloaded is
+ * blobs/...incomplete.
  */
+#include <dirent.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "container/beside.h"
+#include "container/candidates.h"
+#include "container/folder.h"
 #include "container/side_file.h"
 #include "container/store_priv.h"
 
 enum { PART_MAX = 96, REF_MAX = 1 << 10, COMMIT = 40 };
+
+const struct store_place store_hf_places[STORE_PLACES] = {
+    { "HF_HUB_CACHE", "" }, { "HUGGINGFACE_HUB_CACHE", "" }, { "HF_HOME", "/hub" }, { "XDG_CACHE_HOME", "/huggingface/hub" },
+    { "HOME", "/.cache/huggingface/hub" },
+};
 
 /* ORG/NAME/FILE@REV in its parts, borrowed from the spec; ORG and FILE are empty when they were left out. */
 struct name {
@@ -83,7 +94,7 @@ name_parse(struct name *name, const char *spec, struct err *err)
 static bool
 name_command(struct str *get, const struct name *name, struct err *err)
 {
-    str_format(get, "huggingface-cli download %.*s%s%.*s", (int)name->org_len, name->org, name->org_len ? "/" : "",
+    str_format(get, "hf download %.*s%s%.*s", (int)name->org_len, name->org, name->org_len ? "/" : "",
         (int)name->repo_len, name->repo);
     if (name->has_file)
         str_format(get, " %.*s", (int)name->file_len, name->file);
@@ -134,7 +145,7 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
     } else if (is_ref) {
         ok = read_ref(commit, path.p, inputs, budget, err);
     } else if (ok && (strlen(rev) != COMMIT || !store_hex(commit, rev, COMMIT))) {
-        ok = store_has(&path, get, err) || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: it is not a regular file",
+        ok = store_has(&path, get, err) && err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: it is not a regular file",
             str_shown(shown, path.p, path.len));
     }
     str_clear(&path);
@@ -145,16 +156,12 @@ bool
 store_hf(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog,
     const struct limits *limits, struct err *err)
 {
-    static const struct store_place places[] = {
-        { "HF_HUB_CACHE", "" }, { "HUGGINGFACE_HUB_CACHE", "" }, { "HF_HOME", "/hub" },
-        { "XDG_CACHE_HOME", "/huggingface/hub" }, { "HOME", "/.cache/huggingface/hub" },
-    };
     struct name name;
     struct str get = { 0 };
     char commit[COMMIT + 1];
     (void)limits;               /* those of the catalog's budget */
     bool ok = name_parse(&name, spec, err) && name_command(&get, &name, err)
-        && store_root(path, places, sizeof places / sizeof *places, err);
+        && store_root(path, store_hf_places, err);
     if (ok) {
         str_format(path, "/models--%.*s%s%.*s", (int)name.org_len, name.org, name.org_len ? "--" : "",
             (int)name.repo_len, name.repo);
@@ -167,4 +174,247 @@ store_hf(struct str *path, const char *spec, struct inputs *inputs, struct catal
     }
     str_clear(&get);
     return ok;
+}
+
+/* --- all of them ----------------------------------------------------------------------------------------- */
+
+enum { FOLDERS_DEEP = 8 };      /* folders in folders of a snapshot that are looked into */
+
+/* One revision of a repository, and a folder in it. */
+struct snapshot {
+    const char *repo;           /* "ORG/NAME" */
+    const char *rev;
+    struct str path;            /* of the folder */
+    size_t top;                 /* bytes of the snapshot's own path */
+    bool found;                 /* a model */
+};
+
+/* The operand of a file in the folder, or with "" of the folder. The last @ in it begins the revision. */
+static bool
+add_operand(struct names *list, struct snapshot *s, const char *name, struct err *err)
+{
+    struct str operand = { 0 };
+    struct err unfit;
+    bool main = strcmp(s->rev, "main") == 0;
+    str_format(&operand, "hf:%s%s%s%s", s->repo, s->path.p + s->top, *name ? "/" : "", name);
+    if (!operand.failed && (!main || strchr(operand.p, '@')))
+        str_format(&operand, "@%s", s->rev);
+    err_init(&unfit);
+    bool ok = store_built(&operand, err)
+        && (!check_path(operand.p + 3, operand.len - 3, "", &unfit) || names_add(list, operand.p, operand.len, err));
+    s->found = true;
+    str_clear(&operand);
+    return ok;
+}
+
+/* The models in the folder: the one that a directory stands for, and all others that can be read. Shards without an index
+ * are one that cannot. */
+static bool
+list_models(struct names *list, struct snapshot *s, struct err *err)
+{
+    struct candidates in = { 0 };
+    struct beside_part part;
+    struct err why;
+    err_init(&why);
+    bool whole = candidates_choose(&in, s->path.p, &why) || why.sys != 0, ok = true;
+    for (size_t i = 0; ok && i < in.n; i++) {
+        if (!candidates_other(&in, i))
+            continue;
+        if (beside_part(&part, in.name[i], ".safetensors"))
+            whole = true;
+        else
+            ok = add_operand(list, s, in.name[i], err);
+    }
+    if (why.kind == ERR_MEMORY)
+        *err = why;
+    ok = ok && err->kind == ERR_NONE && (!whole || add_operand(list, s, "", err));
+    candidates_clear(&in);
+    return ok;
+}
+
+/* The path becomes its first `top` bytes and what comes then. */
+static bool
+go_to(struct str *path, size_t top, const char *below, struct err *err)
+{
+    path->len = top;
+    str_text(path, below);
+    return store_built(path, err);
+}
+
+/* What lies in a folder and fits, as "/NAME" behind the first `top` bytes of the path; none when it cannot be read. */
+static bool
+names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const char *path), struct err *err)
+{
+    size_t len = path->len;
+    struct err unread;
+    const char *name;
+    bool ok = store_built(path, err);
+    DIR *d = ok ? opendir(path->p) : NULL;
+    err_init(&unread);
+    while (ok && d && (name = folder_next(d, &unread)) != NULL) {
+        str_format(path, "/%s", name);
+        ok = store_built(path, err)
+            && (*name == '.' || !fits(path->p) || names_add(names, path->p + top, path->len - top, err))
+            && go_to(path, len, "", err);
+    }
+    if (d)
+        closedir(d);
+    names_sort(names);
+    return ok;
+}
+
+/* No link, so that no folder is come to twice. */
+static bool
+is_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool
+is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool
+is_incomplete(const char *path)
+{
+    return str_ends(path, ".incomplete");
+}
+
+/* A folder and those in it, as what comes behind the first `top` bytes of their paths: "", "/a", "/a/b". */
+static bool
+folders_below(struct names *all, struct str *path, size_t top, unsigned deep, struct err *err)
+{
+    struct names names = { 0 };
+    size_t len = path->len;
+    bool ok = names_add(all, path->p + top, len - top, err) && (deep == 0 || names_in(&names, path, len, is_folder, err));
+    for (size_t i = 0; ok && i < names.n; i++)
+        ok = go_to(path, len, names.name[i], err) && folders_below(all, path, top, deep - 1, err);
+    names_clear(&names);
+    return ok && go_to(path, len, "", err);
+}
+
+/* Every model of a snapshot; when there is none and something is still on its way, the snapshot itself. */
+static bool
+list_snapshot(struct names *list, struct snapshot *s, bool incomplete, struct err *err)
+{
+    struct names folders = { 0 };
+    s->top = s->path.len;
+    s->found = false;
+    bool ok = folders_below(&folders, &s->path, s->top, FOLDERS_DEEP, err);
+    for (size_t i = 0; ok && i < folders.n; i++)
+        ok = go_to(&s->path, s->top, folders.name[i], err) && list_models(list, s, err);
+    names_clear(&folders);
+    return ok && go_to(&s->path, s->top, "", err) && (s->found || !incomplete || add_operand(list, s, "", err));
+}
+
+/* Everything that REV can be, as "/REV": main, the other refs, the commits. */
+static bool
+list_revisions(struct names *revs, struct str *path, struct err *err)
+{
+    struct names folders = { 0 }, refs = { 0 }, commits = { 0 };
+    size_t repo = path->len, top = repo + strlen("/refs");
+    bool ok = go_to(path, repo, "/refs", err) && folders_below(&folders, path, top, FOLDERS_DEEP, err);
+    for (size_t i = 0; ok && i < folders.n; i++)
+        ok = go_to(path, top, folders.name[i], err) && names_in(&refs, path, top, is_file, err);
+    ok = ok && go_to(path, repo, "/snapshots", err) && names_in(&commits, path, path->len, is_folder, err)
+        && names_add(revs, "/main", strlen("/main"), err);
+    for (size_t i = 0; ok && i < refs.n; i++)
+        ok = strchr(refs.name[i], '@') || names_add(revs, refs.name[i], strlen(refs.name[i]), err);
+    for (size_t i = 0; ok && i < commits.n; i++)
+        ok = names_add(revs, commits.name[i], strlen(commits.name[i]), err);
+    names_clear(&folders);
+    names_clear(&refs);
+    names_clear(&commits);
+    return ok && go_to(path, repo, "", err);
+}
+
+/* The folder of a revision's snapshot, unless it is not there, or was come to before. Its name is added to `done`. */
+static bool
+find_snapshot(struct str *path, const char *rev, struct names *done, struct budget *budget, struct err *err)
+{
+    char commit[COMMIT + 1];
+    struct inputs inputs = { 0 };
+    struct err unfit;
+    err_init(&unfit);
+    bool found = check_path(rev, strlen(rev), "", &unfit)
+        && find_commit(commit, path->p, rev, "", &inputs, budget, &unfit);
+    inputs_clear(&inputs);
+    if (unfit.kind == ERR_MEMORY)
+        *err = unfit;
+    for (size_t i = 0; found && i < done->n; i++)
+        found = strcmp(done->name[i], commit) != 0;
+    if (!found)
+        return false;
+    str_format(path, "/snapshots/%s", commit);
+    return store_built(path, err) && is_folder(path->p) && names_add(done, commit, COMMIT, err);
+}
+
+/* All of a repository, whose folder the path is. */
+static bool
+list_repository(struct names *list, const char *repo, struct str *path, const struct limits *limits, struct err *err)
+{
+    struct snapshot s = { .repo = repo, .path = *path };
+    struct names revs = { 0 }, done = { 0 }, incomplete = { 0 };
+    struct budget budget = { .limits = *limits };
+    size_t len = path->len;
+    bool ok = go_to(&s.path, len, "/blobs", err) && names_in(&incomplete, &s.path, len, is_incomplete, err)
+        && go_to(&s.path, len, "", err) && list_revisions(&revs, &s.path, err);
+    for (size_t i = 0; ok && i < revs.n; i++) {
+        s.rev = revs.name[i] + 1;
+        budget.bytes = 0;
+        if (find_snapshot(&s.path, s.rev, &done, &budget, err))
+            ok = list_snapshot(list, &s, incomplete.n != 0, err);
+        ok = ok && err->kind == ERR_NONE && go_to(&s.path, len, "", err);
+    }
+    *path = s.path;
+    names_clear(&revs);
+    names_clear(&done);
+    names_clear(&incomplete);
+    return ok;
+}
+
+/* ORG/NAME of a folder models--ORG--NAME; false when it is none. */
+static bool
+repository_of(struct str *repo, const char *folder, struct err *err)
+{
+    static const char head[] = "models--";
+    struct name name;
+    struct err unfit;
+    if (strncmp(folder, head, sizeof head - 1) != 0)
+        return false;
+    folder += sizeof head - 1;
+    const char *gap = strstr(folder, "--");
+    repo->len = 0;
+    str_format(repo, "%.*s%s%s", (int)(gap ? gap - folder : (ptrdiff_t)strlen(folder)), folder, gap ? "/" : "",
+        gap ? gap + 2 : "");
+    err_init(&unfit);
+    return store_built(repo, err) && !strchr(folder, '@') && name_parse(&name, repo->p, &unfit);
+}
+
+bool
+store_hf_list(struct names *list, const char *root, const struct limits *limits, struct err *err)
+{
+    struct str path = { 0 }, repo = { 0 };
+    const char *folder;
+    char shown[STR_SHOWN];
+    str_text(&path, root);
+    DIR *d = opendir(root);
+    if (!d)
+        err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    while (d && err->kind == ERR_NONE && (folder = folder_next(d, err)) != NULL) {
+        if (!repository_of(&repo, folder, err))
+            continue;
+        str_format(&path, "/%s", folder);
+        if (store_built(&path, err) && list_repository(list, repo.p, &path, limits, err))
+            go_to(&path, strlen(root), "", err);
+    }
+    if (d)
+        closedir(d);
+    str_clear(&path);
+    str_clear(&repo);
+    return err->kind == ERR_NONE || err_in_file(err, str_shown(shown, root, strlen(root)));
 }

@@ -21,6 +21,8 @@
 enum { HOST, NAMESPACE, MODEL, TAG, PARTS };
 enum { PART_MAX = 128, MANIFEST_MAX = 1 << 20, HEX = 64 };
 
+const struct store_place store_ollama_places[STORE_PLACES] = { { "OLLAMA_MODELS", "" }, { "HOME", "/.ollama/models" } };
+
 static const char digest_head[] = "sha256:";
 
 struct name {
@@ -280,16 +282,77 @@ bool
 store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog,
     const struct limits *limits, struct err *err)
 {
-    static const struct store_place places[] = { { "OLLAMA_MODELS", "" }, { "HOME", "/.ollama/models" } };
     struct name name;
     struct str root = { 0 }, manifest = { 0 }, get = { 0 };
     str_format(&get, "ollama pull %s", spec);
     bool ok = name_parse(&name, spec, err) && store_built(&get, err)
-        && store_root(&root, places, sizeof places / sizeof *places, err)
+        && store_root(&root, store_ollama_places, err)
         && find_manifest(&manifest, &name, root.p, get.p, err)
         && read_manifest(path, manifest.p, root.p, get.p, inputs, catalog, limits, err);
     str_clear(&root);
     str_clear(&manifest);
     str_clear(&get);
     return ok;
+}
+
+/* --- all of them ----------------------------------------------------------------------------------------- */
+
+/* The operand of a name: what may be left out is. `host`: the one that goes without saying. */
+static bool
+add_operand(struct names *list, const struct name *name, const char *host, struct err *err)
+{
+    struct str operand = { 0 };
+    bool other = strcmp(name->part[HOST], host) != 0;
+    bool space = other || strcmp(name->part[NAMESPACE], "library") != 0;
+    str_format(&operand, "ollama:%s%s%s%s%s:%s", other ? name->part[HOST] : "", other ? "/" : "",
+        space ? name->part[NAMESPACE] : "", space ? "/" : "", name->part[MODEL], name->part[TAG]);
+    bool ok = store_built(&operand, err) && names_add(list, operand.p, operand.len, err);
+    str_clear(&operand);
+    return ok;
+}
+
+/* Every manifest below dir, which holds part i of the names. What cannot be read fails in the end; the rest is listed. */
+static bool
+list_part(struct names *list, struct str *dir, struct name *name, int i, const char *host, struct err *err)
+{
+    DIR *d;
+    struct stat st;
+    struct err unfit;
+    const char *entry;
+    size_t len = dir->len;
+    bool ok = open_folder(&d, dir, err);
+    while (d && (entry = folder_next(d, err)) != NULL) {
+        err_init(&unfit);
+        if (*entry == '.' || !set_part(name, i, entry, strlen(entry), &unfit))
+            continue;
+        str_format(dir, "/%s", entry);
+        if (!store_built(dir, err))
+            ok = false;
+        else if (i != TAG)
+            ok = list_part(list, dir, name, i + 1, host, err) && ok;
+        else if (stat(dir->p, &st) != 0 || !S_ISDIR(st.st_mode))
+            ok = add_operand(list, name, host, err) && ok;
+        dir->len = len;
+        dir->p[len] = '\0';
+    }
+    if (d)
+        closedir(d);
+    return ok && err->kind == ERR_NONE;
+}
+
+bool
+store_ollama_list(struct names *list, const char *root, const struct limits *limits, struct err *err)
+{
+    struct name name = { 0 }, any = { 0 };
+    struct str dir = { 0 };
+    struct err none;
+    char shown[STR_SHOWN];
+    (void)limits;               /* no manifest is read */
+    err_init(&none);
+    str_format(&dir, "%s/manifests", root);
+    bool ok = store_built(&dir, err);
+    bool host = ok && find_host(&any, &dir, "", &none);
+    ok = ok && list_part(list, &dir, &name, HOST, host ? any.part[HOST] : "", err);
+    str_clear(&dir);
+    return ok || err_in_file(err, str_shown(shown, root, strlen(root)));
 }

@@ -9,11 +9,17 @@ typedef bool store_find(struct str *path, const char *spec, struct inputs *input
     const struct limits *limits, struct err *err);
 store_find store_ollama, store_hf;
 
+/* store_list() below a root that is there. */
+typedef bool store_enumerate(struct names *list, const char *root, const struct limits *limits, struct err *err);
+store_enumerate store_ollama_list, store_hf_list;
+
 /* Where a store may be: `below` the value of a variable, if that is set and not empty. */
 struct store_place {
     const char *variable, *below;
 };
-bool store_root(struct str *root, const struct store_place *places, size_t nplaces, struct err *err);
+enum { STORE_PLACES = 5 };
+extern const struct store_place store_ollama_places[STORE_PLACES], store_hf_places[STORE_PLACES];   /* up to a NULL */
+bool store_root(struct str *root, const struct store_place places[STORE_PLACES], struct err *err);
 
 /* Whether p[0..n) is 1..max of A-Z a-z 0-9 _ - . without two dots in a row: a part of a path, and not `..`. */
 bool store_is_part(const char *p, size_t n, size_t max);

@@ -3,13 +3,10 @@
 #define PIPELINE_AUDIT_H
 
 #include "container/model.h"
+#include "kernel/nonfinite.h"
 #include "scheme/roles.h"
 
-struct audit {
-    uint64_t nan, infinite;
-};
-
 /* Read the float companions of all weights. Of a pipe: after pipeline_run, when they have all passed. */
-bool audit_scales(struct audit *audit, const struct model *model, const struct roles *roles, struct err *err);
+bool audit_scales(struct nonfinite *sum, const struct model *model, const struct roles *roles, struct err *err);
 
 #endif

@@ -95,15 +95,6 @@ drop_codes(const struct maker *m, const struct piece *piece, uint64_t end)
         source_drop(m->p->model->src[e->file], e->at, e->at + e->nbytes);
 }
 
-static uint64_t
-count_infinite(const uint8_t *y, uint64_t n)
-{
-    uint64_t infinite = 0;
-    for (uint64_t i = 0; i < n; i++)
-        infinite += (load_le16(y + 2 * i) & 0x7FFF) == 0x7C00;
-    return infinite;
-}
-
 /* Decode elements from `first` on, as many of *count as the window holds; panel: NULL where there is none. */
 static bool
 decode_some(const struct maker *m, const struct piece *piece, const struct panel *panel, uint64_t first,
@@ -127,7 +118,7 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
     if (crooked)
         memcpy(y, m->b->spare, (size_t)n * size);
     if (piece->to == DTYPE_F16)
-        m->b->infinite += count_infinite(y, n);
+        nonfinite_add(&m->b->values, DTYPE_F16, y, (size_t)n);
     drop_codes(m, piece, first + n);
     *count = n;
     return true;

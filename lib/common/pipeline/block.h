@@ -2,6 +2,7 @@
 #ifndef PIPELINE_BLOCK_H
 #define PIPELINE_BLOCK_H
 
+#include "kernel/nonfinite.h"
 #include "pipeline/panel.h"
 #include "pipeline/pipeline.h"
 
@@ -10,7 +11,7 @@ struct bench {
     uint8_t *out;               /* room for one block, page aligned; owned */
     uint8_t *in;                /* BLOCK_WINDOW bytes behind it */
     uint8_t *spare;             /* BLOCK_SPARE bytes behind that, for elements that would lie across words */
-    uint64_t infinite;          /* values decoded so far that F16 made infinite, or that were */
+    struct nonfinite values;    /* of F16, decoded so far: infinite is what F16 made so, or what was */
 };
 
 /* The window holds the codes of a block of BF16 whole: at most 292 bytes for 256 elements, and scales. It is also what

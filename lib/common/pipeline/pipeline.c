@@ -45,8 +45,10 @@ struct block {
 static void
 digest(const struct shared *s, struct block *b)
 {
-    for (size_t i = 0; i < s->nhooks; i++)
-        b->digest[i] = s->hook[i]->digest ? s->hook[i]->digest(s->hook[i]->of, b->p, (size_t)(b->to - b->from)) : 0;
+    for (size_t i = 0; i < s->nhooks; i++) {
+        const struct hook *h = s->hook[i];
+        b->digest[i] = h->digest ? h->digest(h->of, b->from, b->p, (size_t)(b->to - b->from)) : 0;
+    }
 }
 
 static void
@@ -141,12 +143,15 @@ work(struct shared *s, struct bench *bench)
         if (!ok)
             fail(s, i, &err);
         ticket_pass(&s->ticket, i);
-        if (ok && wanted && s->direct
-            && !sink_write_at(p->sink, b.from - p->from, b.p, (size_t)(b.to - b.from), &err))
+        if (!ok || !wanted)
+            continue;
+        if (s->direct && !sink_write_at(p->sink, b.from - p->from, b.p, (size_t)(b.to - b.from), &err))
             fail(s, i, &err);
+        else
+            meter_add(p->model->meter, b.to - b.from);
     }
     pthread_mutex_lock(&s->ticket.lock);
-    p->infinite += bench->infinite;
+    p->infinite += bench->values.infinite;
     pthread_mutex_unlock(&s->ticket.lock);
 }
 
@@ -269,6 +274,9 @@ pipeline_run(struct pipeline *p, struct err *err)
 {
     uint64_t size = pieces_nbytes(p->pieces);
     bool ok = pieces_can_make(p->pieces, p->from, p->to, err) && refuse_own_input(p, err) && prepare_pipe(p, err)
-        && sink_expect(p->sink, p->to - p->from, err) && run_blocks(p, err);
+        && sink_expect(p->sink, p->to - p->from, err);
+    if (ok && !p->one_of_many)
+        meter_phase(p->model->meter, sink_is_nowhere(p->sink) ? "testing" : "writing", p->to - p->from);
+    ok = ok && run_blocks(p, err);
     return ok && (p->to < size || model_finish(p->model, err)) && model_unchanged(p->model, err);
 }

@@ -32,6 +32,7 @@ struct pipeline {
     const struct kernels *kernels;
     struct sink *sink;
     uint64_t from, to;                  /* bytes [from, to) of the output are written */
+    bool one_of_many;                   /* outputs of a job: its phase of the meter has begun, with all their bytes */
     unsigned jobs;                      /* workers; 0: as many as pay */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, besides those of the pieces */
     size_t nhooks;

@@ -56,7 +56,8 @@ choice_nbytes(const struct choice *choice, uint64_t *nbytes, struct err *err)
         uint64_t n = 0;
         bool whole = true, fits = shape_nbytes(&t.shape, t.dtype, &n, &whole);
         if (!whole)
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "elements that do not fill bytes");
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "a tensor of the output has elements that do not fill "
+                "whole bytes");
         if (!fits || !num_add(nbytes, *nbytes, n) || *nbytes > INT64_MAX)
             return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^63 bytes, which no file can have");
     }

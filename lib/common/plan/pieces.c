@@ -164,7 +164,7 @@ bool
 pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *err)
 {
     return from == 0 || pieces_next_late(p, from) >= to || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET,
-        "this output cannot be made in parts: it holds checksums of what is before them");
+        "this format cannot be made in parts (--range, --part): its checksums are of all that is before them");
 }
 
 const struct tensor *
@@ -176,4 +176,24 @@ piece_input(const struct piece *piece, unsigned i)
     case PIECE_DECODE:  return i < SCHEME_PARTS ? piece->of.weight->part[i] : NULL;
     default:            return NULL;
     }
+}
+
+bool
+piece_output(struct tensor *t, const struct piece *piece)
+{
+    struct chosen chosen = { .dtype = piece->to };
+    switch (piece->kind) {
+    case PIECE_DECODE:
+        chosen.decode = piece->of.weight;
+        break;
+    case PIECE_COPY:
+    case PIECE_VIEW:
+        chosen.copy = piece_input(piece, 0);
+        chosen.dtype = chosen.copy->dtype;
+        break;
+    default:
+        return false;
+    }
+    *t = chosen_tensor(&chosen);
+    return true;
 }

@@ -43,9 +43,10 @@ struct piece {
 
 /* Something that sees the output in order, whoever makes it and however it is written. */
 struct hook {
-    /* Out of turn, by the thread that made the bytes: what can be computed of them alone. NULL: nothing, 0. */
-    uint64_t (*digest)(void *of, const uint8_t *p, size_t n);
-    /* In turn: bytes [at, at + n) of the output, and their digest. */
+    /* Out of turn, by the thread that made bytes [at, at + n) of the output: what can be computed of them alone. NULL:
+     * nothing, 0. */
+    uint64_t (*digest)(void *of, uint64_t at, const uint8_t *p, size_t n);
+    /* In turn: the same bytes, and their digest. */
     void (*see)(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest);
     void *of;
 };
@@ -82,5 +83,8 @@ bool pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct 
 
 /* Part i, below SCHEME_PARTS, of what a piece is made of: its tensor, or one of its weight; NULL when there is none. */
 const struct tensor *piece_input(const struct piece *piece, unsigned i);
+
+/* The output tensor that a piece is; false of a header, padding and the like. */
+bool piece_output(struct tensor *t, const struct piece *piece);
 
 #endif

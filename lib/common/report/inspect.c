@@ -222,11 +222,10 @@ add_metadata_types(struct ndjson *j, const struct catalog *catalog)
     str_clear(&type);
 }
 
-/* The code of all weights, "mixed" when they have several; null without any. */
 static void
 add_scheme(struct ndjson *j, const struct summary *s)
 {
-    ndjson_set_text(j, "scheme", s->nschemes == 0 ? NULL : s->nschemes == 1 ? s->schemes[0].code : "mixed");
+    ndjson_set_text(j, "scheme", summary_codes(s));
     add_phrase(j, "scheme_label", s, summary_add_label);
     add_phrase(j, "detail", s, summary_add_detail);
 }

@@ -12,6 +12,7 @@ struct remembered {
     bool bytes_known, size_known;   /* false: it cannot be decoded, or not written */
     uint64_t bytes;                 /* of tensor data */
     uint64_t size;                  /* of the file, its header included */
+    struct err refusal;             /* unless bytes are known: why it refuses the model */
 };
 
 /* What there is to report on; all borrowed. */
@@ -21,13 +22,16 @@ struct inspect {
     const struct catalog *catalog;
     const struct roles *roles;
     struct remembered remembered;
+    bool metadata;                  /* all of it in the text too */
     bool arrays;                    /* metadata arrays in full */
+    const char *heading;            /* over the text: the model, as messages show it; NULL: none */
+    bool first;                     /* no other stands before it */
 };
 
 /* One JSON object on one line. */
 bool inspect_json(FILE *out, const struct inspect *in, struct err *err);
 
-/* Aligned labels, without control characters. */
+/* Aligned labels, in words that need no manual; without control characters. */
 bool inspect_text(FILE *out, const struct inspect *in, struct err *err);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include "report/gguf_facts.h"
 #include "report/inspect.h"
-#include "report/page.h"
+#include "report/meta_shown.h"
 #include "report/summary.h"
 
-enum { LABEL_WIDTH = 14, DTYPE_ROWS = 12, SHOWN_ELEMENTS = 8 };
+enum { LABEL_WIDTH = 14, VALUE_WIDTH = 80 - LABEL_WIDTH, DTYPE_ROWS = 12 };
 
 /* "Scheme        ": every line begins with a label, or with the room of one. */
 static void
@@ -16,101 +16,44 @@ add_label(struct str *out, const char *label)
     str_format(out, "%-*s", LABEL_WIDTH, label);
 }
 
-/* 3850000000 -> "3.85 G" */
+/* What the file says of the model, if it does: text as it is, behind a number its unit. */
 static void
-add_count(struct str *out, uint64_t n)
+add_fact(struct page *page, const char *label, const struct meta_value *value, const char *unit)
 {
-    static const char units[] = "KMGTPE";
-    double v = (double)n;
-    int u = -1;
-    for (; v >= 999.5 && u < 5; u++)
-        v /= 1000;
-    if (u < 0)
-        str_format(out, "%" PRIu64, n);
-    else
-        str_format(out, "%.2f %c", v, units[u]);
-}
-
-static void
-add_value(struct str *out, const struct meta_value *value)
-{
-    struct meta_value element;
-    struct meta_iter it;
-    switch (value->type) {
-    case META_U8: case META_U16: case META_U32: case META_U64:
-        str_format(out, "%" PRIu64, value->as.u);
-        break;
-    case META_I8: case META_I16: case META_I32: case META_I64:
-        str_format(out, "%" PRId64, value->as.i);
-        break;
-    case META_F32: case META_F64:
-        str_format(out, "%g", value->as.f);
-        break;
-    case META_BOOL:
-        str_text(out, value->as.u ? "true" : "false");
-        break;
-    case META_STRING: {
-        char shown[STR_SHOWN];
-        str_text(out, str_shown(shown, value->as.s.p, value->as.s.n));
-        break;
-    }
-    case META_ARRAY:
-        it = meta_first(&value->as.a);
-        for (int i = 0; i < SHOWN_ELEMENTS && meta_next(&it, &element); i++) {
-            str_text(out, i ? ", " : "");
-            add_value(out, &element);
-        }
-        if (value->as.a.count > SHOWN_ELEMENTS)
-            str_format(out, " ... (%" PRIu64 ")", value->as.a.count);
-        break;
-    case META_TYPES:
-        break;
-    }
-}
-
-static void
-add_value_line(struct str *out, const char *label, const struct meta_value *value)
-{
+    char shown[STR_SHOWN];
+    uint64_t n;
     if (!value)
         return;
-    add_label(out, label);
-    add_value(out, value);
-    str_text(out, "\n");
+    add_label(&page->text, label);
+    if (value->type == META_STRING)
+        str_text(&page->text, str_shown(shown, value->as.s.p, value->as.s.n));
+    else
+        meta_shown_value(page, value, VALUE_WIDTH);
+    str_format(&page->text, "%s\n", meta_as_u64(value, &n) ? unit : "");
 }
 
 static void
-add_vocabulary(struct str *out, const struct gguf_facts *facts)
-{
-    if (!facts->vocabulary_known && !facts->tokenizer)
-        return;
-    add_label(out, "Vocabulary");
-    if (facts->vocabulary_known)
-        str_format(out, "%" PRIu64 " tokens", facts->vocabulary);
-    const struct meta_value *named[] = { facts->tokenizer, facts->pre_tokenizer };
-    for (size_t i = 0; i < 2; i++)
-        if (named[i]) {
-            str_text(out, i == 0 && !facts->vocabulary_known ? "" : ", ");
-            add_value(out, named[i]);
-        }
-    str_text(out, "\n");
-}
-
-static void
-add_gguf(struct str *out, const struct inspect *in)
+add_gguf(struct page *page, const struct inspect *in)
 {
     struct gguf_facts facts;
+    struct str *out = &page->text;
     if (!gguf_facts_find(&facts, in->catalog))
         return;
-    add_value_line(out, "Architecture", facts.architecture);
-    add_value_line(out, "Name", facts.name);
+    add_fact(page, "Architecture", facts.architecture, "");
+    add_fact(page, "Name", facts.name, "");
     add_label(out, "File type");
-    str_format(out, "%s%s\n", facts.file_type_guessed ? "(guessed) " : "", facts.file_type);
-    add_value_line(out, "Context", facts.context_length);
-    add_value_line(out, "Embedding", facts.embedding_length);
-    add_value_line(out, "Blocks", facts.block_count);
-    add_value_line(out, "Heads", facts.head_count);
-    add_value_line(out, "KV heads", facts.head_count_kv);
-    add_vocabulary(out, &facts);
+    str_format(out, "%s%s\n", facts.file_type, facts.file_type_guessed ? " (guessed from the tensors)" : "");
+    add_fact(page, "Context", facts.context_length, " tokens");
+    add_fact(page, "Embedding", facts.embedding_length, " dimensions");
+    add_fact(page, "Layers", facts.block_count, "");
+    add_fact(page, "Heads", facts.head_count, "");
+    add_fact(page, "KV heads", facts.head_count_kv, "");
+    if (facts.vocabulary_known) {
+        add_label(out, "Vocabulary");
+        str_format(out, "%" PRIu64 " tokens\n", facts.vocabulary);
+    }
+    add_fact(page, "Tokenizer", facts.tokenizer, "");
+    add_fact(page, "Pre-tokenizer", facts.pre_tokenizer, "");
 }
 
 static void
@@ -139,14 +82,34 @@ add_scheme(struct str *out, const struct summary *s)
 {
     add_label(out, "Scheme");
     summary_add_label(out, s);
-    str_text(out, "\n");
+    str_text(out, s->nschemes == 0 ? " (nothing is quantized)\n" : "\n");
 }
 
 static void
-add_tensors(struct str *out, const char *label, size_t n)
+add_tensors(struct str *out, const char *label, size_t n, const char *meaning)
 {
     add_label(out, label);
-    str_format(out, "%zu tensor%s\n", n, n == 1 ? "" : "s");
+    str_format(out, "%zu tensor%s%s\n", n, n == 1 ? "" : "s", meaning);
+}
+
+static void
+add_counts(struct str *out, const struct summary *s)
+{
+    if (s->nschemes == 0) {
+        add_label(out, "Tensors");
+        str_format(out, "%zu\n", s->tensors);
+        return;
+    }
+    add_tensors(out, "Quantized", s->roles[ROLE_WEIGHT], "");
+    add_tensors(out, "Kept as is", s->roles[ROLE_PLAIN], " (not quantized)");
+    if (summary_companions(s) != 0)
+        add_tensors(out, "Scales etc.", summary_companions(s), " (parts of the quantized ones)");
+}
+
+static const char *
+size_of(char size[STR_SIZE], const struct tally_row *row)
+{
+    return summary_dtype_sized(row) ? str_size(size, row->nbytes) : "?";
 }
 
 static void
@@ -155,40 +118,23 @@ add_dtypes(struct str *out, const struct tally *dtypes)
     char size[STR_SIZE];
     size_t top[DTYPE_ROWS];
     size_t n = tally_top(dtypes, top, DTYPE_ROWS);
+    int width[3] = { 0 };
+    for (size_t i = 0; i < n; i++) {
+        const struct tally_row *row = &dtypes->rows[top[i]];
+        int w[3] = { (int)strlen(row->label), snprintf(NULL, 0, "%zu", row->count), (int)strlen(size_of(size, row)) };
+        for (int c = 0; c < 3; c++)
+            width[c] = w[c] > width[c] ? w[c] : width[c];
+    }
     for (size_t i = 0; i < n; i++) {
         const struct tally_row *row = &dtypes->rows[top[i]];
         add_label(out, i == 0 ? "Stored as" : "");
-        str_format(out, "%-11s  %6zu tensor%s  %s\n", row->label, row->count, row->count == 1 ? " " : "s",
-            summary_dtype_sized(row) ? str_size(size, row->nbytes) : "?");
+        str_format(out, "%-*s  %*zu tensor%s  %*s\n", width[0], row->label, width[1], row->count,
+            row->count == 1 ? " " : "s", width[2], size_of(size, row));
     }
     if (dtypes->n > n) {
         add_label(out, "");
         str_format(out, "and %zu types more\n", dtypes->n - n);
     }
-}
-
-/* What quantization took is the difference of the two sizes; a tiny model can even have gained. */
-static void
-add_sizes(struct str *out, const struct inspect *in, const struct summary *s)
-{
-    char size[STR_SIZE], label[LABEL_WIDTH];
-    const struct remembered *r = &in->remembered;
-    add_label(out, "Size now");
-    str_format(out, "%s%s\n", str_size(size, s->nbytes), s->unsized ? " and tensors of unknown size" : "");
-    snprintf(label, sizeof label, "In %s", dtype_name(r->to));
-    add_label(out, label);
-    if (!r->bytes_known) {
-        str_text(out, "unknown: not every tensor can be decoded\n");
-        return;
-    }
-    str_format(out, "%s\n", str_size(size, r->bytes));
-    add_label(out, "Lethe took");
-    if (s->nschemes == 0 || r->bytes == s->nbytes)
-        str_text(out, "nothing\n");
-    else if (r->bytes > s->nbytes)
-        str_format(out, "%s\n", str_size(size, r->bytes - s->nbytes));
-    else
-        str_format(out, "nothing, it added %s\n", str_size(size, s->nbytes - r->bytes));
 }
 
 static void
@@ -197,13 +143,80 @@ add_parameters(struct str *out, const struct summary *s)
     double bits;
     add_label(out, "Parameters");
     if (s->uncounted != 0) {
-        str_text(out, "unknown: the weights are packed in a way that is not read\n");
+        str_text(out, "unknown: packed weights do not tell their shape\n");
         return;
     }
-    add_count(out, s->parameters);
+    summary_add_count(out, s->parameters);
     if (summary_bits(&bits, s))
         str_format(out, ", %.1f bits each", bits);
     str_text(out, "\n");
+}
+
+/* The first weight that nothing here decodes, or NULL. */
+static const struct weight *
+undecoded(const struct inspect *in)
+{
+    for (size_t i = 0; i < catalog_count(in->catalog); i++) {
+        const struct weight *w = roles_weight_of(in->roles, i);
+        if (w && !w->scheme->decode)
+            return w;
+    }
+    return NULL;
+}
+
+/* In place of what the model takes once it is decoded: why that is not known, and what to do. */
+static void
+add_refusal(struct str *out, const struct inspect *in, const struct summary *s)
+{
+    char name[SUMMARY_LABEL];
+    const struct weight *w = undecoded(in);
+    if (!w && s->uncounted != 0) {
+        str_text(out, "known once the packed weights are read: amn-remember --size tells\n");
+        return;
+    }
+    if (w)
+        str_format(out, "not available: amn-remember cannot decode %s\n", summary_label(name, w));
+    else
+        str_format(out, "not available: amn-remember cannot write it: %s\n", in->remembered.refusal.text);
+    add_label(out, "");
+    str_text(out, "Use the software it was made for, or another version of the model\n");
+}
+
+/* A tiny model can even have gained. */
+static void
+add_lethe(struct str *out, uint64_t now, uint64_t before)
+{
+    char size[STR_SIZE];
+    add_label(out, "Lethe took");
+    if (before > now)
+        str_format(out, "%s (saved by quantization)\n", str_size(size, before - now));
+    else if (before == now)
+        str_text(out, "nothing (quantization saved nothing)\n");
+    else
+        str_format(out, "nothing (quantization added %s)\n", str_size(size, now - before));
+}
+
+/* What quantization took is the difference of the two sizes. */
+static void
+add_sizes(struct str *out, const struct inspect *in, const struct summary *s)
+{
+    char size[STR_SIZE], label[LABEL_WIDTH];
+    const struct remembered *r = &in->remembered;
+    add_label(out, "Size now");
+    str_format(out, "%s%s\n", str_size(size, s->nbytes), s->unsized ? " and tensors of unknown size" : "");
+    if (s->nschemes == 0) {
+        add_label(out, "Lethe took");
+        str_text(out, "nothing\n");
+        return;
+    }
+    snprintf(label, sizeof label, "In %s", dtype_name(r->to));
+    add_label(out, label);
+    if (!r->bytes_known) {
+        add_refusal(out, in, s);
+        return;
+    }
+    str_format(out, "%s (decoded by amn-remember)\n", str_size(size, r->bytes));
+    add_lethe(out, s->nbytes, r->bytes);
 }
 
 static void
@@ -217,6 +230,18 @@ add_warnings(struct str *out, const struct catalog *catalog)
     }
 }
 
+static void
+add_metadata(struct page *page, const struct inspect *in)
+{
+    size_t n = catalog_meta_count(in->catalog);
+    add_label(&page->text, "Metadata");
+    if (n == 0)
+        str_text(&page->text, "none\n");
+    else
+        str_format(&page->text, "%zu key%s: number, type, count, key = value\n", n, n == 1 ? "" : "s");
+    meta_shown_all(page, in->catalog, in->arrays);
+}
+
 bool
 inspect_text(FILE *out, const struct inspect *in, struct err *err)
 {
@@ -225,17 +250,18 @@ inspect_text(FILE *out, const struct inspect *in, struct err *err)
     page_init(&page, out);
     bool ok = summary_make(&s, in->catalog, in->roles, err) && catalog_remarks_kept(in->catalog, err);
     if (ok) {
+        if (in->heading)
+            page_heading(&page, in->heading, in->first);
         add_format(&page.text, in);
-        add_gguf(&page.text, in);
+        add_gguf(&page, in);
         add_scheme(&page.text, &s);
-        add_tensors(&page.text, "Quantized", s.roles[ROLE_WEIGHT]);
-        add_tensors(&page.text, "Pass-through", s.roles[ROLE_PLAIN]);
-        if (summary_companions(&s) != 0)
-            add_tensors(&page.text, "Companions", summary_companions(&s));
+        add_counts(&page.text, &s);
         add_dtypes(&page.text, &s.dtypes);
         add_parameters(&page.text, &s);
         add_sizes(&page.text, in, &s);
         add_warnings(&page.text, in->catalog);
+        if (in->metadata)
+            add_metadata(&page, in);
     }
     summary_clear(&s);
     return page_finish(&page, err) && ok;

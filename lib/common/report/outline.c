@@ -4,27 +4,6 @@
 #include "base/version.h"
 #include "report/ndjson.h"
 
-/* The output tensor of a piece; false of padding and the like. */
-static bool
-tensor_of(struct tensor *t, const struct piece *piece)
-{
-    struct chosen chosen = { .dtype = piece->to };
-    switch (piece->kind) {
-    case PIECE_DECODE:
-        chosen.decode = piece->of.weight;
-        break;
-    case PIECE_COPY:
-    case PIECE_VIEW:
-        chosen.copy = piece_input(piece, 0);
-        chosen.dtype = chosen.copy->dtype;
-        break;
-    default:
-        return false;
-    }
-    *t = chosen_tensor(&chosen);
-    return true;
-}
-
 /* The bytes of part p that bytes [from, to) of a piece need. */
 static struct span
 needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
@@ -102,7 +81,7 @@ outline_json(FILE *out, const struct outline *in, struct err *err)
     ndjson_init(&j, &page);
     for (size_t i = 0; i < pieces_count(in->pieces); i++) {
         const struct piece *piece = pieces_at(in->pieces, i);
-        if (is_wanted(in, piece) && tensor_of(&t, piece))
+        if (is_wanted(in, piece) && piece_output(&t, piece))
             add_piece(&j, in, piece, &t);
     }
     return page_finish(&page, err);

@@ -27,6 +27,21 @@ page_turn(struct page *page)
         hand_on(page);
 }
 
+void
+page_heading(struct page *page, const char *name, bool first)
+{
+    str_format(&page->text, "%s%s:\n", first ? "" : "\n", name);
+}
+
+size_t
+page_columns(const char *p, size_t n)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < n; i++)
+        columns += ((unsigned char)p[i] & 0xC0) != 0x80;
+    return columns;
+}
+
 bool
 page_finish(struct page *page, struct err *err)
 {
@@ -38,7 +53,7 @@ page_finish(struct page *page, struct err *err)
     uint64_t room = page->text.room;
     str_clear(&page->text);
     if (page->sys != 0)
-        return err_sys(err, ERR_IO, page->sys, "the report cannot be written");
+        return err_sys(err, ERR_IO, page->sys, "it cannot be written"), err_in_file(err, "(standard output)");
     if (failed)
         return err_memory(err, room);
     return true;

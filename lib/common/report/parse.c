@@ -1,5 +1,6 @@
 #include "report/parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/version.h"
@@ -64,7 +65,8 @@ add_tensor(struct ndjson *j, const struct parse *in, size_t i, bool gguf)
         add_ne(j, &t->shape);
     else
         ndjson_null(j);
-    ndjson_set_text(j, "file", in->nfiles > 1 ? in->files[t->extent.file] : NULL);
+    ndjson_set_text(j, "model", in->model);
+    ndjson_set_text(j, "file", in->nfiles > 1 || in->model ? in->files[t->extent.file] : NULL);
     ndjson_set_u64(j, "offset", t->extent.at);
     ndjson_set_known(j, "nbytes", t->dtype != DTYPE_UNKNOWN, t->extent.nbytes);
     bool known = summary_parameters(&parameters, in->catalog, in->roles, i);
@@ -89,80 +91,143 @@ parse_json(FILE *out, const struct parse *in, struct err *err)
 
 /* ---- text ---- */
 
-enum { COLUMNS = 4, COLUMN_MAX = 56 };
+enum { NAME, TYPE, SHAPE, SIZE, COLUMNS, COLUMN_MAX = 56 };
 
-/* The cells of one row that are aligned; what the tensor is for follows them. */
+/* The cells that are aligned; what the tensor is for follows them. */
+struct listing {
+    struct page page;
+    struct str cell[COLUMNS];
+    size_t width[COLUMNS];
+};
+
 static void
-row_cells(struct str cell[COLUMNS], const struct tensor *t)
+set_cells(struct listing *t, const char *name, size_t name_len, const char *type, const char *shape, const char *size)
+{
+    for (int c = 0; c < COLUMNS; c++)
+        t->cell[c].len = 0;
+    str_add_escaped(&t->cell[NAME], name, name_len);
+    str_text(&t->cell[TYPE], type);
+    str_text(&t->cell[SHAPE], shape);
+    str_text(&t->cell[SIZE], size);
+}
+
+static void
+set_titles(struct listing *t)
+{
+    set_cells(t, "Tensor", strlen("Tensor"), "Type", "Shape", "Size");
+}
+
+static void
+set_tensor(struct listing *t, const struct tensor *tensor)
 {
     char dtype[SUMMARY_DTYPE], shape[SHAPE_TEXT], size[STR_SIZE];
-    for (int c = 0; c < COLUMNS; c++)
-        cell[c].len = 0;
-    str_add_escaped(&cell[0], t->name, t->name_len);
-    str_text(&cell[1], summary_dtype(dtype, t));
-    str_text(&cell[2], shape_text(shape, &t->shape));
-    str_text(&cell[3], t->dtype == DTYPE_UNKNOWN ? "?" : str_size(size, t->extent.nbytes));
-}
-
-/* Columns of a terminal, one for each character. */
-static int
-width_of(const struct str *s)
-{
-    int width = 0;
-    for (size_t i = 0; i < s->len; i++)
-        width += ((unsigned char)s->p[i] & 0xC0) != 0x80;
-    return width;
+    set_cells(t, tensor->name, tensor->name_len, summary_dtype(dtype, tensor), shape_text(shape, &tensor->shape),
+        tensor->dtype == DTYPE_UNKNOWN ? "?" : str_size(size, tensor->extent.nbytes));
 }
 
 static void
-add_row(struct str *out, struct str cell[COLUMNS], const int width[COLUMNS])
+set_totals(struct listing *t, const struct summary *s)
+{
+    char name[64], size[STR_SIZE + 4], nbytes[STR_SIZE];
+    snprintf(name, sizeof name, "%zu tensor%s", s->tensors, s->tensors == 1 ? "" : "s");
+    snprintf(size, sizeof size, "%s%s", str_size(nbytes, s->nbytes), s->unsized ? " + ?" : "");
+    set_cells(t, name, strlen(name), "", "", size);
+}
+
+/* A cell wider than COLUMN_MAX only shifts its own row. */
+static void
+widen(struct listing *t)
 {
     for (int c = 0; c < COLUMNS; c++) {
-        int pad = width[c] - width_of(&cell[c]);
-        out->failed |= cell[c].failed;
-        str_add(out, cell[c].p ? cell[c].p : "", cell[c].len);
-        str_format(out, "%*s  ", pad > 0 ? pad : 0, "");
+        size_t width = page_columns(t->cell[c].p, t->cell[c].len);
+        if (width > t->width[c] && width <= COLUMN_MAX)
+            t->width[c] = width;
     }
+}
+
+/* The cells, sizes to the right, and the last one, which may be empty. */
+static void
+add_row(struct listing *t, const char *last)
+{
+    struct str *out = &t->page.text;
+    for (int c = 0; c < COLUMNS; c++) {
+        const struct str *cell = &t->cell[c];
+        size_t width = page_columns(cell->p, cell->len);
+        int pad = width < t->width[c] ? (int)(t->width[c] - width) : 0;
+        out->failed |= cell->failed;
+        str_format(out, "%*s", c == SIZE ? pad : 0, "");
+        str_add(out, cell->p ? cell->p : "", cell->len);
+        str_format(out, "%*s", c == SIZE ? 0 : pad + 2, "");
+    }
+    str_format(out, "%s%s\n", *last ? "  " : "", last);
+    page_turn(&t->page);
 }
 
 /* The last cell: of a weight how it is quantized, of a companion what it is to its weight, else nothing. */
-static void
-add_last(struct str *out, const struct parse *in, size_t i)
+static const char *
+purpose(char label[SUMMARY_LABEL], const struct roles *roles, size_t i)
 {
-    char label[SUMMARY_LABEL];
-    enum role role = roles_role(in->roles, i);
+    enum role role = roles_role(roles, i);
     if (role == ROLE_WEIGHT)
-        str_text(out, summary_label(label, roles_owner(in->roles, i)));
-    else if (role != ROLE_PLAIN)
-        str_text(out, role_name(role));
-    while (!out->failed && out->len != 0 && out->p[out->len - 1] == ' ')
-        out->len--;
-    str_text(out, "\n");
+        return summary_label(label, roles_owner(roles, i));
+    return role == ROLE_PLAIN ? "" : role_name(role);
 }
 
-/* Two passes, for the widths come from all rows; a cell wider than COLUMN_MAX only shifts its own row. */
+static void
+add_totals(struct listing *t, const struct summary *s)
+{
+    struct str last = { 0 };
+    if (s->uncounted == 0) {
+        summary_add_count(&last, s->parameters);
+        str_text(&last, s->parameters == 1 ? " parameter" : " parameters");
+    }
+    t->page.text.failed |= last.failed;
+    set_totals(t, s);
+    add_row(t, last.p ? last.p : "");
+    str_clear(&last);
+}
+
+/* Two passes, for the widths come from all rows. */
+static void
+add_table(struct listing *t, const struct parse *in, const struct summary *s)
+{
+    char label[SUMMARY_LABEL];
+    size_t n = catalog_count(in->catalog);
+    if (n == 0) {
+        str_text(&t->page.text, "0 tensors\n");
+        return;
+    }
+    set_titles(t);
+    widen(t);
+    set_totals(t, s);
+    widen(t);
+    for (size_t i = 0; i < n; i++) {
+        set_tensor(t, catalog_at(in->catalog, i));
+        widen(t);
+    }
+    set_titles(t);
+    add_row(t, "Quantization");
+    for (size_t i = 0; i < n && t->page.sys == 0; i++) {
+        set_tensor(t, catalog_at(in->catalog, i));
+        add_row(t, purpose(label, in->roles, i));
+    }
+    add_totals(t, s);
+}
+
 bool
 parse_text(FILE *out, const struct parse *in, struct err *err)
 {
-    struct page page;
-    struct str cell[COLUMNS] = { 0 };
-    int width[COLUMNS] = { 0 };
-    size_t n = catalog_count(in->catalog);
-
-    page_init(&page, out);
-    for (size_t i = 0; i < n; i++) {
-        row_cells(cell, catalog_at(in->catalog, i));
-        for (int c = 0; c < COLUMNS; c++)
-            if (width_of(&cell[c]) > width[c] && width_of(&cell[c]) <= COLUMN_MAX)
-                width[c] = width_of(&cell[c]);
-    }
-    for (size_t i = 0; i < n && page.sys == 0; i++) {
-        row_cells(cell, catalog_at(in->catalog, i));
-        add_row(&page.text, cell, width);
-        add_last(&page.text, in, i);
-        page_turn(&page);
+    struct listing t = { 0 };
+    struct summary s;
+    page_init(&t.page, out);
+    bool ok = summary_make(&s, in->catalog, in->roles, err);
+    if (ok) {
+        if (in->heading)
+            page_heading(&t.page, in->heading, in->first);
+        add_table(&t, in, &s);
     }
     for (int c = 0; c < COLUMNS; c++)
-        str_clear(&cell[c]);
-    return page_finish(&page, err);
+        str_clear(&t.cell[c]);
+    summary_clear(&s);
+    return page_finish(&t.page, err) && ok;
 }

@@ -181,6 +181,12 @@ summary_companions(const struct summary *s)
     return s->tensors - s->roles[ROLE_PLAIN] - s->roles[ROLE_WEIGHT];
 }
 
+const char *
+summary_codes(const struct summary *s)
+{
+    return s->nschemes == 0 ? NULL : s->nschemes == 1 ? s->schemes[0].code : "mixed";
+}
+
 static void
 add_labels(struct str *out, const struct tally *tally, const char *between)
 {
@@ -217,6 +223,20 @@ summary_add_label(struct str *out, const struct summary *s)
     str_text(out, " (");
     summary_add_detail(out, s);
     str_text(out, ")");
+}
+
+void
+summary_add_count(struct str *out, uint64_t n)
+{
+    static const char *const units[] = { "million", "billion", "trillion" };
+    double v = (double)n / 1e6;
+    size_t u = 0;
+    for (; v >= 999.995 && u + 1 < sizeof units / sizeof *units; u++)
+        v /= 1000;
+    if (n < 1000000)
+        str_format(out, "%" PRIu64, n);
+    else
+        str_format(out, "%.2f %s", v, units[u]);
 }
 
 bool

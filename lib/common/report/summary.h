@@ -37,12 +37,18 @@ void summary_clear(struct summary *s);
 /* Tensors that are part of some weight and not its codes. */
 size_t summary_companions(const struct summary *s);
 
+/* The code of all weights, "mixed" when they have several; NULL when nothing is quantized. */
+const char *summary_codes(const struct summary *s);
+
 /* "none", "FP8", "mixed: FP8, NF4": the schemes in one phrase, those with most bytes first. */
 void summary_add_scheme(struct str *out, const struct summary *s);
 /* "E4M3, 128x128 blocks"; nothing when that would be no more than summary_add_scheme says. */
 void summary_add_detail(struct str *out, const struct summary *s);
 /* Both, as summary_label has them. */
 void summary_add_label(struct str *out, const struct summary *s);
+
+/* 3850000000 -> "3.85 billion"; below a million all digits. */
+void summary_add_count(struct str *out, uint64_t n);
 
 /* Bits a parameter takes as stored; false when there is no such number. */
 bool summary_bits(double *bits, const struct summary *s);

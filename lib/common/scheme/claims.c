@@ -1,9 +1,11 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "scheme/roles_priv.h"
 #include "scheme/table.h"
@@ -24,6 +26,19 @@ claims_alloc(struct claims *c, size_t n, struct err *err)
     return catalog_alloc(c->catalog, n, err);
 }
 
+uint8_t *
+claims_read(const struct claims *c, const struct tensor *t, uint64_t most, const char *what, struct err *err)
+{
+    uint64_t n = t->extent.nbytes;
+    uint8_t *p = limits_check(n, most, what, err) ? malloc((size_t)n + 1) : NULL;
+    if (p && c->contents->read(c->contents->of, t, p, err))
+        return p;
+    if (!p && n <= most)
+        err_memory(err, n);
+    free(p);
+    return NULL;
+}
+
 void
 claims_warn(struct claims *c, const char *format, ...)
 {
@@ -32,6 +47,22 @@ claims_warn(struct claims *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    catalog_warn(c->catalog, "%s", line);
+}
+
+void
+claims_warn_once(struct claims *c, const char *format, ...)
+{
+    enum { RECENT = 16 };
+    char line[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    size_t n = catalog_remark_count(c->catalog);
+    for (size_t i = n < RECENT ? 0 : n - RECENT; i < n; i++)
+        if (strcmp(catalog_remark_at(c->catalog, i)->text, line) == 0)
+            return;
     catalog_warn(c->catalog, "%s", line);
 }
 
@@ -69,7 +100,8 @@ taken_twice(const struct claims *c, const struct tensor *companion, const struct
 {
     char a[STR_SHOWN], b[STR_SHOWN], other[STR_SHOWN];
     const struct tensor *first = c->roles->weights[c->roles->owner[catalog_index(c->catalog, companion)] - 1].part[0];
-    return err_set(err, ERR_MALFORMED, companion->extent.at, "tensor %s: belongs to two quantized weights, %s and %s",
+    return err_set(err, ERR_MALFORMED, companion->extent.at,
+        "tensor %s: it belongs to two quantized weights, %s and %s, expected one",
         str_shown(a, companion->name, companion->name_len), str_shown(b, first->name, first->name_len),
         str_shown(other, codes->name, codes->name_len));
 }
@@ -124,8 +156,8 @@ claims_missing(const struct claims *c, uint64_t at, struct err *err, const char 
     char before[ERR_TEXT] = "";
     va_list args;
     if (f->shards != 0)
-        snprintf(before, sizeof before, "part of a model of %" PRIu64 " files; give the directory or %s: ", f->shards,
-            f->index ? f->index : "the index");
+        snprintf(before, sizeof before, "this is part of a model of %" PRIu64 " files; name the directory or %s: ",
+            f->shards, f->index ? f->index : "the index");
     va_start(args, format);
     err_vset(err, f->shards != 0 ? ERR_UNSUPPORTED : ERR_MALFORMED, at, before, format, args);
     va_end(args);

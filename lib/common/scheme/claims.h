@@ -58,7 +58,12 @@ claims_told(const struct claims *c, const char *code)
 const struct left_name *claims_left(const struct claims *c, const struct tensor *t, struct part_name *p);
 /* n bytes that live as long as the catalog: a shape that was read. NULL on failure. */
 void *claims_alloc(struct claims *c, size_t n, struct err *err);
+/* All bytes of a small tensor, owned by the caller; more than `most` of them, `what` in words: ERR_LIMIT. Only where there
+ * are contents. NULL on failure. */
+uint8_t *claims_read(const struct claims *c, const struct tensor *t, uint64_t most, const char *what, struct err *err);
 void claims_warn(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of what holds for many weights: nothing if it is one of the last few lines. */
+void claims_warn_once(struct claims *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The tensor base + suffix, or NULL. */
 const struct tensor *claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix);

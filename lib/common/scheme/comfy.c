@@ -316,8 +316,8 @@ check_tensor(const struct claims *c, const struct tensor *t, struct err *err)
     struct part_name p;
     char name[STR_SHOWN];
     return !name_strip(t, ".comfy_quant", &p) || claims_find(c, p.base, p.base_len, ".weight")
-        || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: marks a weight that is not in the model; of a model "
-            "of several files give the directory or the index", str_shown(name, t->name, t->name_len));
+        || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it marks a weight that is not in the model; of a "
+            "model of several files name the directory or the index", str_shown(name, t->name, t->name_len));
 }
 
 /* The old form: beside scaled_fp8, P.scale_weight is one F32 for F8 codes (schemes.md 10A.2). */

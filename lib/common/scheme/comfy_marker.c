@@ -42,14 +42,14 @@ struct comfy_markers {
 static bool
 bad_metadata(const char *what, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "metadata %s: %s", metadata_key, what);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the metadata key %s %s", metadata_key, what);
 }
 
 static bool
 bad_json(const struct pull *json, struct err *err)
 {
     char why[PULL_EXPLAIN];
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "metadata %s is not valid JSON: %s", metadata_key,
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the metadata key %s is not valid JSON: %s", metadata_key,
         pull_explain(why, json));
 }
 
@@ -90,7 +90,7 @@ read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct
     size_t nowhere = 0;
     enum pull_token token = pull_next(json);
     bool ok = token == PULL_OBJECT
-        || (token == PULL_BAD ? bad_json(json, err) : bad_metadata("layers is no object", err));
+        || (token == PULL_BAD ? bad_json(json, err) : bad_metadata("has layers that are no object", err));
     while (ok && (token = pull_next(json)) == PULL_KEY) {
         const struct tensor *weight = find_weight(c, &name, &json->token);
         const char *p = json->p;
@@ -100,7 +100,8 @@ read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct
     }
     ok = ok && (token == PULL_OBJECT_END || bad_json(json, err));
     if (ok && nowhere != 0)
-        claims_warn(c, "layers of %s without a weight here: %zu", metadata_key, nowhere);
+        claims_warn(c, "layers of the metadata key %s without a weight in this model, ignored: %zu", metadata_key,
+            nowhere);
     str_clear(&name);
     return ok;
 }
@@ -120,11 +121,11 @@ read_metadata(struct comfy_markers *m, struct claims *c, const char *text, size_
     pull_init(&json, text, n, 0, limits_default.json_depth);
     enum pull_token token = pull_next(&json);
     if (token != PULL_OBJECT)
-        return token == PULL_BAD ? bad_json(&json, err) : bad_metadata("is no object", err);
+        return token == PULL_BAD ? bad_json(&json, err) : bad_metadata("is no JSON object", err);
     while (ok && (token = pull_next(&json)) == PULL_KEY) {
         bool layers = pull_text_is(&json.token, "layers");
         if (layers && found)
-            return bad_metadata("layers stands there twice", err);
+            return bad_metadata("has layers twice", err);
         found = found || layers;
         ok = layers ? read_layers(m, c, &json, err) : pull_skip(&json) || bad_json(&json, err);
     }
@@ -134,7 +135,7 @@ read_metadata(struct comfy_markers *m, struct claims *c, const char *text, size_
         qsort(m->layers, m->n, sizeof *m->layers, compare_layers);
     for (size_t i = 1; ok && i < m->n; i++)
         if (m->layers[i].weight == m->layers[i - 1].weight)
-            ok = bad_metadata("two layers for one weight", err);
+            ok = bad_metadata("has two layers for one weight", err);
     return ok;
 }
 

@@ -13,13 +13,20 @@
 #include "base/tree.h"
 #include "scheme/modules.h"
 
-enum { GROUPS = 64 };
+enum { GROUPS = 256 };
 
-/* A group of compressed-tensors that has blocks. */
+/* A group of compressed-tensors. */
 struct group {
     struct modules targets;
     bool by_class;                      /* also all modules of a class */
-    uint64_t block[2];
+    const json_t *weights;              /* what it says of them; borrowed from the block */
+};
+
+/* The module that was asked for last, and which groups target it by its name: a weight asks for several keys. */
+struct asked {
+    const char *module;                 /* borrowed */
+    size_t n;
+    bool named[GROUPS];
 };
 
 struct config {
@@ -28,6 +35,7 @@ struct config {
     struct modules ignored;
     struct group group[GROUPS];
     size_t ngroups;
+    struct asked *asked;                /* owned */
 };
 
 /* --- where the block is */
@@ -91,7 +99,8 @@ read_block(struct config *config, const struct catalog_config *text, struct err 
         return err_set(err, ERR_MALFORMED, 0, "%s is not a JSON object", text->name);
     bool ok = look_for_blocks(&f, &json, 0) && pull_next(&json) == PULL_END;
     if (!ok && json.fault == PULL_OK)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has a quantization block twice", text->name);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s says twice how the model is quantized, expected once",
+            text->name);
     if (!ok)
         return err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,
             pull_explain(why, &json));
@@ -138,15 +147,15 @@ read_groups(struct config *config, struct err *err)
     const json_t *groups = json_object_get(config->block, "config_groups");
     for (void *it = json_object_iter((json_t *)groups); it; it = json_object_iter_next((json_t *)groups, it)) {
         const json_t *found = json_object_iter_value(it), *targets = json_object_get(found, "targets");
+        const json_t *weights = json_object_get(found, "weights");
         struct group *group = &config->group[config->ngroups];
-        uint64_t block[2];
-        if (!read_pair(json_object_get(json_object_get(found, "weights"), "block_structure"), block))
+        if (!json_is_object(weights))
             continue;
-        if (!limits_check(config->ngroups + 1, GROUPS, "groups with blocks in config.json", err))
+        if (!limits_check(config->ngroups + 1, GROUPS, "groups of weights in config.json", err))
             return false;
         config->ngroups++;
         group->targets.cost = &config->cost;
-        memcpy(group->block, block, sizeof block);
+        group->weights = weights;
         for (size_t i = 0; i < json_array_size(targets); i++) {
             const json_t *target = json_array_get(targets, i);
             group->by_class = group->by_class || is_class(target);
@@ -182,6 +191,9 @@ config_new(struct config **out, const struct catalog *catalog, struct err *err)
         return err_memory(err, sizeof *config);
     *out = config;
     config->cost = modules_cost_most;
+    config->asked = calloc(1, sizeof *config->asked);
+    if (!config->asked)
+        return err_memory(err, sizeof *config->asked);
     for (size_t i = 0; !config->block && i < catalog_config_count(catalog); i++)
         if (!read_block(config, catalog_config_at(catalog, i), err))
             return false;
@@ -197,6 +209,7 @@ config_free(struct config *config)
         modules_clear(&config->group[i].targets);
     modules_clear(&config->ignored);
     json_decref(config->block);
+    free(config->asked);
     free(config);
 }
 
@@ -223,30 +236,63 @@ config_method_is(const struct config *config, const char *const methods[])
     return false;
 }
 
+uint64_t
+config_number(const struct config *config, const char *key)
+{
+    json_int_t v = json_integer_value(json_object_get(config->block, key));
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+static bool
+ask(const struct config *config, const char *module, size_t n, struct err *err)
+{
+    struct asked *asked = config->asked;
+    if (asked->module == module && asked->n == n)
+        return true;
+    asked->module = NULL;
+    for (size_t i = 0; i < config->ngroups; i++)
+        if (!modules_have(&config->group[i].targets, module, n, &asked->named[i], err))
+            return false;
+    asked->module = module;
+    asked->n = n;
+    return true;
+}
+
+bool
+config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
+    struct err *err)
+{
+    bool by_name = false, agree = true;
+    *value = NULL;
+    if (!ask(config, module, n, err))
+        return false;
+    for (size_t i = 0; i < config->ngroups; i++) {
+        const struct group *group = &config->group[i];
+        const json_t *said = json_object_get(group->weights, key);
+        bool named = config->asked->named[i];
+        if (!said || json_is_null(said) || (!named && !group->by_class) || (by_name && !named))
+            continue;
+        if (named && !by_name)
+            *value = NULL;              /* what a class said is over */
+        agree = !*value || (agree && json_equal(*value, said));
+        *value = *value ? *value : said;
+        by_name = named;
+    }
+    *value = agree ? *value : NULL;
+    return true;
+}
+
 bool
 config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err)
 {
+    const json_t *value;
     *known = read_pair(json_object_get(config->block, "weight_block_size"), block);
-    const struct group *first = NULL;
-    bool by_name = false, agree = true;
-    for (size_t i = 0; !*known && i < config->ngroups; i++) {
-        const struct group *group = &config->group[i];
-        bool named;
-        if (!modules_have(&group->targets, module, n, &named, err))
-            return false;
-        if ((!named && !group->by_class) || (by_name && !named))
-            continue;
-        if (named && !by_name)
-            first = NULL;               /* what a class said is over */
-        agree = !first || (agree && memcmp(first->block, group->block, sizeof group->block) == 0);
-        first = first ? first : group;
-        by_name = named;
-    }
-    if (first && agree) {
-        memcpy(block, first->block, sizeof first->block);
-        *known = true;
-    }
+    if (*known)
+        return true;
+    if (!config_weights(config, module, n, "block_structure", &value, err))
+        return false;
+    *known = read_pair(value, block);
     return true;
 }
 

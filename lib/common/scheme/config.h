@@ -28,9 +28,17 @@ const char *config_method(const struct config *config);
 /* Whether it is one of these, a list that ends with NULL. */
 bool config_method_is(const struct config *config, const char *const methods[]);
 
-/* Rows and columns that share a scale in a module (a weight's name without ".weight"): weight_block_size, or the
- * block_structure of the compressed-tensors group that targets it, by name before by class. *known is false when
- * nothing is said, or nonsense. ERR_UNSUPPORTED as in scheme/modules.h. */
+/* A number of the block that is positive; 0 where it has none, or nonsense. */
+uint64_t config_number(const struct config *config, const char *key);
+
+/* What the compressed-tensors group that targets a module (a weight's name without ".weight"), by name before by class,
+ * says of its weights under a key; *value is NULL when nothing is said, or groups disagree. ERR_UNSUPPORTED as in
+ * scheme/modules.h. */
+bool config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
+    struct err *err);
+
+/* Rows and columns that share a scale in a module: weight_block_size, or the block_structure of its group. *known is
+ * false when nothing is said, or nonsense. */
 bool config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err);
 

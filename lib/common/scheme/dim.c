@@ -54,6 +54,26 @@ dim_covers(uint64_t n, uint64_t k)
     return false;
 }
 
+enum dim_axis
+dim_axis(uint64_t n, uint64_t k, uint64_t *block)
+{
+    if (k > n || (k == 0 && n != 0))
+        return DIM_AXIS_NONE;
+    bool power_of_two = (n & (n - 1)) == 0;
+    *block = k == n ? 1 : k == 1 ? n : DIM_USUAL;
+    if (k == n || num_ceil_div(n, DIM_USUAL) == k || (k == 1 && power_of_two))
+        return DIM_AXIS_ONE;
+    if (k == 1)             /* one scale where the usual blocks have more: half of a grid */
+        return DIM_AXIS_NONE;
+    uint64_t power = 1, even = n % k == 0 ? n / k : 0;
+    while (num_ceil_div(n, power) > k)
+        power *= 2;
+    if (num_ceil_div(n, power) != k)
+        power = 0;
+    *block = power ? power : even;
+    return power && even && power != even ? DIM_AXIS_TWO : *block ? DIM_AXIS_ONE : DIM_AXIS_NONE;
+}
+
 bool
 dim_scales_rows(const struct tensor *scale, const struct tensor *codes, uint64_t out)
 {

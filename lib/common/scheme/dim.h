@@ -24,6 +24,12 @@ bool dim_is_one_each(const struct tensor *t, const struct tensor *codes);
 /* Whether k scales can cover n elements: groups of n/k, or blocks of a power of two with a short last one. */
 bool dim_covers(uint64_t n, uint64_t k);
 
+/* Elements that share a scale along an axis of n elements and k scales, where only these numbers tell; of two that fit as
+ * well *block is one. */
+enum { DIM_USUAL = 128 };
+enum dim_axis { DIM_AXIS_NONE, DIM_AXIS_ONE, DIM_AXIS_TWO };
+enum dim_axis dim_axis(uint64_t n, uint64_t k, uint64_t *block);
+
 /* A scale of `out` rows: one, [out], or a matrix whose rows are `out` or blocks of it. */
 bool dim_scales_rows(const struct tensor *scale, const struct tensor *codes, uint64_t out);
 

@@ -110,13 +110,15 @@ check_zero_point(const struct claims *c, const struct tensor *t, struct err *err
     if (!contents || n == 0)
         return true;
     if (n > MOST)
-        return err_set(err, ERR_LIMIT, t->extent.at, "tensor %s: a zero point of %" PRIu64 " bytes", name, n);
+        return err_set(err, ERR_LIMIT, t->extent.at, "tensor %s: a zero point of %" PRIu64 " bytes, over the limit of "
+            "%d", name, n, MOST);
     uint8_t *p = malloc((size_t)n);
     bool ok = p ? contents->read(contents->of, t, p, err) : err_memory(err, n);
     uint8_t sign = dtype_facts(t->dtype)->kind == DTYPE_IS_FLOAT ? 0x80 : 0;       /* in the last byte of an element */
     for (uint64_t i = 0; ok && i < n; i++)
         if ((p[i] & ~(i % size == size - 1 ? sign : 0)) != 0)
-            ok = err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: FP8 with a zero point that is not zero", name);
+            ok = err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: an FP8 weight with a zero point that is not "
+                "zero cannot be decoded", name);
     free(p);
     return ok;
 }
@@ -235,12 +237,14 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
         }
     }
     if (refused != 0)
-        claims_warn(c, "FP8 scales whose shapes are not those of the blocks in config.json, and count: %zu", refused);
+        claims_warn(c, "FP8 scales with other shapes than the blocks in config.json give, whose shapes are followed: "
+            "%zu", refused);
     if (taken != 0)
-        claims_warn(c, "FP8 scales with the blocks of config.json, whose shapes alone say others: %zu", taken);
+        claims_warn(c, "FP8 scales read with the blocks of config.json, whose shapes alone would give others: %zu",
+            taken);
     if (missed != 0)
-        claims_warn(c, "FP8 scales taken for blocks of 128, which config.json could say are even divisions: %zu",
-            missed);
+        claims_warn(c, "FP8 scales taken for blocks of 128, where even divisions fit as well (config.json would tell): "
+            "%zu", missed);
     return true;
 }
 

@@ -14,6 +14,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/comfy_marker.h"
+#include "scheme/dim.h"
 #include "scheme/fp8_priv.h"
 #include "scheme/swizzle.h"
 
@@ -59,7 +60,7 @@ misfit(const struct weight *w, const char *hint, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: shape %s %s does not fit its weight %s %s%s",
+    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: the scale %s %s does not fit its weight %s %s%s",
         str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), hint);
 }
@@ -76,37 +77,12 @@ unclear(const struct claims *c, const struct weight *w, struct fp8 *f, const cha
         return true;
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: %s on %s %s may be %s: %s",
+    return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: the scale %s of %s %s may be %s: %s",
         str_shown(a, scale->name, scale->name_len), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), readings, ask);
 }
 
 /* --- blocks */
-
-enum { USUAL = 128 };           /* elements along an axis that share a scale */
-
-enum axis { AXIS_NONE, AXIS_ONE, AXIS_TWO };
-
-/* Elements that share a scale along an axis of n elements and k scales; AXIS_TWO: two numbers fit as well. */
-static enum axis
-axis_block(uint64_t n, uint64_t k, uint64_t *block)
-{
-    if (k > n || (k == 0 && n != 0))
-        return AXIS_NONE;
-    bool power_of_two = (n & (n - 1)) == 0;
-    *block = k == n ? 1 : k == 1 ? n : USUAL;
-    if (k == n || num_ceil_div(n, USUAL) == k || (k == 1 && power_of_two))
-        return AXIS_ONE;
-    if (k == 1)             /* one scale where the usual blocks have more: half of a grid */
-        return AXIS_NONE;
-    uint64_t power = 1, even = n % k == 0 ? n / k : 0;
-    while (num_ceil_div(n, power) > k)
-        power *= 2;
-    if (num_ceil_div(n, power) != k)
-        power = 0;
-    *block = power ? power : even;
-    return power && even && power != even ? AXIS_TWO : *block ? AXIS_ONE : AXIS_NONE;
-}
 
 /* Whether the block is the usual one although an even division fits as well: 192 by 2 is 128, or 96. */
 static bool
@@ -131,8 +107,8 @@ find_blocks(const struct claims *c, const struct weight *w, struct fp8 *f, const
     bool known;
     if (!config_block_size(c->config, module.base, module.base_len, advised, &known, err))
         return false;
-    enum axis rows = axis_block(m->rows, grid[0], &block[0]), cols = axis_block(m->cols, grid[1], &block[1]);
-    bool told = rows == AXIS_ONE && cols == AXIS_ONE;
+    enum dim_axis rows = dim_axis(m->rows, grid[0], &block[0]), cols = dim_axis(m->cols, grid[1], &block[1]);
+    bool told = rows == DIM_AXIS_ONE && cols == DIM_AXIS_ONE;
     if (known && covers(m, advised, grid)) {
         bool same = told && num_min(advised[0], m->rows) == num_min(block[0], m->rows)
             && num_min(advised[1], m->cols) == num_min(block[1], m->cols);
@@ -141,9 +117,9 @@ find_blocks(const struct claims *c, const struct weight *w, struct fp8 *f, const
         return true;
     }
     bool possible = !known && grid[0] > 0 && grid[0] <= m->rows && grid[1] > 0 && grid[1] <= m->cols;
-    if (rows == AXIS_NONE || cols == AXIS_NONE)
-        return misfit(w, possible ? "; its blocks may stand in a config.json, beside it or with --config" : "", err);
-    bool turned = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != USUAL;
+    if (rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE)
+        return misfit(w, possible ? "; a config.json, beside it or with --config, may tell its blocks" : "", err);
+    bool turned = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != DIM_USUAL;
     if (told && turned && !known)
         return unclear(c, w, f, "one for each row, turned around, or blocks", ASK_CONFIG, err);
     bool usual = is_usual(m->rows, grid[0], block[0]) || is_usual(m->cols, grid[1], block[1]);

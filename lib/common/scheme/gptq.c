@@ -1,7 +1,7 @@
-/* GPTQ: codes of 2, 3, 4 or 8 bits with a scale and a zero point for each output column and group of inputs. The tensors
+/* GPTQ: codes of 2 to 8 bits with a scale and a zero point for each output column and group of inputs. The tensors
  * of a module P, whose decoded weight is [out, in]:
  *
- *     P.qweight    I32 [in*bits/32, out]     a column is a stream of bits, the low ones of a word first
+ *     P.qweight    I32 [in*bits/32, out]     a column is a stream of bits, the low ones of a word first, or planar
  *     P.scales     F16, BF16, F32 [G, out]
  *     P.qzeros     I32 [G, out*bits/32]      the same stream along a row; absent where the model is symmetric
  *     P.g_idx      I32 [in]                  perhaps: the group of each input; negative ones count from the end
@@ -20,6 +20,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "scheme/codes.h"
 #include "scheme/dim.h"
 #include "scheme/scale.h"
 #include "scheme/table.h"
@@ -31,7 +32,7 @@ enum { G_IDX_MAX = 64 << 20 };                          /* bytes that are looked
 struct gptq {
     uint64_t in, groups, group;                         /* group: inputs of one */
     uint32_t bits;
-    bool v2;
+    bool planar, v2;
     bool carries;                                       /* v1 whose writer took 1 off whole words, not off each field */
     bool shuffled;                                      /* g_idx says something else than i / group */
     const char *open;                                   /* why it cannot be decoded, or NULL */
@@ -43,7 +44,8 @@ static bool
 bits_fit(const struct tensor *codes, const struct tensor *zeros, const struct tensor *g_idx, uint32_t bits)
 {
     uint64_t words = dim_rows(codes), out = dim_cols(codes), nbits;
-    return num_mul(&nbits, words, 32) && nbits % bits == 0
+    bool whole = 32 % bits == 0 || (words % bits == 0 && (!zeros || dim_cols(zeros) % bits == 0));     /* 32 at a time */
+    return whole && num_mul(&nbits, words, 32) && nbits % bits == 0
         && (!zeros || (num_mul(&nbits, out, bits) && nbits % 32 == 0 && dim_cols(zeros) == nbits / 32))
         && (!g_idx || shape_dim(&g_idx->shape, 0) == words * 32 / bits);
 }
@@ -51,11 +53,22 @@ bits_fit(const struct tensor *codes, const struct tensor *zeros, const struct te
 /* Companions, in the order of the row. */
 enum { WITH_SCALES, WITH_ZEROS, WITH_G_IDX };
 
+/* GPTQ in groups of 8 has the shapes of AWQ GEMV with 256 inputs in groups of 32, or 128 in groups of 64. */
+static bool
+may_be_gemv(const struct found *f)
+{
+    const struct tensor *codes = f->codes, *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
+    return zeros && !f->with[WITH_G_IDX] && dim_same_rows(scales, codes) && dim_same_rows(zeros, codes)
+        && dim_cols(scales) == 8 * dim_cols(zeros) && (dim_cols(zeros) == 2 || dim_cols(zeros) == 4);
+}
+
 static bool
 is_gptq(const struct found *f)
 {
+    static const char *const awq[] = { "awq", NULL };
+    bool other = may_be_gemv(f) && (claims_told(f->claims, "awq-gemv") || config_method_is(f->claims->config, awq));
     return f->with[WITH_G_IDX]
-        || (f->codes->shape.rank == 2 && dim_cols(f->codes) == dim_cols(f->with[WITH_SCALES]));
+        || (f->codes->shape.rank == 2 && dim_cols(f->codes) == dim_cols(f->with[WITH_SCALES]) && !other);
 }
 
 /* Some number of bits that all tensors share. */
@@ -73,18 +86,11 @@ fits(const struct found *f)
     return false;
 }
 
-static uint64_t
-config_number(const struct claims *c, const char *key)
-{
-    const json_t *v = json_object_get(config_block(c->config), key);
-    return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
-}
-
 /* The number of bits that the shapes leave, and where they leave several the one that the config names. */
 static void
 find_bits(const struct claims *c, const struct weight *w, struct gptq *q)
 {
-    uint64_t hint = config_number(c, "bits");
+    uint64_t hint = config_number(c->config, "bits");
     uint32_t fitting = 0;
     for (uint32_t bits = 2; bits <= 8; bits++)
         if (bits_fit(w->part[CODES], w->part[ZEROS], w->part[G_IDX], bits)) {
@@ -93,8 +99,6 @@ find_bits(const struct claims *c, const struct weight *w, struct gptq *q)
         }
     if (fitting > 1 && q->bits != hint)
         q->open = "of so many bits as config.json says (--config)";
-    else if (q->bits > 4 && q->bits < 8)
-        q->open = "of a width that is not known";
 }
 
 /* Whether a group size that tools use, with a short last group, gives as many groups as another one. */
@@ -111,7 +115,7 @@ another_fits(const struct gptq *q)
 static void
 find_group(const struct claims *c, struct gptq *q)
 {
-    uint64_t hint = config_number(c, "group_size");
+    uint64_t hint = config_number(c->config, "group_size");
     q->group = num_max(num_ceil_div(q->in, num_max(q->groups, 1)), 1);
     if (hint != 0 && num_ceil_div(q->in, hint) == q->groups) {
         q->group = hint;
@@ -134,20 +138,16 @@ static bool
 look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
-    const struct contents *contents = c->contents;
     bool zero = true, ordered = true, ok = true;
     uint64_t first = q->in;                             /* of the next group */
     find_group(c, q);
-    if (t && !contents)         /* it will tell */
+    if (t && !c->contents)      /* it will tell */
         q->open = NULL;
-    if (!t || !contents || q->in == 0)
+    if (!t || !c->contents || q->in == 0)
         return true;
-    if (!limits_check(t->extent.nbytes, G_IDX_MAX, "bytes of a g_idx", err))
-        return false;
-    uint8_t *p = malloc((size_t)t->extent.nbytes);
+    uint8_t *p = claims_read(c, t, G_IDX_MAX, "bytes of a g_idx", err);
     if (!p)
-        return err_memory(err, t->extent.nbytes);
-    ok = contents->read(contents->of, t, p, err);
+        return false;
     for (uint64_t i = 0; ok && i < q->in; i++) {
         int64_t g = g_idx_at(p, i, q->groups);
         char name[STR_SHOWN];
@@ -178,32 +178,43 @@ is_of_gptqmodel(const json_t *block)
     return text && strncmp(text, name, sizeof name - 1) == 0;
 }
 
-/* How the zero points are stored. */
+/* How codes and zero points are stored. */
 static void
-find_version(const struct claims *c, struct gptq *q)
+find_format(const struct claims *c, struct gptq *q)
 {
-    static const struct { const char *key, *value; bool v2; } formats[] = {
-        { "checkpoint_format", "gptq", false }, { "checkpoint_format", "gptq_v2", true },
-        { "format", "gptq", false }, { "format", "gptq_v2", true },
-        { "packing_format", "auto_round:auto_gptq", false }, { "packing_format", "auto_round", true },
-        { "packing_format", "auto_round:gptqmodel", true }, { "packing_format", "auto_round:auto_gptq:v2", true },
+    enum { V1, V2, PLANAR };
+    static const struct { const char *key, *value; int as; } formats[] = {
+        { "checkpoint_format", "gptq", V1 }, { "checkpoint_format", "gptq_v2", V2 },
+        { "checkpoint_format", "gptq_p", PLANAR },
+        { "format", "gptq", V1 }, { "format", "gptq_v2", V2 }, { "format", "gptq_p", PLANAR },
+        { "packing_format", "auto_round:auto_gptq", V1 }, { "packing_format", "auto_round", V2 },
+        { "packing_format", "auto_round:gptqmodel", V2 }, { "packing_format", "auto_round:auto_gptq:v2", V2 },
     };
+    static const char *const planar[] = { "gptq", NULL }, *const stream[] = { "auto-round", NULL };
     const json_t *block = config_block(c->config);
-    q->carries = q->bits != 3 && is_of_gptqmodel(block);
+    bool wide = q->bits > 4 && q->bits < 8, known = !json_object_get(block, "checkpoint_format");
+    q->carries = 32 % q->bits == 0 && is_of_gptqmodel(block);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         const char *value = json_string_value(json_object_get(block, formats[i].key));
         if (value && strcmp(value, formats[i].value) == 0) {
-            q->v2 = formats[i].v2;
-            return;
+            q->v2 = formats[i].as != V1;
+            q->planar = formats[i].as == PLANAR;
+            known = true;
+            break;
         }
     }
-    if (json_object_get(block, "checkpoint_format"))
+    if (!known)
         q->open = "of a checkpoint_format that is not known";
+    else if (wide && config_method_is(c->config, planar))
+        q->v2 = q->planar = true;
+    else if (wide && !q->planar && !config_method_is(c->config, stream))
+        q->open = "planar or a stream of bits, as config.json says (--config)";
 }
 
 static bool
 fit(struct found *f, struct weight *w, struct err *err)
 {
+    static const char *const gptq[] = { "gptq", "auto-round", NULL };
     struct claims *c = f->claims;
     struct gptq *q = claims_alloc(c, sizeof *q, err);
     uint8_t *packed = q ? claims_alloc(c, 2 * SHAPE_DIM, err) : NULL;
@@ -220,11 +231,13 @@ fit(struct found *f, struct weight *w, struct err *err)
         w->shape = (struct shape){ 2, packed };
         if (!look_at_g_idx(c, w, q, err))
             return false;
-        find_version(c, q);
+        find_format(c, q);
         if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(c->config), "sym")))
             q->open = "without qzeros, symmetric or not as config.json says (--config)";
         if (w->part[SCALES]->dtype == DTYPE_F64)
             q->open = "with scales of F64";
+        if (may_be_gemv(f) && !claims_told(c, f->scheme->code) && !config_method_is(c->config, gptq))
+            q->open = "or AWQ GEMV, as config.json or --scheme says";
     }
     w->vague = q->open != NULL;
     return true;
@@ -236,7 +249,7 @@ fit(struct found *f, struct weight *w, struct err *err)
 static uint32_t
 zeros_per_unit(const struct gptq *q)
 {
-    return q->bits == 3 ? 32 : 32 / q->bits;
+    return 32 % q->bits != 0 ? 32 : 32 / q->bits;
 }
 
 static void
@@ -265,6 +278,22 @@ code_at(const uint8_t *p, uint64_t i, uint32_t bits)
     return code & ((1U << bits) - 1);
 }
 
+/* The same of planar ones. */
+static uint32_t
+planar_at(const uint8_t *p, uint64_t i, uint32_t bits)
+{
+    static const uint8_t planes[9][3] = { [2] = { 2 }, [3] = { 2, 1 }, [4] = { 4 }, [5] = { 4, 1 }, [6] = { 4, 2 },
+        [7] = { 4, 2, 1 }, [8] = { 8 } };
+    uint32_t code = 0, shift = 0;
+    p += i / 32 * 4 * bits;
+    for (const uint8_t *width = planes[bits]; shift < bits; width++) {
+        code |= code_at(p, i % 32, *width) << shift;
+        p += 4 * *width;
+        shift += *width;
+    }
+    return code;
+}
+
 /* One output row of a panel. */
 struct line {
     const struct weight *w;
@@ -282,54 +311,36 @@ zero_at(const struct line *r, uint64_t g)
     const uint8_t *unit = r->zeros + g * (per * bits / 8);
     if (r->q->carries && !r->q->v2)
         return (float)((load_le32(unit) + UINT32_MAX / mask) >> r->lane * bits & mask);
-    uint32_t field = code_at(unit, r->lane, bits);
+    uint32_t field = r->q->planar ? planar_at(unit, r->lane, bits) : code_at(unit, r->lane, bits);
     return (float)(r->q->v2 ? field : (field + 1) & mask);
 }
 
-/* Scales and zero points of n groups from g on, or with g_idx of n elements from element g on. */
+/* Scales and zero points of a piece. */
 static void
-fill(const struct line *r, uint64_t g, size_t n, float *scales, float *zeros)
+fill(const struct line *r, struct codes_piece *p)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t group = r->q->shuffled ? (uint64_t)g_idx_at(r->g_idx, g + i, r->q->groups) : g + i;
-        scales[i] = scale_value(r->w->part[SCALES]->dtype, r->scales, group);
-        zeros[i] = zero_at(r, group);
-    }
-}
-
-/* Elements [col, col + n) of a row, of codes that are not 4 bits wide. */
-static void
-unpack(float *v, const struct line *r, uint64_t col, size_t n, size_t group, const float *scales, const float *zeros)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t g = (size_t)((col + i) / group - col / group);
-        float code = (float)code_at(r->codes, col + i, r->q->bits);
-        v[i] = (code - zeros[g]) * scales[g];
+    for (size_t i = 0; i < p->groups; i++) {
+        uint64_t group = r->q->shuffled ? (uint64_t)g_idx_at(r->g_idx, p->col + i, r->q->groups)
+            : p->col / r->q->group + i;
+        p->scales[i] = scale_value(r->w->part[SCALES]->dtype, r->scales, group);
+        p->zeros[i] = zero_at(r, group);
     }
 }
 
 static void
-decode_row(const struct line *r, const struct kernels *k, uint64_t col, uint64_t count, enum dtype to, uint8_t *y)
+decode_piece(const struct line *r, const struct codes_target *t, struct codes_piece *p, uint8_t *y)
 {
-    enum { STEP = 1024, GROUPS = STEP + 1 };            /* elements, and the groups that they touch at most */
-    static const float map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-    uint64_t group = r->q->shuffled ? 1 : r->q->group;
-    for (uint64_t n; count != 0; count -= n, col += n, y += n * dtype_facts(to)->bytes) {
-        float v[STEP], scales[GROUPS], zeros[GROUPS];
-        n = num_min(count, STEP);
-        size_t groups = (size_t)((col + n - 1) / group - col / group + 1);
-        fill(r, col / group, groups, scales, zeros);
-        const struct codes4 c = { .map = map, .zeros = zeros, .scales = scales, .group = (size_t)group, .low_first = true };
-        if (r->q->bits == 4 && to == DTYPE_BF16) {
-            k->codes4_bf16((void *)y, r->codes + col / 2, (size_t)col, (size_t)n, &c);
-            continue;
-        }
-        if (r->q->bits == 4)
-            k->codes4_f32(v, r->codes + col / 2, (size_t)col, (size_t)n, &c);
-        else
-            unpack(v, r, col, (size_t)n, (size_t)group, scales, zeros);
-        kernels_round(k, to, y, v, (size_t)n);
+    uint32_t bits = r->q->bits;
+    fill(r, p);
+    if (bits == 4) {
+        codes_emit4(p, t, r->codes + p->col / 2, y);
+        return;
     }
+    if (!r->q->planar)
+        t->k->bits_stream(p->codes, r->codes + p->col / 8 * bits, (size_t)p->col, p->n, bits);
+    for (size_t i = 0; r->q->planar && i < p->n; i++)
+        p->codes[i] = (uint8_t)planar_at(r->codes, p->col + i, bits);
+    codes_emit(p, t, p->codes, false, true, y);
 }
 
 static void
@@ -337,15 +348,17 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     uint64_t count, enum dtype to, void *out)
 {
     const struct gptq *q = w->own;
-    uint64_t top = first / q->in, per = zeros_per_unit(q), n;
+    const struct codes_target t = { .k = k, .to = to };
+    uint64_t top = first / q->in, per = zeros_per_unit(q);
+    struct codes_piece p;
     uint8_t *y = out;
-    for (uint64_t at = first; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
-        uint64_t o = at / q->in, col = at % q->in;
-        const struct line r = { .w = w, .q = q, .codes = in[CODES].p + (o - top) * in[CODES].stride,
-            .scales = in[SCALES].p + (o - top) * in[SCALES].stride, .g_idx = in[G_IDX].p, .lane = (uint32_t)(o % per),
-            .zeros = w->part[ZEROS] ? in[ZEROS].p + (o / per - top / per) * in[ZEROS].stride : NULL };
-        n = num_min(count, q->in - col);
-        decode_row(&r, k, col, n, to, y);
+    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
+        codes_begin(&p, at, count, q->in, q->shuffled ? 1 : q->group);
+        const struct line r = { .w = w, .q = q, .codes = in[CODES].p + (p.row - top) * in[CODES].stride,
+            .scales = in[SCALES].p + (p.row - top) * in[SCALES].stride, .g_idx = in[G_IDX].p,
+            .lane = (uint32_t)(p.row % per),
+            .zeros = in[ZEROS].p ? in[ZEROS].p + (p.row / per - top / per) * in[ZEROS].stride : NULL };
+        decode_piece(&r, &t, &p, y);
     }
 }
 
@@ -353,9 +366,13 @@ static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct gptq *q = w->own;
-    int n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit", q->bits);
+    int n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", q->bits);
     if (q->open)
-        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", %s", q->open);
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "%s", q->open);
+    else if (q->groups <= 1)
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "per-channel scale");
+    else
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "groups of %" PRIu64, q->group);
 }
 
 const struct scheme gptq_schemes[] = {

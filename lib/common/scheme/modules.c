@@ -52,8 +52,9 @@ add_matcher(struct modules *m, const char *text, size_t n, bool glob, struct err
     }
     matchers[m->nmatchers++].whole = glob;
     if (matcher->nstates > m->cost->states)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its lists of modules have more "
-            "than %" PRIu64 " states together", modules_cost_most.states);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its lists of modules are too "
+            "many or too long, over the limit of %" PRIu64 " states; --config none leaves the file out",
+            modules_cost_most.states);
     m->cost->states -= matcher->nstates;
     return true;
 }
@@ -159,7 +160,8 @@ bool
 modules_cost_left(const struct modules_cost *cost, struct err *err)
 {
     return cost->steps != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: matching the expressions in its "
-        "lists of modules takes more than %" PRIu64 " steps", modules_cost_most.steps);
+        "lists of modules takes more than the limit of %" PRIu64 " steps; --config none leaves the file out",
+        modules_cost_most.steps);
 }
 
 bool

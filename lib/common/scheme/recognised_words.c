@@ -12,45 +12,6 @@ enum { SCALES, QZEROS };
     BESIDE(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .left = LEFT_SCALES), \
     BESIDE(".g_idx", IS(I32), OPTIONAL, G_IDX, .left = LEFT_SCALES)
 
-static bool
-is_awq_gemm(const struct found *f)
-{
-    const struct tensor *scales = f->with[SCALES];
-    return f->codes->shape.rank == 2 && dim_cols(scales) % 8 == 0 && dim_cols(f->codes) == dim_cols(scales) / 8;
-}
-
-static bool
-awq_gemm_fits(const struct found *f)
-{
-    const struct tensor *scales = f->with[SCALES], *zeros = f->with[QZEROS];
-    return scales->shape.rank == 2 && dim_rows(scales) != 0 && dim_rows(f->codes) % dim_rows(scales) == 0
-        && (!zeros || (zeros->shape.rank == 2 && dim_rows(zeros) == dim_rows(scales)
-            && dim_cols(zeros) == dim_cols(f->codes)));
-}
-
-static bool
-is_awq_gemv(const struct found *f)
-{
-    return f->codes->shape.rank == 2 && f->with[SCALES]->shape.rank == 2 && f->with[QZEROS]
-        && dim_rows(f->codes) == dim_rows(f->with[SCALES]);
-}
-
-static bool
-awq_gemv_fits(const struct found *f)
-{
-    const struct tensor *scales = f->with[SCALES], *zeros = f->with[QZEROS];
-    return dim_same_rows(zeros, scales) && dim_cols(scales) % 8 == 0 && dim_cols(zeros) == dim_cols(scales) / 8;
-}
-
-/* scales; zeros like them. */
-static bool
-gemv_fast_fits(const struct found *f)
-{
-    const struct tensor *scales = f->with[0], *zeros = f->with[1];
-    return f->codes->shape.rank == 2 && scales->shape.rank == 2 && dim_same_shape(zeros, scales)
-        && dim_cols(scales) % 4 == 0 && dim_cols(scales) / 4 == dim_rows(f->codes);
-}
-
 /* A scale for each row of the codes. */
 static bool
 row_scales_fit(const struct found *f)
@@ -69,12 +30,6 @@ const struct scheme paroquant_schemes[] = {
 };
 
 const struct scheme word_schemes[] = {
-    RECOGNISED("awq-gemm", "AWQ GEMM", {
-        .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_awq_gemm, .fits = awq_gemm_fits,
-        .shapes = "[in, out/8], scales [G, out], qzeros [G, out/8]", .beside = { GPTQ_PARTS } }),
-    RECOGNISED("awq-gemv", "AWQ GEMV", {
-        .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_awq_gemv, .fits = awq_gemv_fits,
-        .shapes = "[out, in/8], scales [out, 8*n], qzeros [out, n]", .beside = { GPTQ_PARTS } }),
     RECOGNISED("svdquant", "SVDQuant", {
         .codes = ".qweight", .dtypes = IS(I8) | IS(I32), .becomes = ".weight",
         .beside = { BESIDE(".wscales", ANY, EVIDENCE, SCALE) },
@@ -85,11 +40,6 @@ const struct scheme word_schemes[] = {
     RECOGNISED(NULL, "GPTQ or AWQ", {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .fits = table_never,
         .shapes = "the shape of one of them", .beside = { GPTQ_PARTS } }),
-    RECOGNISED("awq-gemv-fast", "AWQ GEMV_FAST", {
-        .codes = ".qweight", .dtypes = IS(I16), .becomes = ".weight", .fits = gemv_fast_fits,
-        .shapes = "[out/4, in], scales [groups, out] and zeros like them",
-        .beside = { BESIDE(".scales", FLOAT, EVIDENCE, SCALE), BESIDE(".qzeros", FLOAT, REQUIRED, ZERO_POINT),
-            OR(".scaled_zeros", .left = LEFT_SCALES) } }),
     RECOGNISED("qserve", "QServe", {
         .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight", .fits = row_scales_fit,
         .shapes = "[out, in/2], s1_scales [out]", .beside = { BESIDE(".s1_scales", FLOAT, EVIDENCE, SCALE) },

@@ -59,7 +59,7 @@ static bool
 taken(const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char first[STR_SHOWN], second[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s: two output tensors of one name",
+    return err_set(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s: decoded, both would have one name",
         str_shown(first, a->name, a->name_len), str_shown(second, b->name, b->name_len));
 }
 
@@ -98,7 +98,7 @@ check_told(const struct claims *c, struct err *err)
     bool used = !c->told;
     for (size_t i = 0; i < r->nweights && !used; i++)
         used = r->weights[i].scheme->code && strcasecmp(r->weights[i].scheme->code, c->told) == 0;
-    return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s: the model has no weight that could be of it",
+    return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s: no weight of the model can be of that scheme",
         c->told);
 }
 
@@ -209,7 +209,8 @@ roles_decodable(const struct roles *r, struct err *err)
         w->scheme->describe(w, detail);
         return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s%s%s cannot be decoded%s%s",
             str_shown(shown, w->name, w->name_len), w->scheme->name, *detail ? " (" : "", detail, *detail ? ")" : "",
-            w->scheme->ask ? "; " : "", w->scheme->ask ? w->scheme->ask : "");
+            w->scheme->ask ? "; " : " yet: look for the same model unquantized or in another quantization",
+            w->scheme->ask ? w->scheme->ask : "");
     }
     return true;
 }

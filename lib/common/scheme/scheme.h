@@ -46,8 +46,8 @@ const char *role_name(enum role role);
 /* What a run of output elements needs of a part. */
 enum need {
     NEED_NONE,
-    NEED_RUN,                   /* one contiguous run of its bytes, behind that of the run before: scheme->run says which */
-    NEED_AGAIN,                 /* the same, but runs come back to bytes that others had: the codes of planes */
+    NEED_RUN,                   /* one contiguous run of its bytes, behind the one before: scheme->run says which */
+    NEED_AGAIN,                 /* the same, but runs come back to bytes that others had: of codes in planes */
     NEED_WHOLE,                 /* all of it: small; read once for a weight and shared */
     NEED_STRIP                  /* columns of a stored matrix for a band of output rows: scheme->strip */
 };
@@ -107,12 +107,12 @@ struct scheme {
      * Anything that is wrong: false, and err is set. */
     bool (*fit)(struct found *f, struct weight *w, struct err *err);
 
-    /* By part; RUN and AGAIN parts have a run(), STRIP parts a strip(). A part that a weight lacks is needed by none. The
-     * codes are no WHOLE. */
+    /* By part; RUN and AGAIN parts have a run(), STRIP parts a strip(). A part that a weight lacks is needed by none.
+     * The codes are not WHOLE. */
     enum need need[SCHEME_PARTS];
 
-    /* Bytes of part p, a RUN or AGAIN that is there, needed for elements [first, first + count) of the output. What needs
-     * more than fits is asked for again with fewer elements; one alone needs few bytes. */
+    /* Bytes of part p, a RUN or AGAIN that is there, needed for elements [first, first + count) of the output. Where
+     * they do not fit it is asked for fewer elements; one alone needs few bytes. */
     void (*run)(struct span *span, const struct weight *w, unsigned p, uint64_t first, uint64_t count);
 
     /* How part p, a STRIP that is there, lies. */

@@ -309,7 +309,7 @@ choose_unconfigured(struct found *f, const struct module *m, struct weight *w, s
     bool svd = dtype_is_float8(m->codes->dtype) && beside(m, ".svd_up");
     if (!(FLOAT_16 & UINT64_C(1) << m->scale->dtype) || (!codes && !svd))
         return CLAIM_NO;
-    return refuse(f, m, svd ? "with svd_up" : "without its configuration; give the directory", w, err);
+    return refuse(f, m, svd ? "with svd_up" : "without its configuration; name the directory", w, err);
 }
 
 static enum claim

@@ -11,8 +11,10 @@
 
 /* schemes.md 1.2: what shares names with another scheme and shows more evidence comes first. */
 static const struct scheme *const table[] = {
-    comfy_schemes, sdnq_schemes, bnb4_schemes, bnb8_schemes, paroquant_schemes, gptq_schemes, word_schemes,
-    fp6_schemes, fp4_schemes, bitnet_schemes, block_schemes, other_schemes, fp8_schemes, ggml_schemes, unclaimed_schemes,
+    comfy_schemes, sdnq_schemes, bnb4_schemes, bnb8_schemes, paroquant_schemes, gptq_schemes, awq_schemes, word_schemes,
+    int4_modelopt_schemes, fp6_schemes, fp4_schemes, bitnet_schemes, block_schemes, ct_packed_schemes, mlx_schemes,
+    hqq_schemes, quanto_schemes, eetq_schemes, torchao_schemes, int8_schemes, other_schemes, fp8_schemes, ggml_schemes,
+    unclaimed_schemes,
 };
 
 enum { ARRAYS = sizeof table / sizeof *table, CODES_MAX = 256 };
@@ -139,8 +141,8 @@ static void
 has_both(const struct found *f, const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char name[STR_SHOWN], first[STR_SHOWN], second[STR_SHOWN];
-    err_set(err, ERR_MALFORMED, b->extent.at, "tensor %s: has both %s and %s, two names of one part of %s",
-        str_shown(name, f->codes->name, f->codes->name_len), str_shown(first, a->name, a->name_len),
+    err_set(err, ERR_MALFORMED, b->extent.at, "tensor %s: it has both %s and %s, two names of one part of %s, expected "
+        "one of them", str_shown(name, f->codes->name, f->codes->name_len), str_shown(first, a->name, a->name_len),
         str_shown(second, b->name, b->name_len), f->scheme->name);
 }
 
@@ -155,22 +157,43 @@ table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err,
     str_shown(name, t->name, t->name_len);
     shape_text(shape, &t->shape);
     if (t == codes)
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected %s", name, dtype_name(t->dtype),
-            shape, text);
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected %s for its weight %s %s %s", name,
-        dtype_name(t->dtype), shape, text, str_shown(weight, codes->name, codes->name_len), dtype_name(codes->dtype),
-        shape_text(of, &codes->shape));
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it is %s %s, expected %s", name,
+            dtype_name(t->dtype), shape, text);
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it is %s %s, expected %s for its weight %s %s %s",
+        name, dtype_name(t->dtype), shape, text, str_shown(weight, codes->name, codes->name_len),
+        dtype_name(codes->dtype), shape_text(of, &codes->shape));
 }
 
-static bool
-bad_type(const struct found *f, const struct companion *with, const struct tensor *t, struct err *err)
+bool
+table_set_cols(const struct found *f, struct weight *w, uint64_t cols, struct err *err)
+{
+    const struct shape *codes = &f->codes->shape;
+    const uint8_t *dims = codes->packed;
+    uint8_t *packed = claims_alloc(f->claims, (size_t)codes->rank * SHAPE_DIM, err), *end = packed;
+    uint64_t numel;
+    if (!packed)
+        return false;
+    for (uint32_t i = 0; i + 1 < codes->rank; i++) {
+        uint64_t dim = shape_next(&dims);
+        end += shape_pack(end, &dim, 1);
+    }
+    shape_pack(end, &cols, 1);
+    w->shape = (struct shape){ codes->rank, packed };
+    return shape_is_empty(&w->shape) || shape_numel(&w->shape, &numel)
+        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+}
+
+bool
+table_check_type(const struct found *f, const struct tensor *t, uint64_t dtypes, enum role role, struct err *err)
 {
     char types[128] = "";
     size_t n = 0;
+    if (type_is(dtypes, t))
+        return true;
     for (enum dtype d = 0; d < DTYPE_SCALARS; d++)
-        if (with->dtypes & UINT64_C(1) << d && n < sizeof types)
+        if (dtypes & UINT64_C(1) << d && n < sizeof types)
             n += (size_t)snprintf(types + n, sizeof types - n, "%s%s", n ? ", " : "", dtype_name(d));
-    return table_wrong(t, f->codes, err, "%s as %s of %s", types, role_name(with->role), f->scheme->name);
+    return table_wrong(t, f->codes, err, "%s as %s of %s", types, role_name(role), f->scheme->name);
 }
 
 static bool
@@ -183,7 +206,7 @@ bad_shapes(const struct found *f, struct err *err)
         if (f->with[i] && n < sizeof found)
             n += (size_t)snprintf(found + n, sizeof found - n, "%s %s %s %s", n ? "," : "; found",
                 f->row->beside[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
-    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s is no %s: expected %s%s%s%s",
+    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s does not fit %s: expected %s%s%s%s",
         str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype),
         shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, told ? "; --scheme says " : "",
         told ? told : "");
@@ -222,10 +245,11 @@ check_companions(const struct found *f, struct err *err)
     char name[STR_SHOWN];
     for (size_t i = 0; i < COMPANIONS && with[i].suffix; i++) {
         if (!f->with[i] && with[i].presence == REQUIRED)
-            return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no %s",
+            return claims_missing(f->claims, f->codes->extent.at, err,
+                "tensor %s: it is quantized (%s), but its %s cannot be found",
                 str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name, with[i].suffix + 1);
-        if (f->with[i] && !type_is(with[i].dtypes, f->with[i]))
-            return bad_type(f, &with[i], f->with[i], err);
+        if (f->with[i] && !table_check_type(f, f->with[i], with[i].dtypes, with[i].role, err))
+            return false;
     }
     return !f->row->fits || f->row->fits(f) || bad_shapes(f, err);
 }

@@ -107,6 +107,12 @@ const struct tensor *table_found(const struct found *f, enum role role);
 bool table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err, const char *expected, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Give the weight the shape of its codes, with so many columns; 2^64 elements or more: ERR_MALFORMED. */
+bool table_set_cols(const struct found *f, struct weight *w, uint64_t cols, struct err *err);
+
+/* Whether a companion is of one of these types; else ERR_MALFORMED, which names them. */
+bool table_check_type(const struct found *f, const struct tensor *t, uint64_t dtypes, enum role role, struct err *err);
+
 /* Let the rows of a scheme look at codes that nobody has claimed. */
 enum claim table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *codes, struct weight *w,
     struct err *err);
@@ -134,8 +140,9 @@ void table_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 
 /* The arrays, in order. */
 extern const struct scheme comfy_schemes[], sdnq_schemes[], bnb4_schemes[], bnb8_schemes[];
-extern const struct scheme paroquant_schemes[], gptq_schemes[], word_schemes[];
-extern const struct scheme fp6_schemes[], fp4_schemes[], bitnet_schemes[], block_schemes[], other_schemes[];
-extern const struct scheme fp8_schemes[], ggml_schemes[], unclaimed_schemes[];
+extern const struct scheme paroquant_schemes[], gptq_schemes[], awq_schemes[], word_schemes[], int4_modelopt_schemes[];
+extern const struct scheme fp6_schemes[], fp4_schemes[], bitnet_schemes[], block_schemes[], ct_packed_schemes[];
+extern const struct scheme mlx_schemes[], hqq_schemes[], quanto_schemes[], eetq_schemes[], torchao_schemes[];
+extern const struct scheme int8_schemes[], other_schemes[], fp8_schemes[], ggml_schemes[], unclaimed_schemes[];
 
 #endif

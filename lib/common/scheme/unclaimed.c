@@ -155,7 +155,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 const struct scheme unclaimed_schemes[] = {
-    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "its quantization is not known" },
+    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "its quantization is not known: look for "
+        "the same model unquantized or in another one" },
     { 0 },
 };
 
@@ -208,8 +209,9 @@ look_at_fp8(const struct claims *c, const struct owners *o, const struct weight 
     module_len(scale, &last);
     size_t n = scale->name_len - last;
     return find_words(scale->name + last, n, scale_words) == n || err_set(err, ERR_UNSUPPORTED, t->extent.at,
-        "tensor %s: %s beside %s, a scale that is not known", str_shown(name, t->name, t->name_len),
-        dtype_name(t->dtype), str_shown(shown, scale->name, scale->name_len));
+        "tensor %s: it is %s beside %s, a scale that is not known: what it means cannot be told",
+        str_shown(name, t->name, t->name_len), dtype_name(t->dtype),
+        str_shown(shown, scale->name, scale->name_len));
 }
 
 bool

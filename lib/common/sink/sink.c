@@ -19,7 +19,9 @@
 enum { PIPE_ROOM = 1 << 20 };
 
 struct sink {
-    int fd;                     /* -1 once closed */
+    char name[STR_SHOWN];       /* of the output, for messages */
+    int fd;                     /* -1 once closed, or when there is none */
+    bool nowhere;               /* what comes is only counted */
     char *path;                 /* final name, links resolved; NULL: what fd is, is the output */
     char *temp;                 /* name until the commit; NULL when there is none */
     mode_t mode;                /* of the final file */
@@ -34,11 +36,21 @@ struct sink {
     bool expects, reserved;
 };
 
+/* A failure of the output, which it names, for the reason that errno gives. */
 static bool
-failed(struct err *err, enum err_kind kind, const char *what, const char *path)
+failed(const char *name, struct err *err, enum err_kind kind, const char *what)
 {
-    char shown[STR_SHOWN];
-    return err_sys(err, kind, errno, "output %s: %s", str_shown(shown, path, strlen(path)), what);
+    if (err->kind != ERR_NONE)
+        return false;
+    err_sys(err, kind, errno, "%s", what);
+    return err_in_file(err, name);
+}
+
+/* What messages call the output. Returns buf. */
+static const char *
+shown_name(char buf[STR_SHOWN], const struct sink_options *options)
+{
+    return options->path ? str_shown(buf, options->path, strlen(options->path)) : strcpy(buf, "(standard output)");
 }
 
 /* Open a new file beside s->path. */
@@ -53,7 +65,7 @@ open_temp(struct sink *s, struct err *err)
         return err_memory(err, strlen(s->path));
     s->fd = temp_make(name.p);
     if (s->fd < 0) {
-        failed(err, ERR_CREATE, "no file can be made beside it", s->path);
+        failed(s->name, err, ERR_CREATE, "no file can be made in its directory");
         str_clear(&name);
         return false;
     }
@@ -77,11 +89,11 @@ open_descriptor(struct sink *s, int fd, struct err *err)
     int flags = fcntl(fd, F_GETFL);
     /* One that is ours has FD_CLOEXEC: an input that happens to have the number. */
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fcntl(fd, F_GETFD) & FD_CLOEXEC || fstat(fd, &st) != 0)
-        return err_sys(err, ERR_CREATE, EBADF, "descriptor %d cannot be written", fd);
+        return errno = EBADF, failed(s->name, err, ERR_CREATE, "it is not open for writing");
     /* Words may still go to any but standard output, which is ours to close. */
     s->fd = fd == STDOUT_FILENO ? fd : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (s->fd < 0)
-        return err_sys(err, ERR_CREATE, errno, "descriptor %d", fd);
+        return failed(s->name, err, ERR_CREATE, "it cannot be duplicated");
     if (S_ISREG(st.st_mode)) {
         off_t at = flags & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
         s->is_file = true;
@@ -100,14 +112,14 @@ open_path(struct sink *s, const char *path, struct err *err)
         return open_descriptor(s, descriptor, err);
     bool there = stat(path, &st) == 0;
     if (!there && errno != ENOENT)
-        return failed(err, ERR_CREATE, "it cannot be examined", path);
+        return failed(s->name, err, ERR_CREATE, "it cannot be examined");
     if (!there && lstat(path, &st) == 0)
-        return errno = ENOENT, failed(err, ERR_CREATE, "it is a link to nothing", path);
+        return errno = ENOENT, failed(s->name, err, ERR_CREATE, "it is a symbolic link to a file that is not there");
     if (there && S_ISDIR(st.st_mode))
-        return errno = EISDIR, failed(err, ERR_CREATE, "it cannot be written", path);
+        return errno = EISDIR, failed(s->name, err, ERR_CREATE, "it cannot be written");
     if (there && !S_ISREG(st.st_mode)) {        /* a device or a FIFO: there is nothing to replace */
         s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        return s->fd >= 0 || failed(err, ERR_CREATE, "it cannot be opened", path);
+        return s->fd >= 0 || failed(s->name, err, ERR_CREATE, "it cannot be opened");
     }
     mode_t mask = umask(0);
     umask(mask);
@@ -116,7 +128,7 @@ open_path(struct sink *s, const char *path, struct err *err)
         remember_identity(s, &st);
     s->path = there ? realpath(path, NULL) : strdup(path);
     if (!s->path)
-        return failed(err, ERR_CREATE, "its name cannot be resolved", path);
+        return failed(s->name, err, ERR_CREATE, "its name cannot be resolved");
     s->is_file = true;
     return open_temp(s, err);
 }
@@ -125,21 +137,47 @@ bool
 sink_check(const struct sink_options *options, struct err *err)
 {
     struct stat st;
+    char name[STR_SHOWN];
     const char *path = options->path;
     if (!options->no_clobber || !path || descriptor_of(path) >= 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return true;
     errno = EEXIST;
-    return failed(err, ERR_CREATE, "it is not replaced", path);
+    return failed(shown_name(name, options), err, ERR_CREATE, "it is not replaced, as -n asks");
+}
+
+static struct sink *
+new_sink(struct err *err)
+{
+    struct sink *s = calloc(1, sizeof *s);
+    if (s)
+        s->fd = s->direct.fd = -1;
+    else
+        err_memory(err, sizeof *s);
+    return s;
+}
+
+bool
+sink_nowhere(struct sink **out, struct err *err)
+{
+    *out = new_sink(err);
+    if (*out)
+        (*out)->nowhere = true;
+    return *out;
+}
+
+bool
+sink_is_nowhere(const struct sink *s)
+{
+    return s->nowhere;
 }
 
 bool
 sink_open(struct sink **out, const struct sink_options *options, struct err *err)
 {
-    struct sink *s = calloc(1, sizeof *s);
+    struct sink *s = *out = new_sink(err);
     if (!s)
-        return err_memory(err, sizeof *s);
-    *out = s;
-    s->fd = s->direct.fd = -1;
+        return false;
+    shown_name(s->name, options);
     s->when = options->direct;
     s->sync = options->sync;
     s->no_clobber = options->no_clobber;
@@ -172,6 +210,8 @@ sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
 {
     s->expected = nbytes;
     s->expects = true;
+    if (s->nowhere)
+        return true;
     bool direct = wants_direct(s, nbytes) && direct_open(&s->direct, s->temp, s->fd);
 #ifdef __linux__
     /* Appending keeps the size as it is: a process that is killed must not leave a file that looks complete. Direct
@@ -179,8 +219,10 @@ sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
     if (s->is_file && nbytes != 0) {
         int mode = direct ? 0 : FALLOC_FL_KEEP_SIZE;
         s->reserved = fallocate(s->fd, mode, (off_t)s->start, (off_t)nbytes) == 0;
-        if (!s->reserved && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
-            return err_sys(err, ERR_IO, errno, "the output needs %" PRIu64 " bytes", nbytes);
+        if (!s->reserved && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) {
+            err_sys(err, ERR_IO, errno, "there is no room for its %" PRIu64 " bytes", nbytes);
+            return err_in_file(err, s->name);
+        }
     }
     if (!s->is_file)
         fcntl(s->fd, F_SETPIPE_SZ, PIPE_ROOM);      /* fails on what is no pipe: no harm */
@@ -192,7 +234,7 @@ bool
 sink_is_pipe(const struct sink *s)
 {
     struct stat st;
-    return fstat(s->fd, &st) == 0 && S_ISFIFO(st.st_mode);
+    return !s->nowhere && fstat(s->fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
 bool
@@ -205,6 +247,10 @@ bool
 sink_write(struct sink *s, const void *p, size_t n, struct err *err)
 {
     const uint8_t *from = p;
+    if (s->nowhere) {
+        s->done += n;
+        return true;
+    }
     while (n != 0) {
         ssize_t put = write(s->fd, from, n);
         if (put < 0 && errno == EAGAIN)         /* somebody else made it non-blocking */
@@ -212,7 +258,7 @@ sink_write(struct sink *s, const void *p, size_t n, struct err *err)
         if (put < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (put < 0)
-            return err_sys(err, ERR_IO, errno, "the output cannot be written");
+            return failed(s->name, err, ERR_IO, "it cannot be written");
         from += put;
         n -= (size_t)put;
         s->done += (uint64_t)put;
@@ -229,7 +275,7 @@ sink_write_at(struct sink *s, uint64_t at, const void *p, size_t n, struct err *
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return err_sys(err, ERR_IO, errno, "the output cannot be written");
+            return failed(s->name, err, ERR_IO, "it cannot be written");
         from += put;
         at += (uint64_t)put;
         n -= (size_t)put;
@@ -256,15 +302,15 @@ name_file(struct sink *s, struct err *err)
 {
     int folder = s->sync ? open_folder(s->path) : -1;
     if (s->sync && folder < 0)
-        return failed(err, ERR_IO, "its folder cannot be opened, to flush it to the disk", s->path);
+        return failed(s->name, err, ERR_IO, "its directory cannot be opened, to flush it to the disk");
     bool ok = temp_rename(s->temp, s->path, s->no_clobber)
-        || failed(err, ERR_CREATE, "it cannot be given its name", s->path);
+        || failed(s->name, err, ERR_CREATE, "it cannot be given its name");
     if (ok) {
         free(s->temp);
         s->temp = NULL;
     }
     if (ok && s->sync && fsync(folder) != 0 && errno != EINVAL)     /* EINVAL: this file system has no such thing */
-        ok = failed(err, ERR_IO, "its folder cannot be flushed to the disk", s->path);
+        ok = failed(s->name, err, ERR_IO, "its directory cannot be flushed to the disk");
     if (folder >= 0)
         close(folder);
     return ok;
@@ -276,15 +322,17 @@ sink_commit(struct sink *s, struct err *err)
     if (s->expects && s->done != s->expected)
         return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%" PRIu64 " bytes were written, %" PRIu64 " promised",
             (uint64_t)s->done, s->expected);
+    if (s->nowhere)
+        return true;
     if (s->temp && fchmod(s->fd, s->mode) != 0)
-        return failed(err, ERR_IO, "its permissions cannot be set", s->path);
+        return failed(s->name, err, ERR_IO, "its permissions cannot be set");
     if (s->sync && s->is_file && fsync(s->fd) != 0)
-        return err_sys(err, ERR_IO, errno, "the output cannot be flushed to the disk");
+        return failed(s->name, err, ERR_IO, "it cannot be flushed to the disk");
     int fd = s->fd;
     s->fd = -1;
     bool closed = direct_close(&s->direct);
     if (close(fd) != 0 || !closed)
-        return err_sys(err, ERR_IO, errno, "the output cannot be closed");
+        return failed(s->name, err, ERR_IO, "it cannot be closed");
     s->reserved = false;
     return !s->temp || name_file(s, err);
 }

@@ -3,8 +3,10 @@
  * It writes, counts, and reports errors up to and including close, in one of two regimes, which sink_expect() chooses:
  * through the page cache it appends, from one thread at a time; or it is direct, past the page cache: blocks go to
  * their offsets, out of turn, from several threads. Only a file that has not got its name yet can be direct. What has
- * come to any other output is at all times a beginning of the whole, from which a job that was killed can go on. The
- * process is single-threaded at sink_open().
+ * come to any other output is at all times a beginning of the whole, from which a job that was killed can go on. At
+ * sink_open() no other thread takes signals.
+ *
+ * A failure bears the name of the output, not of an input: its path, or "(standard output)".
  */
 #ifndef SINK_SINK_H
 #define SINK_SINK_H
@@ -39,6 +41,10 @@ bool sink_check(const struct sink_options *options, struct err *err);
  * written as it is, and so is what a path such as /dev/stdout stands for. ERR_CREATE, or ERR_USAGE for a terminal. */
 bool sink_open(struct sink **sink, const struct sink_options *options, struct err *err);
 
+/* Ready to count: what is written goes nowhere. */
+bool sink_nowhere(struct sink **sink, struct err *err);
+bool sink_is_nowhere(const struct sink *sink);
+
 /* Device and inode of the regular file that is or will be replaced by the output; false when there is none. */
 bool sink_identity(const struct sink *sink, uint64_t *dev, uint64_t *ino);
 
@@ -61,7 +67,7 @@ enum { SINK_ALIGN = 4096 };
 bool sink_write_at(struct sink *sink, uint64_t at, const void *p, size_t n, struct err *err);
 
 /* Everything is written: the promised count is checked, the file closed and given its name. No thread but this one
- * runs. After a failure no file has appeared, unless it is ERR_IO about flushing its folder. */
+ * takes signals. After a failure no file has appeared, unless it is ERR_IO about flushing its folder. */
 bool sink_commit(struct sink *sink, struct err *err);
 
 /* Takes NULL. Without a commit the temporary file is removed, and reserved room is given back. */

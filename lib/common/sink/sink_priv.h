@@ -24,7 +24,7 @@ ssize_t direct_write(struct direct *direct, int fd, const void *p, size_t n, uin
 bool direct_close(struct direct *direct);
 
 /* temp.c: the file whose name is not its last one. There is one in a process; from temp_make() to temp_rename() or
- * temp_remove(), each called while no other thread runs, every signal that ends the process removes it first. */
+ * temp_remove(), each called while no other thread takes signals, every signal that ends the process removes it first. */
 
 /* A new file, for writing; `name` ends in XXXXXX and becomes its name. -1 and errno. */
 int temp_make(char *name);

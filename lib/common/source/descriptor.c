@@ -33,7 +33,7 @@ file_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct
     if (r < 0)
         return err_sys(err, ERR_IO, errno, "it cannot be read");
     if (r == 0)
-        return err_set(err, ERR_IO, at, "it became shorter while it was read");
+        return err_set(err, ERR_IO, at, "it became shorter while it was read: is it still being written?");
     *got = (size_t)r;
     return true;
 }
@@ -65,7 +65,7 @@ descriptor_unchanged(const struct layer *l, struct err *err)
         return err_sys(err, ERR_IO, errno, "it cannot be examined");
     if (is.st_size != was->st_size || is.st_mtim.tv_sec != was->st_mtim.tv_sec
         || is.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
-        return err_set(err, ERR_IO, ERR_NO_OFFSET, "it changed while it was read");
+        return err_set(err, ERR_IO, ERR_NO_OFFSET, "it changed while it was read: is it still being written?");
     return true;
 }
 
@@ -112,6 +112,7 @@ look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *input
     if (S_ISREG(st->st_mode) && lseek(d->fd, 0, SEEK_CUR) == 0) {
         d->layer.kind = &file_kind;
         d->layer.size = (uint64_t)st->st_size;
+        d->layer.changed = (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
         return true;
     }
     if (S_ISDIR(st->st_mode))

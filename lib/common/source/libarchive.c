@@ -9,6 +9,43 @@
 
 enum { LIBARCHIVE_ROOM = 4 << 20 };     /* it takes 1 MiB */
 
+/* libarchive ends the process, or crashes, when one of the small allocations of its beginning fails. So see first that
+ * there is memory for all of them, and for loading it. */
+static bool
+find_room(struct err *err)
+{
+    void *volatile room = malloc(LIBARCHIVE_ROOM);      /* volatile: or the pair would be optimised away */
+    free(room);
+    return room || err_memory(err, LIBARCHIVE_ROOM);
+}
+
+#ifdef LIBARCHIVE_LINKED                /* into a static program, which has no loader */
+
+static bool
+load(struct libarchive *lib, const char *packing, struct err *err)
+{
+    (void)packing, (void)err;
+    *lib = (struct libarchive){
+        .read_new = archive_read_new,
+        .read_free = archive_read_free,
+        .read_support_filter_zstd = archive_read_support_filter_zstd,
+        .read_support_filter_xz = archive_read_support_filter_xz,
+        .read_support_format_raw = archive_read_support_format_raw,
+        .read_support_format_empty = archive_read_support_format_empty,
+        .read_open = archive_read_open,
+        .read_next_header = archive_read_next_header,
+        .read_data_block = archive_read_data_block,
+        .filter_bytes = archive_filter_bytes,
+        .filter_count = archive_filter_count,
+        .set_error = archive_set_error,
+        .error_number = archive_errno,
+        .error_string = archive_error_string,
+    };
+    return true;
+}
+
+#else
+
 /* Of libarchive 3, whatever its minor version. LIBARCHIVE_DIR is where the headers' library is. */
 #ifdef __APPLE__
 #define FILE_NAME LIBARCHIVE_DIR "/libarchive.13.dylib"
@@ -38,42 +75,38 @@ static const struct {
 
 /* The loader tells in words alone why; malloc() leaves ENOMEM in errno, which was 0. */
 static bool
-failed(struct err *err)
+failed(const char *packing, struct err *err)
 {
     int sys = errno;
     const char *why = dlerror();
     if (sys == ENOMEM)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to load libarchive");
-    return err_set(err, ERR_UNSUPPORTED, 0, "libarchive, which zstd and xz are read with, cannot be loaded: %s",
-        why ? why : FILE_NAME);
+    return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed with %s, and libarchive, which reads it, cannot be "
+        "loaded (%s): %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
 }
 
-/* libarchive ends the process, or crashes, when one of the small allocations of its beginning fails. So see first that
- * there is memory for all of them, and for loading it. */
 static bool
-find_room(struct err *err)
+load(struct libarchive *lib, const char *packing, struct err *err)
 {
-    void *volatile room = malloc(LIBARCHIVE_ROOM);      /* volatile: or the pair would be optimised away */
-    free(room);
-    return room || err_memory(err, LIBARCHIVE_ROOM);
-}
-
-bool
-libarchive_open(struct libarchive *lib, struct err *err)
-{
-    if (!find_room(err))
-        return false;
     errno = 0;
     lib->handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
     if (!lib->handle)
-        return failed(err);
+        return failed(packing, err);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         void *call = dlsym(lib->handle, calls[i].name);
         if (!call)
-            return failed(err);
+            return failed(packing, err);
         memcpy((uint8_t *)lib + calls[i].at, &call, sizeof call);
     }
     return true;
+}
+
+#endif
+
+bool
+libarchive_open(struct libarchive *lib, const char *packing, struct err *err)
+{
+    return find_room(err) && load(lib, packing, err);
 }
 
 void

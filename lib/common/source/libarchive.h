@@ -1,6 +1,7 @@
 /* libarchive: its calls, from the library that is loaded when the first input needs it.
  *
- * It is not linked: it brings along a dozen libraries, which take 3 MiB and two milliseconds of every process. */
+ * It is not linked: it brings along a dozen libraries, which take 3 MiB and two milliseconds of every process. Static
+ * tools are; they have no loader (LIBARCHIVE_LINKED). */
 #ifndef SOURCE_LIBARCHIVE_H
 #define SOURCE_LIBARCHIVE_H
 
@@ -27,8 +28,9 @@ struct libarchive {
     __typeof__(&archive_error_string) error_string;
 };
 
-/* ERR_UNSUPPORTED: it is not here, or lacks a call. Close it also after a failure. */
-bool libarchive_open(struct libarchive *lib, struct err *err);
+/* For an input that was compressed with `packing`, the name of a command too. ERR_UNSUPPORTED: it is not here, or lacks
+ * a call. Close it also after a failure. */
+bool libarchive_open(struct libarchive *lib, const char *packing, struct err *err);
 void libarchive_close(struct libarchive *lib);
 
 #endif

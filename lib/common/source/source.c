@@ -59,6 +59,12 @@ source_close(struct source *src)
     free(src);
 }
 
+void
+source_tell(struct source *src, struct meter *meter)
+{
+    src->meter = meter;
+}
+
 const char *
 source_name(const struct source *src)
 {
@@ -71,19 +77,31 @@ source_seekable(const struct source *src)
     return src->seekable;
 }
 
-bool
-source_is_file(const struct source *src)
+static const struct layer *
+bottom(const struct source *src)
 {
     const struct layer *l = src->top;
     while (l->under)
         l = l->under;
-    return l->kind->seekable;
+    return l;
+}
+
+bool
+source_is_file(const struct source *src)
+{
+    return bottom(src)->kind->seekable;
 }
 
 uint64_t
 source_size(const struct source *src)
 {
     return src->size;
+}
+
+uint64_t
+source_file_size(const struct source *src)
+{
+    return src->top ? bottom(src)->size : SOURCE_SIZE_UNKNOWN;
 }
 
 /* --- the head -------------------------------------------------------------------------------------------- */
@@ -110,7 +128,8 @@ grow_head(struct source *src, uint64_t n, struct err *err)
 {
     uint64_t most = num_min(src->size, src->gone + SOURCE_HEAD_MAX);
     if (n > src->gone + SOURCE_HEAD_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header: more than %" PRIu64 " bytes", (uint64_t)SOURCE_HEAD_MAX);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header bytes: more than the limit of %" PRIu64 " (built in)",
+            (uint64_t)SOURCE_HEAD_MAX);
     while (src->have < n && !src->ended) {
         uint64_t end = num_min(num_max(n, src->have + HEAD_STEP), most);
         size_t want = (size_t)(end - src->have), got;
@@ -123,6 +142,7 @@ grow_head(struct source *src, uint64_t n, struct err *err)
                 : forward_some(src, to, want, &got, err)))
             return false;
         src->have += got;
+        meter_add(src->meter, got);
     }
     return true;
 }
@@ -158,6 +178,12 @@ source_head_done(struct source *src, uint64_t end)
         src->top->kind->head_done(src->top);
 }
 
+void
+source_promise(struct source *src, uint64_t nbytes)
+{
+    src->top->promised = nbytes;
+}
+
 bool
 source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err)
 {
@@ -187,7 +213,8 @@ source_unpack(struct source *src, const struct limits *limits, struct err *err)
         return true;
     const char *outer = unpack_name(p, (size_t)have);
     free(src->head);
-    *src = (struct source){ .top = layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name };
+    *src = (struct source){ .top = layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name,
+        .meter = src->meter };
     if (!source_head(src, UNPACK_PROBE, &p, &have, err))
         return false;
     const char *inner = unpack_name(p, (size_t)have);
@@ -245,12 +272,13 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
 {
     uint64_t size = src->size;
     if (!src->seekable) {
+        meter_phase(src->meter, "reading the input to its end", 0);
         if (!look_for_end(src, end, tail_ok, err))
             return false;
         size = src->pos;
     }
     if (size < end)
-        err_set(err, ERR_MALFORMED, size, "truncated: it has %" PRIu64 " bytes, its tensors need %" PRIu64, size, end);
+        err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, end);
     else if (size > end && !tail_ok)
         err_set(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes follow the last tensor (MetadataIncompleteBuffer)",
             src->seekable || src->ended ? "" : "at least ", size - end);
@@ -264,4 +292,14 @@ source_unchanged(const struct source *src, struct err *err)
         if (l->kind->unchanged && !l->kind->unchanged(l, err))
             return err_in_file(err, src->name);
     return true;
+}
+
+void
+source_stamp(const struct source *src, uint64_t stamp[2])
+{
+    const struct layer *l = src->top;
+    while (l->under)
+        l = l->under;
+    stamp[0] = l->changed ? l->size : 0;
+    stamp[1] = l->changed;
 }

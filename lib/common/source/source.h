@@ -12,11 +12,16 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "base/meter.h"
 #include "source/inputs.h"
 
 struct source;
 
 #define SOURCE_SIZE_UNKNOWN UINT64_MAX
+
+/* The words for an input that ends too early, of its length and of the one that its header promises. */
+#define SOURCE_CUT "ends after %" PRIu64 " bytes, the header promises %" PRIu64 " (the download or copy is incomplete)"
+
 enum { SOURCE_BACK = 4096 };
 
 /* Open a path, or standard input when it is NULL. A path may be a pipe only when `pipe_ok` (one that the
@@ -24,6 +29,9 @@ enum { SOURCE_BACK = 4096 };
  * ERR_OPEN. A regular file is added to `inputs`, unless that is NULL. */
 bool source_open(struct source **src, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
 void source_close(struct source *src);                  /* takes NULL */
+
+/* Tell this meter, borrowed for good, what of the head and of a spool has been read. */
+void source_tell(struct source *src, struct meter *meter);
 
 /* When the input is compressed by gzip, zstd or xz, told by its first bytes, the source is from now on what it holds.
  * Call before anything else is asked of it.
@@ -40,6 +48,7 @@ const char *source_name(const struct source *src);      /* for messages: escaped
 bool source_is_file(const struct source *src);          /* a regular file, compressed or not; else a pipe */
 bool source_seekable(const struct source *src);         /* any byte at any time, from any thread */
 uint64_t source_size(const struct source *src);         /* bytes, or SOURCE_SIZE_UNKNOWN: it only goes forward */
+uint64_t source_file_size(const struct source *src);    /* of a regular file as it lies there, compressed or not */
 
 /* The first n bytes of the input in memory, fewer only at its end: *have says how many (at least n, or all). They take
  * no more memory than twice that, and no more than a file has. The next call may move them: *p is good until then, or
@@ -50,6 +59,9 @@ bool source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *ha
 /* Nobody wants the bytes before offset `end` in memory any more: give them back. What only goes forward keeps what it
  * has read behind them, and source_head() is not called for it again. */
 void source_head_done(struct source *src, uint64_t end);
+
+/* The header promises that the input has so many bytes: what finds that it ends before says so. */
+void source_promise(struct source *src, uint64_t nbytes);
 
 /* Read what only goes forward on in memory, to n bytes at least: whether it ended there. Then its size is known before
  * anything is made of it, and it is seekable. The bytes stay. True for a file. */
@@ -70,13 +82,16 @@ void source_drop(struct source *src, uint64_t from, uint64_t to);
 bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);
 
 /* What only goes forward: put what lies behind its head and before `end` into an unlinked temporary file in TMPDIR, and
- * go on as source_finish(); seekable from then on. Call before anything behind the head was read. *nbytes: the bytes
- * spooled. Does nothing when seekable. */
-bool source_spool(struct source *src, uint64_t end, bool tail_ok, uint64_t *nbytes, struct err *err);
+ * go on as source_finish(); seekable from then on. Call before anything behind the head was read. Does nothing when
+ * seekable. */
+bool source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err);
 
 /* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. What
  * only goes forward is read to its end, so that a writer is not cut off and a checksum is looked at. */
 bool source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err);
+
+/* Two numbers that are others when a file is another one, or was changed: 0 for a pipe. */
+void source_stamp(const struct source *src, uint64_t stamp[2]);
 
 /* The end of the job: a regular file still has the size and the time of its last change that it was opened with, else
  * ERR_IO: what was read of it may be of two versions. */

@@ -7,12 +7,15 @@
 #define SOURCE_SOURCE_PRIV_H
 
 #include "base/limits.h"
+#include "base/meter.h"
 #include "source/source.h"
 
 struct layer {
     const struct layer_kind *kind;
     struct layer *under;        /* what it sits on, NULL at the bottom; owned */
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN when it only goes forward */
+    uint64_t changed;           /* when a file was changed last, ns since 1970; else 0 */
+    uint64_t promised;          /* source_promise(), of the top; 0: nothing is known yet */
 };
 
 /* One kind of layer, in one file. */
@@ -41,6 +44,7 @@ struct source {
     bool seekable;
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN until what only goes forward is known to have ended */
     char *name;                 /* owned, escaped */
+    struct meter *meter;        /* borrowed; or NULL */
 
     uint8_t *head;              /* owned; the bytes [gone, have) of the input, in `room` bytes */
     uint64_t gone, have, room;

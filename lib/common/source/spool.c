@@ -15,9 +15,20 @@ enum { SPOOL_STEP = 256 << 10 };
 
 struct spool {
     struct layer layer;
+    char dir[STR_SHOWN];        /* where it lies, for messages */
     int fd;                     /* -1 when it could not be made */
     uint64_t base;              /* offset of its first byte */
 };
+
+/* A failure of the file, which names its directory, for the reason that errno gives. */
+static bool
+failed(const char *dir, struct err *err, const char *what)
+{
+    if (err->kind != ERR_NONE)
+        return false;
+    err_sys(err, ERR_IO, errno, "the temporary file for the input %s (TMPDIR names another directory)", what);
+    return err_in_file(err, dir);
+}
 
 static bool
 spool_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
@@ -27,7 +38,7 @@ spool_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struc
     while ((r = pread(s->fd, buf, n, (off_t)(at - s->base))) < 0 && errno == EINTR)
         ;
     if (r < 0)
-        return err_sys(err, ERR_IO, errno, "the temporary file in TMPDIR cannot be read");
+        return failed(s->dir, err, "cannot be read");
     *got = (size_t)r;
     return true;
 }
@@ -47,16 +58,17 @@ static const struct layer_kind spool_kind = {
     .close = spool_close,
 };
 
-/* A new file without a name in TMPDIR, or -1 with the error set. Where files are only made with one, no signal leaves
- * it behind. */
+/* A new file without a name in TMPDIR, or -1 with the error set; `shown` gets the directory. Where files are only made
+ * with a name, no signal leaves it behind. */
 static int
-open_nameless(struct err *err)
+open_nameless(char shown[STR_SHOWN], struct err *err)
 {
     const char *dir = getenv("TMPDIR");
     struct str path = { 0 };
     sigset_t old;
     if (!dir || !*dir)
         dir = "/tmp";
+    str_shown(shown, dir, strlen(dir));
 #ifdef O_TMPFILE
     int made = open(dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
     if (made >= 0)
@@ -72,58 +84,59 @@ open_nameless(struct err *err)
     if (fd >= 0)
         unlink(path.p);
     signals_release(&old);
-    if (fd < 0) {
-        char shown[STR_SHOWN];
-        err_sys(err, ERR_IO, errno, "no temporary file can be made at %s", str_shown(shown, path.p, path.len));
-    }
+    if (fd < 0)
+        failed(shown, err, "cannot be made");
     str_clear(&path);
     return fd;
 }
 
 static bool
-write_fully(int fd, const uint8_t *p, size_t n, struct err *err)
+write_fully(const struct spool *s, const uint8_t *p, size_t n, struct err *err)
 {
     while (n != 0) {
-        ssize_t put = write(fd, p, n);
+        ssize_t put = write(s->fd, p, n);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return err_sys(err, ERR_IO, errno, "the temporary file in TMPDIR cannot be written");
+            return failed(s->dir, err, "cannot be written");
         p += put;
         n -= (size_t)put;
     }
     return true;
 }
 
-/* Copy src to the file, up to offset `end`. */
+/* Copy what comes of src to the file, up to offset `end`. */
 static bool
-fill(struct source *src, uint64_t end, int fd, struct err *err)
+fill(const struct spool *s, struct source *src, uint64_t end, struct err *err)
 {
     uint8_t *buf = malloc(SPOOL_STEP);
     if (!buf)
         return err_memory(err, SPOOL_STEP);
     bool ok = true;
+    if (src->pos < end)
+        meter_spool(src->meter, end - src->pos);
     while (ok && !src->ended && src->pos < end) {
-        size_t got;
-        ok = forward_some(src, buf, (size_t)num_min(SPOOL_STEP, end - src->pos), &got, err) && write_fully(fd, buf, got, err);
+        size_t got = 0;
+        ok = forward_some(src, buf, (size_t)num_min(SPOOL_STEP, end - src->pos), &got, err)
+            && write_fully(s, buf, got, err);
+        meter_add(src->meter, got);
     }
     free(buf);
     return ok;
 }
 
 bool
-source_spool(struct source *src, uint64_t end, bool tail_ok, uint64_t *nbytes, struct err *err)
+source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err)
 {
-    *nbytes = 0;
     if (src->seekable)
         return true;
     struct spool *s = calloc(1, sizeof *s);
     if (!s)
         return err_memory(err, sizeof *s);
-    *s = (struct spool){ .layer = { .kind = &spool_kind, .under = src->top }, .fd = open_nameless(err), .base = src->pos };
-    bool ok = s->fd >= 0 && fill(src, end, s->fd, err);
-    *nbytes = src->pos - s->base;
-    if (!ok || !source_finish(src, end, tail_ok, err)) {
+    s->layer = (struct layer){ .kind = &spool_kind, .under = src->top };
+    s->base = src->pos;
+    s->fd = open_nameless(s->dir, err);
+    if (s->fd < 0 || !fill(s, src, end, err) || !source_finish(src, end, tail_ok, err)) {
         spool_close(&s->layer);
         return false;
     }

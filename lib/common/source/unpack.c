@@ -61,7 +61,7 @@ bool
 unpack_twice(const char *inner, const char *outer, struct err *err)
 {
     return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed twice, by %s and then by %s: only one of them is read "
-        "through", inner, outer);
+        "through: %s -dc FILE | amn-inspect", inner, outer, outer);
 }
 
 /* --- the layer ------------------------------------------------------------------------------------------- */
@@ -81,6 +81,17 @@ unpack_input(struct unpack *u, const uint8_t **p, size_t *n, struct err *err)
     return true;
 }
 
+bool
+unpack_cut(const struct unpack *u, uint64_t made, struct err *err)
+{
+    uint64_t size = u->in_at + u->nin;
+    if (u->layer.promised <= made)
+        return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes (the download or copy "
+            "is incomplete)", u->packing->name, size);
+    return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes: what it holds " SOURCE_CUT,
+        u->packing->name, size, made, u->layer.promised);
+}
+
 static bool
 unpack_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
@@ -91,8 +102,8 @@ unpack_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, stru
     u->made += *got;
     if (u->made <= SOURCE_RATIO_FREE || (u->ratio != 0 && u->made / u->ratio <= u->used))
         return true;
-    return err_set(err, ERR_LIMIT, u->used, "ratio: %" PRIu64 " bytes of %s hold %" PRIu64 " and more, over the limit of "
-        "%" PRIu64 " to 1", u->used, u->packing->name, u->made, u->ratio);
+    return err_set(err, ERR_LIMIT, u->used, "ratio: %" PRIu64 " bytes of %s become %" PRIu64 " and more, over the "
+        "limit of %" PRIu64 " to 1: is it a model?", u->used, u->packing->name, u->made, u->ratio);
 }
 
 static void
@@ -127,7 +138,7 @@ unpack_open(struct layer **layer, struct layer *under, const uint8_t *p, size_t 
     if (!packing)
         return true;
     if (!packing->open)
-        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed by %s, which is not read through: %s FILE | "
+        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed with %s, which is not read through: %s FILE | "
             "amn-inspect", packing->name, packing->command);
     struct unpack *u = calloc(1, sizeof *u);
     if (!u)

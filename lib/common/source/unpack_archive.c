@@ -47,7 +47,7 @@ failed(struct unpack *u, struct err *err)
     if (sys == ENOMEM || s->lib.error_number(s->archive) == ENOMEM)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to decompress %s", u->packing->name);
     if (u->in_ended)
-        return err_set(err, ERR_MALFORMED, u->in_at, "truncated: the %s stream has no end", u->packing->name);
+        return unpack_cut(u, u->made, err);
     la_int64_t at = s->lib.filter_bytes(s->archive, -1);
     const char *why = s->lib.error_string(s->archive);
     return err_set(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "the %s stream is broken, here or in "
@@ -66,8 +66,8 @@ set_up(struct unpack *u, struct err *err)
     int r = u->packing == &packing_xz ? lib->read_support_filter_xz(s->archive)
         : lib->read_support_filter_zstd(s->archive);
     if (r == ARCHIVE_WARN)              /* it would start a program */
-        return err_set(err, ERR_UNSUPPORTED, 0, "this libarchive does not know %s: %s -dc FILE | amn-inspect",
-            u->packing->name, u->packing->name);
+        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed with %s, which the libarchive here does not know: "
+            "%s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     return (r == ARCHIVE_OK && lib->read_support_format_raw(s->archive) == ARCHIVE_OK
         && lib->read_support_format_empty(s->archive) == ARCHIVE_OK) || failed(u, err);
 }
@@ -81,7 +81,7 @@ archive_begin(struct unpack *u, struct err *err)
         return err_memory(err, sizeof *s);
     s->err = err;
     (u->packing == &packing_xz ? frames_of_xz : frames_of_zstd)(&s->frames, u->window);
-    if (!libarchive_open(&s->lib, err))
+    if (!libarchive_open(&s->lib, u->packing->name, err))
         return false;
     errno = 0;
     if (!set_up(u, err))
@@ -92,8 +92,8 @@ archive_begin(struct unpack *u, struct err *err)
      * know as it is. */
     int filters = s->lib.filter_count(s->archive);
     if (filters < 2)
-        return err_set(err, ERR_UNSUPPORTED, 0, "this libarchive does not know %s that begins so: %s -dc FILE | "
-            "amn-inspect", u->packing->name, u->packing->name);
+        return err_set(err, ERR_UNSUPPORTED, 0, "this is compressed with %s, in a form that the libarchive here does "
+            "not know: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     if (filters > 2)
         return unpack_twice(u->packing->name, u->packing->name, err);
     int r = s->lib.read_next_header(s->archive, &entry);

@@ -87,7 +87,7 @@ gzip_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err)
         if (!take_input(u, &more, err))
             break;
         if (!more) {
-            err_set(err, ERR_MALFORMED, u->used, "truncated: the gzip stream has no end");
+            unpack_cut(u, u->made + room - g->z.avail_out, err);
             break;
         }
         uInt before = g->z.avail_in;

@@ -40,4 +40,7 @@ extern const struct packing packing_gzip, packing_zstd, packing_zstd_skipped, pa
 /* The compressed bytes that come next, each once: *n of them, none at the end. Good until the next call. */
 bool unpack_input(struct unpack *u, const uint8_t **p, size_t *n, struct err *err);
 
+/* ERR_MALFORMED: the input ended within the stream, when `made` bytes had come of it. */
+bool unpack_cut(const struct unpack *u, uint64_t made, struct err *err);
+
 #endif

@@ -20,13 +20,23 @@ begins_with_one_of(const struct meta *m, const char *const names[])
     return false;
 }
 
+/* What torchao says of a tensor, under its name: {"_type": "Int8Tensor", ...}. */
+static bool
+is_of_torchao(const struct meta *m)
+{
+    static const char begin[] = "{\"_type\":";
+    size_t n;
+    const char *p = m->value.type == META_STRING ? meta_bytes(&m->value, &n) : NULL;
+    return p && n >= sizeof begin - 1 && memcmp(p, begin, sizeof begin - 1) == 0;
+}
+
 bool
 stale_key(const struct meta *m, const struct choice *choice)
 {
     static const char *const layout[] = { "general.alignment", "split.no", "split.count", "split.tensors.count", NULL };
     static const char *const quantized[] = { "general.file_type", "general.quantization_version", "quantization_config",
-        "quantization", "_quantization_metadata", "auto_gptq_version", NULL };
+        "quantization", "_quantization_metadata", "auto_gptq_version", "tensor_names", NULL };
     static const char *const prefixes[] = { "quantize.imatrix.", "gptq_", NULL };
     return is_one_of(m, layout)
-        || (choice->decodes && (is_one_of(m, quantized) || begins_with_one_of(m, prefixes)));
+        || (choice->decodes && (is_one_of(m, quantized) || begins_with_one_of(m, prefixes) || is_of_torchao(m)));
 }

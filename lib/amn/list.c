@@ -1,0 +1,309 @@
+/* One model after the other is opened as amn-inspect opens it, and closed again. JSON goes out as it comes; the rows of the
+ * text are kept until all are known, for they are aligned. */
+#include "list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/names.h"
+#include "base/num.h"
+#include "base/version.h"
+#include "cli/options.h"
+#include "container/model.h"
+#include "container/store.h"
+#include "report/ndjson.h"
+#include "report/summary.h"
+
+enum { NAME, SIZE, FORMAT, SCHEME, PATH, CELLS };
+
+struct row {
+    struct str cell[CELLS];     /* owned; of text that may be shown */
+};
+
+struct listing {
+    struct cli cli;
+    struct page page;
+    struct ndjson json;
+    struct row *rows;           /* n of them; owned */
+    size_t n, room;
+};
+
+/* What there is to tell of one model. */
+struct found {
+    const char *operand;
+    const struct model *model;
+    const struct summary *summary;
+    const struct err *why;      /* what is wrong with it */
+};
+
+/* --- of one model ---------------------------------------------------------------------------------------- */
+
+/* Bytes of its files as they lie there; false when not all of them are open. */
+static bool
+size_of(uint64_t *size, const struct model *m)
+{
+    *size = 0;
+    for (uint32_t i = 0; i < m->nsrc; i++) {
+        uint64_t n = source_file_size(m->src[i]);
+        if (n == SOURCE_SIZE_UNKNOWN || !num_add(size, *size, n))
+            return false;
+    }
+    return m->nsrc == m->nfiles;
+}
+
+static const char *
+format_of(const struct found *f)
+{
+    return f->model->catalog ? catalog_facts_of(f->model->catalog)->format : NULL;
+}
+
+static void
+add_json(struct ndjson *j, const struct found *f)
+{
+    struct str word = { 0 }, label = { 0 };
+    uint64_t size;
+    bool sized = size_of(&size, f->model);
+    str_add(&word, f->operand, strcspn(f->operand, ":"));
+    if (f->summary->nschemes != 0)
+        summary_add_label(&label, f->summary);
+    if (word.failed || label.failed)
+        j->page->text.failed = true;
+    ndjson_object(j);
+    ndjson_set_u64(j, "report", VERSION_REPORT);
+    ndjson_set_text(j, "name", f->operand);
+    ndjson_set_text(j, "store", word.p);
+    ndjson_set_text(j, "path", f->model->stored);
+    ndjson_set_known(j, "files", f->why->kind == ERR_NONE, f->model->nfiles);
+    ndjson_set_known(j, "size", sized, size);
+    ndjson_set_text(j, "format", format_of(f));
+    ndjson_set_text(j, "scheme", summary_codes(f->summary));
+    ndjson_set_text(j, "scheme_label", label.p);
+    ndjson_set_text(j, "error", f->why->kind == ERR_NONE ? NULL : err_kind_word(f->why->kind));
+    ndjson_object_end(j);
+    ndjson_line(j);
+    str_clear(&word);
+    str_clear(&label);
+}
+
+static void
+add_shown(struct str *cell, const char *text)
+{
+    str_add_escaped(cell, text ? text : "-", text ? strlen(text) : 1);
+}
+
+static bool
+add_row(struct listing *l, const struct found *f, struct err *err)
+{
+    struct row *rows = array_grow(l->rows, l->n, &l->room, sizeof *rows, err);
+    char text[STR_SIZE];
+    uint64_t size;
+    if (!rows)
+        return false;
+    l->rows = rows;
+    struct str *cell = rows[l->n++].cell;
+    memset(cell, 0, CELLS * sizeof *cell);
+    add_shown(&cell[NAME], f->operand);
+    add_shown(&cell[SIZE], size_of(&size, f->model) ? str_size(text, size) : NULL);
+    add_shown(&cell[FORMAT], format_of(f));
+    if (f->why->kind == ERR_NONE)
+        summary_add_scheme(&cell[SCHEME], f->summary);
+    else
+        str_text(&cell[SCHEME], err_kind_name(f->why->kind));
+    add_shown(&cell[PATH], f->model->stored);
+    for (size_t i = 0; i < CELLS; i++)
+        if (cell[i].failed)
+            return err_memory(err, cell[i].room);
+    return true;
+}
+
+static void
+note(const struct cli *cli, const struct found *f)
+{
+    const char *operand = f->model->name, *file = strcmp(f->why->file, operand) == 0 ? "" : f->why->file;
+    cli_note(cli, operand, "%s%s%s: %s", file, *file ? ": " : "", err_kind_name(f->why->kind), f->why->text);
+}
+
+/* What is wrong with a model is told in its line, unless it is no fault of the model. */
+static bool
+add_model(struct listing *l, const char *operand, struct err *err)
+{
+    struct model model = { 0 };
+    struct roles *roles = NULL;
+    struct summary summary = { 0 };
+    struct err why;
+    const struct model_options how = { .limits = &l->cli.limits };
+    const struct found found = { .operand = operand, .model = &model, .summary = &summary, .why = &why };
+    err_init(&why);
+    bool good = model_open(&model, operand, &how, &why) && roles_assign(&roles, model.catalog, NULL, NULL, &why)
+        && summary_make(&summary, model.catalog, roles, &why);
+    if (why.kind == ERR_MEMORY || why.kind == ERR_BUG)
+        *err = why;
+    else if (!good)
+        note(&l->cli, &found);
+    bool ok = err->kind == ERR_NONE && model_spares_stdout(&model, err);
+    if (ok && cli_human(&l->cli))
+        ok = add_row(l, &found, err);
+    else if (ok)
+        add_json(&l->json, &found);
+    summary_clear(&summary);
+    roles_free(roles);
+    model_clear(&model);
+    return ok;
+}
+
+/* --- of all ---------------------------------------------------------------------------------------------- */
+
+/* Columns of the terminal that the text goes to; without end when that is none. */
+static size_t
+columns_of_stdout(void)
+{
+    enum { USUAL = 80 };
+    struct winsize size;
+    if (!cli_stdout_is_terminal())
+        return SIZE_MAX;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 ? USUAL : size.ws_col;
+}
+
+static size_t
+columns(const struct str *s)
+{
+    return page_columns(s->p, s->len);
+}
+
+static void
+pad(struct str *out, size_t n)
+{
+    while (n-- > 0)
+        str_text(out, " ");
+}
+
+/* The path is the last cell, and goes to a line of its own when the others leave no room for it. */
+static void
+add_text(struct listing *l, const struct row *row, const size_t width[CELLS], bool below)
+{
+    struct str *out = &l->page.text;
+    for (size_t i = 0; i < PATH; i++) {
+        size_t room = width[i] - columns(&row->cell[i]);
+        if (i == SIZE)
+            pad(out, room);
+        str_add(out, row->cell[i].p, row->cell[i].len);
+        if (i != SIZE && (i + 1 < PATH || !below))
+            pad(out, room);
+        str_text(out, i + 1 < PATH || !below ? "  " : "\n    ");
+    }
+    str_add(out, row->cell[PATH].p, row->cell[PATH].len);
+    str_text(out, "\n");
+    page_turn(&l->page);
+}
+
+static void
+add_table(struct listing *l)
+{
+    static const char *const titles[CELLS] = { "Model", "Size", "Format", "Scheme", "Path" };
+    struct row heading = { 0 };
+    size_t width[CELLS], all = 2 * (CELLS - 1);
+    for (size_t i = 0; i < CELLS; i++) {
+        str_text(&heading.cell[i], titles[i]);
+        width[i] = strlen(titles[i]);
+        for (size_t k = 0; k < l->n; k++)
+            width[i] = num_max(width[i], columns(&l->rows[k].cell[i]));
+        all += width[i];
+    }
+    bool below = all > columns_of_stdout();
+    add_text(l, &heading, width, below);
+    for (size_t k = 0; k < l->n; k++)
+        add_text(l, &l->rows[k], width, below);
+    for (size_t i = 0; i < CELLS; i++)
+        str_clear(&heading.cell[i]);
+}
+
+static void
+listing_clear(struct listing *l)
+{
+    for (size_t k = 0; k < l->n; k++)
+        for (size_t i = 0; i < CELLS; i++)
+            str_clear(&l->rows[k].cell[i]);
+    free(l->rows);
+}
+
+/* --- the stores ------------------------------------------------------------------------------------------ */
+
+static bool
+is_wanted(const struct cli *cli, const char *word)
+{
+    for (size_t i = 0; i < cli->noperands; i++)
+        if (strcasecmp(cli->operands[i], word) == 0)
+            return true;
+    return cli->noperands == 0;
+}
+
+/* The operands of all models, and where they were looked for, in words. A store that is named but not there is a failure; the
+ * first of these is kept, and the others are listed all the same. */
+static void
+enumerate(struct names *operands, struct str *where, const struct cli *cli, struct err *err)
+{
+    struct str root = { 0 };
+    char shown[STR_SHOWN];
+    for (size_t i = 0; store_word(i); i++) {
+        if (!is_wanted(cli, store_word(i)))
+            continue;
+        root.len = 0;
+        store_list(operands, &root, i, &cli->limits, err);
+        const char *path = str_shown(shown, root.p ? root.p : "", root.len);
+        bool there = root.len != 0 && access(root.p, F_OK) == 0;
+        str_text(where, where->len ? "; " : "");
+        if (root.len == 0)
+            str_format(where, "no variable says where %s: looks", store_word(i));
+        else
+            str_format(where, "%s %s", path, there ? "holds none" : "does not exist");
+        if (!there && cli->noperands != 0 && err->kind == ERR_NONE) {
+            err_set(err, ERR_OPEN, ERR_NO_OFFSET, root.len ? "it does not exist; what says where %s: looks is in amn(7), under "
+                "ENVIRONMENT" : "no variable says where %s: looks; they are in amn(7), under ENVIRONMENT", store_word(i));
+            err_in_file(err, path);
+        }
+    }
+    str_clear(&root);
+}
+
+static bool
+list(struct listing *l, struct err *err)
+{
+    struct names operands = { 0 };
+    struct str where = { 0 };
+    struct err missing;
+    err_init(&missing);
+    enumerate(&operands, &where, &l->cli, &missing);
+    bool ok = missing.kind != ERR_MEMORY;
+    for (size_t i = 0; ok && l->page.sys == 0 && i < operands.n; i++)
+        ok = add_model(l, operands.name[i], err);
+    if (ok && l->n != 0)
+        add_table(l);
+    if (ok && operands.n == 0 && missing.kind == ERR_NONE)
+        cli_warn(&l->cli, NULL, "there are no models: %s", where.p ? where.p : "");
+    ok = page_finish(&l->page, err) && cli_finish_stdout(err) && ok;
+    if (ok && missing.kind != ERR_NONE)
+        *err = missing;
+    names_clear(&operands);
+    str_clear(&where);
+    return ok && missing.kind == ERR_NONE;
+}
+
+int
+list_main(int argc, char **argv)
+{
+    struct listing l = { 0 };
+    struct err err;
+    cli_start(cli_tools[CLI_LIST].name);
+    cli_options(&l.cli, CLI_LIST, NULL, NULL, argc, argv);
+    err_init(&err);
+    page_init(&l.page, stdout);
+    ndjson_init(&l.json, &l.page);
+    bool ok = list(&l, &err);
+    listing_clear(&l);
+    return ok ? 0 : cli_fail(&l.cli, &err);
+}

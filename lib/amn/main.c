@@ -1,0 +1,175 @@
+/* amn: the front of the suite. `amn VERB ...` becomes `amn-VERB ...`, as git does it; the rest is done here: the list of
+ * verbs, the manual pages, the list of models. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "cli/cli.h"
+#include "list.h"
+#include "manual.h"
+#include "verbs.h"
+
+enum { LINE = 78 };
+
+/* The tools of the suite that are here, with their other names. */
+static bool
+print_tools(const char *folder, struct err *err)
+{
+    struct str file = { 0 }, names = { 0 };
+    size_t width = 0;
+    for (size_t i = 0; i < CLI_TOOLS; i++) {
+        size_t n = strlen(cli_tools[i].name) + (cli_tools[i].also ? strlen(cli_tools[i].also) - 2 : 0);
+        width = n > width ? n : width;
+    }
+    for (size_t i = 0; i < CLI_TOOLS && err->kind == ERR_NONE; i++) {
+        const struct cli_tool *tool = &cli_tools[i];
+        if (cli_is_program(tool) && !verbs_find(&file, folder, verbs_word(tool->name), err))
+            continue;
+        names.len = 0;
+        str_format(&names, "amn %s%s%s", verbs_word(tool->name), tool->also ? ", " : "",
+            tool->also ? verbs_word(tool->also) : "");
+        if (names.failed)
+            err_memory(err, names.room);
+        else
+            printf("  %-*s  %s\n", (int)width, names.p, tool->says);
+    }
+    printf("  %-*s  %s\n", (int)width, "amn help", "a manual page: of a verb, amn, formats, json or help");
+    str_clear(&names);
+    str_clear(&file);
+    return err->kind == ERR_NONE;
+}
+
+static bool
+print_others(const char *folder, struct err *err)
+{
+    struct names others = { 0 };
+    bool ok = verbs_others(&others, folder, err);
+    size_t column = (size_t)(ok && others.n != 0 ? printf("\nOther verbs in PATH:") : 0);
+    for (size_t i = 0; ok && i < others.n; i++) {
+        if (column + 1 + strlen(others.name[i]) > LINE)
+            column = (size_t)printf("\n ") - 1;
+        column += (size_t)printf(" %s", others.name[i]);
+    }
+    if (ok && others.n != 0)
+        putchar('\n');
+    names_clear(&others);
+    return ok;
+}
+
+static bool
+print_verbs(const char *folder, struct err *err)
+{
+    puts("Usage: amn VERB [ARGUMENT]...\n");
+    if (!print_tools(folder, err) || !print_others(folder, err))
+        return false;
+    puts("\n'amn VERB --help' shows the options of a verb. Of the pages, 'amn help amn' is\n"
+        "the overview, and 'amn help help' is about this program.");
+    return cli_finish_stdout(err);
+}
+
+static bool
+help(const char *folder, char *const *words, struct err *err)
+{
+    char shown[STR_SHOWN];
+    if (!words[0]) {
+        cli_start("amn");
+        return print_verbs(folder, err);
+    }
+    if (words[1])
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "one page at a time: '%s' is too many",
+            str_shown(shown, words[1], strlen(words[1])));
+    return manual_show(folder, words[0], err);
+}
+
+static bool
+print_version(struct err *err)
+{
+    cli_start("amn");
+    printf("amn %s\n", CLI_VERSION);
+    return cli_finish_stdout(err);
+}
+
+static bool
+unknown(const char *folder, const char *word, struct err *err)
+{
+    static const char *const options[] = { "help", "version" };
+    char shown[STR_SHOWN];
+    struct names words = { 0 };
+    struct str hint = { 0 };
+    bool option = *word == '-', ok = option || verbs_all(&words, folder, err);
+    if (option)
+        nearest_hint(&hint, "--", word + strspn(word, "-"), options, 2);
+    else
+        nearest_hint(&hint, "", word, (const char *const *)words.name, words.n);
+    str_shown(shown, word, strlen(word));
+    if (ok)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, option ? "unknown option '%s'%s" : "'%s' is no verb%s", shown,
+            hint.p ? hint.p : "");
+    str_clear(&hint);
+    names_clear(&words);
+    return false;
+}
+
+/* This process becomes the tool; it goes on here only when that fails. */
+static bool
+become(const char *folder, char **words, struct err *err)
+{
+    struct str file = { 0 };
+    char shown[STR_SHOWN];
+    const struct cli_tool *tool = verbs_tool(words[0]);
+    if (verbs_find(&file, folder, words[0], err)) {
+        words[0] = file.p;
+        execvp(file.p, words);
+        err_sys(err, ERR_OPEN, errno, "it cannot be run");
+        err_in_file(err, str_shown(shown, file.p, file.len));
+    } else if (err->kind == ERR_NONE && tool) {
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s is neither beside this program nor in PATH: install all of the suite",
+            tool->name);
+    } else if (err->kind == ERR_NONE) {
+        unknown(folder, words[0], err);
+    }
+    str_clear(&file);
+    return false;
+}
+
+static bool
+is_option(const char *word, const char *letter, const char *name)
+{
+    return strcmp(word, letter) == 0 || strcmp(word, name) == 0;
+}
+
+/* `words` end with NULL. */
+static bool
+front(const char *folder, char **words, struct err *err)
+{
+    const char *word = words[0];
+    if (!word)
+        return help(folder, words, err);
+    if (strcmp(word, "help") == 0 || is_option(word, "-h", "--help"))
+        return help(folder, words + 1, err);
+    if (is_option(word, "-V", "--version"))
+        return print_version(err);
+    return become(folder, words, err);
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct cli cli = { .tool = "amn" };
+    struct err err;
+    if (argc > 1 && strcmp(argv[1], verbs_word(cli_tools[CLI_LIST].name)) == 0)
+        return list_main(argc - 1, argv + 1);
+    err_init(&err);
+    char *folder = verbs_folder(argc > 0 ? argv[0] : "amn");
+    bool ok = front(folder, argv + (argc > 0), &err);
+    free(folder);
+    if (ok)
+        return 0;
+    int status = cli_fail(&cli, &err);
+    if (err.kind == ERR_USAGE)
+        fputs("Try 'amn --help'.\n", stderr);
+    return status;
+}

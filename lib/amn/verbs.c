@@ -1,0 +1,156 @@
+#include "verbs.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PREFIX = sizeof "amn-" - 1 };
+
+/* --- programs -------------------------------------------------------------------------------------------- */
+
+static bool
+is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The next folder of PATH, *n bytes of it, and move *path behind it; NULL at the end. An empty one is this one. */
+static const char *
+next_folder(const char **path, size_t *n)
+{
+    const char *p = *path;
+    if (!p)
+        return NULL;
+    *n = strcspn(p, ":");
+    *path = p[*n] ? p + *n + 1 : NULL;
+    if (*n != 0)
+        return p;
+    *n = 1;
+    return ".";
+}
+
+/* Whether dir[0..n) holds the program; its path in *file. */
+static bool
+try_folder(struct str *file, const char *dir, size_t n, const char *name, struct err *err)
+{
+    file->len = 0;
+    str_format(file, "%.*s/%s", (int)n, dir, name);
+    if (file->failed)
+        return err_memory(err, file->room);
+    return is_program(file->p);
+}
+
+bool
+verbs_program(struct str *file, const char *folder, const char *name, struct err *err)
+{
+    const char *path = getenv("PATH"), *dir;
+    size_t n;
+    bool found = folder && try_folder(file, folder, strlen(folder), name, err);
+    while (!found && err->kind == ERR_NONE && (dir = next_folder(&path, &n)) != NULL)
+        found = try_folder(file, dir, n, name, err);
+    return found;
+}
+
+static bool
+is_verb(const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    return *word != '\0' && word[strspn(word, letters)] == '\0';
+}
+
+bool
+verbs_find(struct str *file, const char *folder, const char *verb, struct err *err)
+{
+    struct str name = { 0 };
+    if (!is_verb(verb))
+        return false;
+    str_format(&name, "amn-%s", verb);
+    bool found = name.failed ? err_memory(err, name.room) : verbs_program(file, folder, name.p, err);
+    str_clear(&name);
+    return found;
+}
+
+char *
+verbs_folder(const char *argv0)
+{
+    struct str file = { 0 };
+    struct err err;
+    err_init(&err);
+    if (!strchr(argv0, '/') && verbs_program(&file, NULL, argv0, &err))
+        argv0 = file.p;
+    char *real = strchr(argv0, '/') ? realpath(argv0, NULL) : NULL;
+    if (real)
+        *strrchr(real, '/') = '\0';
+    str_clear(&file);
+    return real;
+}
+
+/* --- words ----------------------------------------------------------------------------------------------- */
+
+const char *
+verbs_word(const char *tool)
+{
+    return tool + PREFIX;
+}
+
+const struct cli_tool *
+verbs_tool(const char *verb)
+{
+    for (size_t i = 0; i < CLI_TOOLS; i++) {
+        const struct cli_tool *tool = &cli_tools[i];
+        if (strcmp(verb, verbs_word(tool->name)) == 0 || (tool->also && strcmp(verb, verbs_word(tool->also)) == 0))
+            return tool;
+    }
+    return NULL;
+}
+
+/* The programs of a folder that could be verbs; one that cannot be read has none. */
+static bool
+look_into(struct names *others, const char *dir, size_t n, struct err *err)
+{
+    struct str path = { 0 };
+    const struct dirent *e;
+    str_add(&path, dir, n);
+    DIR *d = path.failed ? NULL : opendir(path.p);
+    bool ok = !path.failed || err_memory(err, path.room);
+    while (ok && d && (e = readdir(d)) != NULL) {
+        if (strncmp(e->d_name, "amn-", PREFIX) != 0)
+            continue;
+        const char *verb = verbs_word(e->d_name);
+        bool other = is_verb(verb) && !verbs_tool(verb) && strcmp(verb, "help") != 0;
+        if (other && try_folder(&path, dir, n, e->d_name, err))
+            ok = names_add(others, verb, strlen(verb), err);
+        ok = ok && err->kind == ERR_NONE;
+    }
+    if (d)
+        closedir(d);
+    str_clear(&path);
+    return ok;
+}
+
+bool
+verbs_others(struct names *others, const char *folder, struct err *err)
+{
+    const char *path = getenv("PATH"), *dir;
+    size_t n;
+    bool ok = !folder || look_into(others, folder, strlen(folder), err);
+    while (ok && (dir = next_folder(&path, &n)) != NULL)
+        ok = look_into(others, dir, n, err);
+    names_sort(others);
+    return ok;
+}
+
+bool
+verbs_all(struct names *words, const char *folder, struct err *err)
+{
+    bool ok = names_add(words, "help", strlen("help"), err);
+    for (size_t i = 0; ok && i < CLI_TOOLS; i++) {
+        const char *word = verbs_word(cli_tools[i].name), *also = cli_tools[i].also;
+        ok = names_add(words, word, strlen(word), err)
+            && (!also || names_add(words, verbs_word(also), strlen(verbs_word(also)), err));
+    }
+    return ok && verbs_others(words, folder, err);
+}

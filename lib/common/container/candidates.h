@@ -1,0 +1,28 @@
+/* candidates: the files of a directory that are models by their names, and which of them is read. */
+#ifndef CONTAINER_CANDIDATES_H
+#define CONTAINER_CANDIDATES_H
+
+#include "catalog/catalog.h"
+#include "source/inputs.h"
+
+/* Zeroed: none. Clear it also after a failure. */
+struct candidates {
+    char **name;                /* n of them, in the order of their bytes; owned */
+    size_t n, room;
+    const char *chosen;         /* one of them */
+};
+
+/* List a directory and choose: an index first, then safetensors, then the rest; whether what is chosen can be opened is
+ * not looked at. ERR_OPEN: there is none; ERR_USAGE: there are several of the same rank. Failures bear its name. */
+bool candidates_choose(struct candidates *c, const char *dir, struct err *err);
+void candidates_clear(struct candidates *c);
+
+/* Whether name[i], of a list that was made by candidates_choose, can be read instead of what is chosen: no shard that an index
+ * stands for. */
+bool candidates_other(const struct candidates *c, size_t i);
+
+/* The model was opened, and these are its files: warn of what else the directory holds that could be read instead. */
+bool candidates_warn(const struct candidates *c, const char *dir, const struct inputs *inputs, struct catalog *catalog,
+    struct err *err);
+
+#endif

@@ -1,0 +1,137 @@
+#include "pipeline/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "container/folder.h"
+
+enum { LINE = 160 };
+
+static bool
+failed(const struct journal *j, const char *what, int sys, struct err *err)
+{
+    char shown[STR_SHOWN];
+    err_sys(err, ERR_IO, sys, "%s", what);
+    return err_in_file(err, str_shown(shown, j->path, strlen(j->path)));
+}
+
+/* --- what is there */
+
+static bool
+keep(struct journal *j, const struct journal_entry *entry, struct err *err)
+{
+    struct journal_entry *list = array_grow(j->entry, j->n, &j->room, sizeof *list, err);
+    if (!list)
+        return false;
+    j->entry = list;
+    list[j->n++] = *entry;
+    return true;
+}
+
+/* Whether the first line is that of this job; *whole: it ends, and so was written as a whole. */
+static bool
+read_lines(struct journal *j, FILE *file, uint32_t job, size_t files, bool *ours, struct err *err)
+{
+    char line[LINE], first[LINE];
+    snprintf(first, sizeof first, "amn 1 %08" PRIx32 " %zu\n", job, files);
+    *ours = fgets(line, sizeof line, file) && strcmp(line, first) == 0;
+    while (*ours && fgets(line, sizeof line, file) && strchr(line, '\n')) {
+        struct journal_entry e;
+        if (sscanf(line, "%63s %" SCNu64 " %" SCNx32, e.name, &e.nbytes, &e.crc) == 3 && !keep(j, &e, err))
+            return false;
+    }
+    return true;
+}
+
+static bool
+read_journal(struct journal *j, uint32_t job, size_t files, struct err *err)
+{
+    bool ours = false;
+    FILE *file = fopen(j->path, "re");
+    if (!file)
+        return failed(j, "it cannot be opened", errno, err);
+    bool ok = read_lines(j, file, job, files, &ours, err);
+    fclose(file);
+    if (!ok || ours)
+        return ok;
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "it is the journal of another job: of another input, or of other "
+        "options; take an empty directory");
+    char shown[STR_SHOWN];
+    return err_in_file(err, str_shown(shown, j->path, strlen(j->path)));
+}
+
+/* --- what is added */
+
+/* What a power failure could leave of it must not say more than is true: each line is on the disk before the next file. */
+static bool
+put_line(struct journal *j, const char *line, struct err *err)
+{
+    size_t n = strlen(line);
+    ssize_t put;
+    while ((put = write(j->fd - 1, line, n)) < 0 && errno == EINTR)
+        ;
+    if (put != (ssize_t)n || fsync(j->fd - 1) != 0)
+        return failed(j, "it cannot be written", put >= 0 && (size_t)put != n ? ENOSPC : errno, err);
+    return true;
+}
+
+static bool
+begin(struct journal *j, int flags, struct err *err)
+{
+    int fd = open(j->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    j->fd = fd + 1;
+    return fd >= 0 || failed(j, "it cannot be opened", errno, err);
+}
+
+bool
+journal_open(struct journal *j, const char *dir, uint32_t job, size_t files, bool resume, struct err *err)
+{
+    char first[LINE];
+    *j = (struct journal){ .path = folder_path(dir, strlen(dir), JOURNAL_NAME, err) };
+    if (!j->path)
+        return false;
+    if (resume)                 /* a last line that was cut is ended, and so is none */
+        return read_journal(j, job, files, err) && begin(j, 0, err) && put_line(j, "\n", err);
+    snprintf(first, sizeof first, "amn 1 %08" PRIx32 " %zu\n", job, files);
+    return begin(j, O_TRUNC, err) && put_line(j, first, err);
+}
+
+const struct journal_entry *
+journal_find(const struct journal *j, const char *name)
+{
+    for (size_t i = j->n; i-- > 0;)
+        if (strcmp(j->entry[i].name, name) == 0)
+            return &j->entry[i];
+    return NULL;
+}
+
+bool
+journal_add(struct journal *j, const struct journal_entry *e, struct err *err)
+{
+    char line[LINE];
+    snprintf(line, sizeof line, "%s %" PRIu64 " %08" PRIx32 "\n", e->name, e->nbytes, e->crc);
+    return put_line(j, line, err);
+}
+
+bool
+journal_remove(struct journal *j, struct err *err)
+{
+    return unlink(j->path) == 0 || failed(j, "it cannot be removed", errno, err);
+}
+
+void
+journal_close(struct journal *j)
+{
+    if (j->fd > 0)
+        close(j->fd - 1);
+    free(j->path);
+    free(j->entry);
+    *j = (struct journal){ 0 };
+}

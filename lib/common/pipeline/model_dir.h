@@ -1,0 +1,28 @@
+/* model_dir: a model directory as output, which from_pretrained() reads: files of weights, their index, config.json, and
+ * the small files of the input beside it.
+ *
+ * One file after the other gets its name when it is complete; the index comes last, so that what was interrupted is no
+ * model. Its journal stays, and with `resume` the same job goes on behind the files that are as the journal says; where
+ * there is none, it begins. */
+#ifndef PIPELINE_MODEL_DIR_H
+#define PIPELINE_MODEL_DIR_H
+
+#include "pipeline/pipeline.h"
+#include "writer/writer.h"
+
+struct model_dir {
+    const char *path;           /* made when it is not there; else it holds no model yet, or with `resume` our journal */
+    uint64_t shard_size;        /* bytes of tensor data a file; one tensor may be more */
+    bool resume, sync;
+    enum sink_direct direct;
+    uint64_t nbytes;            /* out: of all files of weights, once they are known */
+    size_t kept;                /* out: files that were finished before */
+};
+
+/* Write the directory. The pipeline is one for a whole output, but for its pieces, sink and range, which are set here file
+ * by file; its hooks see one file after the other. A pipe is spooled first. ERR_CREATE: the
+ * directory holds a model, or is that of the input. */
+bool model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice, const struct writer_options *options,
+    struct err *err);
+
+#endif

@@ -1,0 +1,68 @@
+#include "plan/shards.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/num.h"
+
+static bool
+tensor_nbytes(uint64_t *nbytes, const struct chosen *chosen, struct err *err)
+{
+    struct chosen one = *chosen;
+    const struct choice alone = { .list = &one, .n = 1 };
+    return choice_nbytes(&alone, nbytes, err);
+}
+
+static struct shard *
+add(struct shards *s, size_t *room, size_t first, struct err *err)
+{
+    struct shard *list = array_grow(s->list, s->n, room, sizeof *list, err);
+    if (!list)
+        return NULL;
+    s->list = list;
+    if (s->n == SHARDS_MAX) {
+        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "the model would have more than %d files: --shard-size is too small",
+            SHARDS_MAX);
+        return NULL;
+    }
+    list[s->n] = (struct shard){ .first = first };
+    return &list[s->n++];
+}
+
+bool
+shards_cut(struct shards *s, const struct choice *choice, uint64_t most, struct err *err)
+{
+    size_t room = 0;
+    *s = (struct shards){ 0 };
+    struct shard *shard = add(s, &room, 0, err);
+    for (size_t i = 0; shard && i < choice->n; i++) {
+        uint64_t nbytes, sum;
+        if (!tensor_nbytes(&nbytes, &choice->list[i], err))
+            return false;
+        if (shard->n != 0 && (!num_add(&sum, shard->nbytes, nbytes) || sum > most)
+            && !(shard = add(s, &room, i, err)))
+            return false;
+        shard->n++;
+        shard->nbytes += nbytes;
+        s->nbytes += nbytes;
+    }
+    return shard != NULL;
+}
+
+void
+shards_clear(struct shards *s)
+{
+    free(s->list);
+    *s = (struct shards){ 0 };
+}
+
+const char *
+shard_name(char buf[SHARD_NAME], size_t i, size_t n)
+{
+    if (n == 1)
+        snprintf(buf, SHARD_NAME, "model.safetensors");
+    else
+        snprintf(buf, SHARD_NAME, "model-%05u-of-%05u.safetensors", (unsigned)i + 1, (unsigned)n);
+    return buf;
+}

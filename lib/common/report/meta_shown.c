@@ -1,0 +1,189 @@
+#include "report/meta_shown.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { LINE = 80, VALUE_MIN = 30, DOTS = sizeof "...]" - 1 };
+#define WHOLE SIZE_MAX
+
+/* A value on its way into the text. What does not fit is taken back: then the text ends at `keep`, the last place
+ * behind which there is room for the dots. */
+struct line {
+    struct page *page;
+    size_t used, columns;       /* of the terminal; or WHOLE */
+    size_t keep;
+    bool full;                  /* more does not fit: append nothing */
+    bool loose;                 /* it may be cut at any character: in the first element of an array, or no array */
+};
+
+/* The text may end here. */
+static void
+keep(struct line *l)
+{
+    if (!l->full && l->used + DOTS <= l->columns)
+        l->keep = l->page->text.len;
+}
+
+/* What was appended from there on stays if it fits. */
+static void
+settle(struct line *l, size_t from)
+{
+    struct str *text = &l->page->text;
+    if (l->columns == WHOLE) {
+        page_turn(l->page);
+        l->full = l->page->sys != 0;
+        return;
+    }
+    l->used += page_columns(text->p ? text->p + from : "", text->len - from);
+    l->full = l->used > l->columns;
+    if (l->full)
+        text->len = l->keep;
+    else if (l->loose)
+        keep(l);
+}
+
+static void
+add_text(struct line *l, const char *text)
+{
+    size_t from = l->page->text.len;
+    if (l->full)
+        return;
+    str_text(&l->page->text, text);
+    settle(l, from);
+}
+
+/* Character by character, for it is cut between two of them, and an escape is never cut. */
+static void
+add_string(struct line *l, const char *p, size_t n)
+{
+    add_text(l, "\"");
+    while (n != 0 && !l->full) {
+        uint32_t code;
+        size_t from = l->page->text.len, len = str_utf8_char(p, n, &code);
+        len += len == 0;
+        str_add_json(&l->page->text, p, len, true);
+        settle(l, from);
+        p += len;
+        n -= len;
+    }
+    add_text(l, "\"");
+}
+
+static void add_value(struct line *l, const struct meta_value *value, bool outer);
+
+static void
+add_array(struct line *l, const struct meta_array *array, bool outer)
+{
+    struct meta_iter it = meta_first(array);
+    struct meta_value element;
+    add_text(l, "[");
+    for (uint64_t i = 0; !l->full && meta_next(&it, &element); i++) {
+        if (i != 0)
+            add_text(l, ", ");
+        if (i != 0 && outer) {
+            l->loose = false;
+            keep(l);
+        }
+        add_value(l, &element, false);
+    }
+    add_text(l, "]");
+}
+
+/* Arrays nest no deeper than limits.gguf_depth: the container has checked. */
+static void
+add_value(struct line *l, const struct meta_value *value, bool outer)
+{
+    char text[32] = "";
+    switch (value->type) {
+    case META_U8: case META_U16: case META_U32: case META_U64:
+        snprintf(text, sizeof text, "%" PRIu64, value->as.u);
+        break;
+    case META_I8: case META_I16: case META_I32: case META_I64:
+        snprintf(text, sizeof text, "%" PRId64, value->as.i);
+        break;
+    case META_F32: case META_F64:
+        snprintf(text, sizeof text, "%g", value->as.f);
+        break;
+    case META_BOOL:
+        snprintf(text, sizeof text, "%s", value->as.u ? "true" : "false");
+        break;
+    case META_STRING:
+        add_string(l, value->as.s.p, value->as.s.n);
+        return;
+    case META_ARRAY:
+        add_array(l, &value->as.a, outer);
+        return;
+    case META_TYPES:
+        return;
+    }
+    add_text(l, text);
+}
+
+void
+meta_shown_value(struct page *page, const struct meta_value *value, size_t columns)
+{
+    struct line l = { .page = page, .columns = columns, .keep = page->text.len, .loose = true };
+    add_value(&l, value, true);
+    if (l.full)
+        str_text(&page->text, value->type == META_STRING ? "\"..." : "...]");
+}
+
+/* ---- all keys ---- */
+
+static uint64_t
+count_of(const struct meta_value *value)
+{
+    return value->type == META_ARRAY ? value->as.a.count : 1;
+}
+
+struct widths {
+    int number, type, count;
+};
+
+static int
+digits(uint64_t n)
+{
+    return snprintf(NULL, 0, "%" PRIu64, n);
+}
+
+static void
+widen(struct widths *w, const struct meta_value *value, struct str *type)
+{
+    type->len = 0;
+    meta_add_type(type, value);
+    if ((int)type->len > w->type)
+        w->type = (int)type->len;
+    if (digits(count_of(value)) > w->count)
+        w->count = digits(count_of(value));
+}
+
+static void
+add_line(struct page *page, const struct meta *meta, const struct widths *w, struct str *type, size_t i, bool arrays)
+{
+    char key[STR_SHOWN];
+    struct str *text = &page->text;
+    size_t from = text->len;
+    type->len = 0;
+    meta_add_type(type, &meta->value);
+    text->failed |= type->failed;
+    str_format(text, "  %*zu  %-*s  %*" PRIu64 "  %s = ", w->number, i + 1, w->type, type->p ? type->p : "", w->count,
+        count_of(&meta->value), str_shown(key, meta->key, meta->key_len));
+    size_t used = page_columns(text->p ? text->p + from : "", text->len - from);
+    bool whole = arrays && meta->value.type == META_ARRAY;
+    meta_shown_value(page, &meta->value, whole ? WHOLE : used + VALUE_MIN <= LINE ? LINE - used : VALUE_MIN);
+    str_text(text, "\n");
+    page_turn(page);
+}
+
+void
+meta_shown_all(struct page *page, const struct catalog *catalog, bool arrays)
+{
+    struct str type = { 0 };
+    size_t n = catalog_meta_count(catalog);
+    struct widths w = { .number = digits(n) };
+    for (size_t i = 0; i < n; i++)
+        widen(&w, &catalog_meta_at(catalog, i)->value, &type);
+    for (size_t i = 0; i < n && page->sys == 0; i++)
+        add_line(page, catalog_meta_at(catalog, i), &w, &type, i, arrays);
+    str_clear(&type);
+}

@@ -1,0 +1,457 @@
+/* AWQ: codes with a scale and a zero point for each group of inputs of an output. Three layouts, which the shapes tell apart;
+ * of a module P, whose decoded weight is [out, in], with G groups:
+ *
+ *     GEMM         P.qweight    I32 [in, out*bits/32]     eight outputs lie side by side in `bits` bytes, a stream of bits
+ *                                                         whose codes are outputs 0 2 4 6 1 3 5 7; AutoAWQ knows 4 bits
+ *                  P.scales     F16, BF16, F32 [G, out]
+ *                  P.qzeros     I32 [G, out*bits/32]      like the codes; absent: symmetric, 2^(bits-1)
+ *
+ *     GEMV         P.qweight    I32 [out, in/8]           4 bits, the low ones of a word first
+ *                  P.scales     [out, 8*W]                the first G of a row
+ *                  P.qzeros     I32 [out, W]              likewise
+ *
+ *     GEMV_FAST    P.qweight    I16 [out/4, in]           4 bits; of 64 inputs, an output has 16 words (below)
+ *                  P.scales     [8*W, out]                the first G of a column
+ *                  P.qzeros, or P.scaled_zeros of llm-awq, like the scales: -zero * scale
+ *
+ *     V[o][i] = RN32((q - z) * scale), of GEMV_FAST RN32(q * scale + scaled zero), g = i / group
+ *
+ * W is a padded G: config.json says the group where W leaves several. Sources: AutoAWQ modules/linear/gemm.py, gemv.py and
+ * gemv_fast.py, utils/packing_utils.py; AutoRound utils/bit_packing.py for other bits than 4.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "scheme/codes.h"
+#include "scheme/dim.h"
+#include "scheme/scale.h"
+
+enum { CODES, SCALES, ZEROS };                          /* parts, and companions one less */
+enum { WITH_SCALES, WITH_ZEROS };
+
+struct awq {
+    struct blocks blocks;                               /* scales, of GEMV as they lie */
+    uint32_t bits;
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+/* --- which it is */
+
+/* The bits of GEMM's codes: the words hold as many codes as there are outputs. 0: no such number. */
+static uint32_t
+gemm_bits(const struct tensor *codes, const struct tensor *scales)
+{
+    uint64_t out = dim_cols(scales), words, nbits;
+    if (out % 8 != 0 || !num_mul(&words, dim_cols(codes), 32))
+        return 0;
+    for (uint32_t bits = 4; bits <= 7; bits++)
+        if (num_mul(&nbits, out, bits) && nbits == words)
+            return bits;
+    return 0;
+}
+
+/* Shapes of GEMV; GEMM would have groups of one. */
+static bool
+is_gemv(const struct found *f)
+{
+    const struct tensor *codes = f->codes, *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
+    return zeros && codes->shape.rank == 2 && dim_same_rows(codes, scales) && dim_same_rows(codes, zeros)
+        && dim_rows(codes) % 8 == 0 && dim_cols(scales) % 8 == 0 && dim_cols(scales) / 8 == dim_cols(zeros);
+}
+
+static bool
+is_gemm(const struct found *f)
+{
+    const struct tensor *scales = f->with[WITH_SCALES];
+    return f->codes->shape.rank == 2 && scales->shape.rank == 2 && gemm_bits(f->codes, scales) != 0 && !is_gemv(f);
+}
+
+/* AutoAWQ lays GEMM out anew for the Marlin kernel, [in/16, 2*out]. */
+static bool
+is_marlin(const struct found *f)
+{
+    const struct tensor *scales = f->with[WITH_SCALES];
+    return f->codes->shape.rank == 2 && scales->shape.rank == 2 && dim_cols(f->codes) % 2 == 0
+        && dim_cols(f->codes) / 2 == dim_cols(scales);
+}
+
+/* --- GEMM */
+
+/* Inputs of a group by config.json, whatever it calls them; 0: not said. */
+static uint64_t
+group_hint(const struct claims *c)
+{
+    static const char *const keys[] = { "group_size", "q_group_size" };
+    const json_t *inner = json_object_get(config_block(c->config), "q_config");
+    uint64_t n = 0;
+    for (size_t i = 0; i < 2 && n == 0; i++) {
+        json_int_t nested = json_integer_value(json_object_get(inner, keys[i]));
+        n = nested > 0 ? (uint64_t)nested : config_number(c->config, keys[i]);
+    }
+    return n;
+}
+
+static const char *
+why_open(const struct weight *w)
+{
+    return w->part[SCALES]->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
+}
+
+/* Give the weight its shape and its numbers. */
+static bool
+shape_weight(struct found *f, struct weight *w, const struct awq *awq, struct err *err)
+{
+    const uint64_t dim[2] = { awq->blocks.rows, awq->blocks.cols };
+    struct awq *own = claims_alloc(f->claims, sizeof *own, err);
+    uint8_t *packed = own ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
+    if (!packed)
+        return false;
+    *own = *awq;
+    shape_pack(packed, dim, 2);
+    w->own = own;
+    w->shape = (struct shape){ 2, packed };
+    w->vague = own->open != NULL;
+    return true;
+}
+
+/* Without qzeros config.json has to say that there are none. */
+static bool
+check_zeros(const struct found *f, const struct weight *w, struct awq *awq, struct err *err)
+{
+    const json_t *block = config_block(f->claims->config), *said = json_object_get(block, "zero_point");
+    char name[STR_SHOWN];
+    if (w->part[ZEROS] || json_is_false(said) || json_is_true(json_object_get(block, "sym")))
+        return true;
+    awq->open = "without qzeros, symmetric or not as config.json says (--config)";
+    return !json_is_true(said) || claims_is_report_on_shard(f->claims)
+        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no qzeros, which it has by config.json",
+            str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
+}
+
+/* Inputs of a group; 0: the scales fit no number of them. */
+static uint64_t
+gemm_group(const struct found *f)
+{
+    uint64_t in = dim_rows(f->codes), groups = dim_rows(f->with[WITH_SCALES]), group = group_hint(f->claims);
+    if (group != 0 && num_ceil_div(in, group) == groups)
+        return group;
+    return groups != 0 && in % groups == 0 ? num_max(in / groups, 1) : in == 0;
+}
+
+static bool
+gemm_fits(const struct found *f)
+{
+    const struct tensor *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
+    return gemm_group(f) != 0 && (!zeros || (zeros->shape.rank == 2 && dim_rows(zeros) == dim_rows(scales)
+        && dim_cols(zeros) == dim_cols(f->codes)));
+}
+
+static bool
+gemm_fit(struct found *f, struct weight *w, struct err *err)
+{
+    struct awq awq = { .bits = gemm_bits(f->codes, w->part[SCALES]), .open = why_open(w) };
+    awq.blocks = (struct blocks){ .rows = dim_cols(w->part[SCALES]), .cols = dim_rows(f->codes), .b0 = 1,
+        .b1 = gemm_group(f) };
+    return check_zeros(f, w, &awq, err) && shape_weight(f, w, &awq, err);
+}
+
+static void
+gemm_strip(struct strip *s, const struct weight *w, unsigned part)
+{
+    const struct awq *awq = w->own;
+    uint64_t out = awq->blocks.rows, rows = dim_rows(w->part[part]);
+    if (part == SCALES)
+        *s = (struct strip){ .matrices = 1, .rows = rows, .units = out, .unit_rows = 1,
+            .unit_bytes = dtype_facts(w->part[SCALES]->dtype)->bytes };
+    else
+        *s = (struct strip){ .matrices = 1, .rows = rows, .units = out / 8, .unit_rows = 8, .unit_bytes = awq->bits };
+}
+
+/* The code of an output in a unit of eight. */
+static unsigned
+lane_of(const uint8_t *unit, uint64_t row, uint32_t bits)
+{
+    static const uint8_t place[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
+    unsigned at = place[row % 8] * bits, code = unit[at / 8] >> at % 8;
+    if (at % 8 + bits > 8)
+        code |= (unsigned)unit[at / 8 + 1] << (8 - at % 8);
+    return code & ((1U << bits) - 1);
+}
+
+static void
+gemm_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    static const uint8_t shift[8] = { 0, 16, 4, 20, 8, 24, 12, 28 };
+    const struct awq *awq = w->own;
+    const struct codes_target t = { .k = k, .to = to };
+    uint64_t cols = awq->blocks.cols, top = first / cols;
+    struct codes_piece p;
+    uint8_t *y = out;
+    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
+        codes_begin(&p, at, count, cols, awq->blocks.b1);
+        uint64_t unit = p.row / 8 - top / 8, g = p.col / awq->blocks.b1;
+        const uint8_t *codes = in[CODES].p + unit * in[CODES].stride + p.col * awq->bits;
+        const uint8_t *scales = in[SCALES].p + (p.row - top) * in[SCALES].stride;
+        const uint8_t *zeros = in[ZEROS].p ? in[ZEROS].p + unit * in[ZEROS].stride : NULL;
+        for (size_t i = 0; i < p.groups; i++) {
+            p.scales[i] = scale_value(w->part[SCALES]->dtype, scales, g + i);
+            p.zeros[i] = (float)(zeros ? lane_of(zeros + (g + i) * awq->bits, p.row, awq->bits) : 1U << (awq->bits - 1));
+        }
+        if (awq->bits == 4)
+            k->bits_lane(p.codes, codes, p.n, 4, shift[p.row % 8], 4);
+        for (size_t i = 0; awq->bits != 4 && i < p.n; i++)
+            p.codes[i] = (uint8_t)lane_of(codes + i * awq->bits, p.row, awq->bits);
+        codes_emit(&p, &t, p.codes, false, true, y);
+    }
+}
+
+/* --- padded groups */
+
+/* Words of eight groups as AutoAWQ stores them: calculate_zeros_width. */
+static bool
+width_is(uint64_t in, uint64_t group, uint64_t words)
+{
+    uint64_t multiple = group >= 128 ? 1 : group == 64 ? 2 : group == 32 ? 4 : 0;
+    if (multiple == 0 || in % group != 0)
+        return false;
+    uint64_t base = num_ceil_div(in / group, 8);
+    return num_ceil_div(base, multiple) * multiple == words;
+}
+
+/* The inputs of a group behind so many words; 0: none has them. Where several do, config.json says which, else *open. */
+static uint64_t
+padded_group(const struct claims *c, uint64_t in, uint64_t words, const char **open)
+{
+    uint64_t hint = group_hint(c), found = 0, n = 0;
+    if (in == 0 || (hint != 0 && width_is(in, hint, words)))
+        return in == 0 ? 1 : hint;
+    for (unsigned i = 0; i < 10; i++) {         /* 32, 64, and what divides the inputs into up to 8 * words groups */
+        uint64_t groups = 8 * words - (i - 2), group = i < 2 ? 32U << i : groups != 0 && in % groups == 0 ? in / groups : 0;
+        if ((i < 2 || group >= 128) && width_is(in, group, words)) {
+            found = group;
+            n++;
+        }
+    }
+    if (n > 1)
+        *open = "in groups of so many as config.json says (--config)";
+    return found;
+}
+
+/* --- GEMV */
+
+static uint64_t
+gemv_group(const struct found *f, const char **open)
+{
+    uint64_t in;
+    return num_mul(&in, dim_cols(f->codes), 8) ? padded_group(f->claims, in, dim_cols(f->with[WITH_ZEROS]), open) : 0;
+}
+
+static bool
+gemv_fits(const struct found *f)
+{
+    const char *ignored;
+    return gemv_group(f, &ignored) != 0;
+}
+
+static bool
+gemv_fit(struct found *f, struct weight *w, struct err *err)
+{
+    struct awq awq = { .bits = 4, .open = why_open(w) };
+    awq.blocks = (struct blocks){ .rows = dim_rows(f->codes), .cols = 8 * dim_cols(f->codes), .b0 = 1,
+        .b1 = gemv_group(f, &awq.open), .per_row = dim_cols(w->part[SCALES]) };
+    return shape_weight(f, w, &awq, err);
+}
+
+/* The words of zero points, each of eight groups. */
+static struct blocks
+zero_words(const struct awq *awq)
+{
+    struct blocks b = awq->blocks;
+    b.b1 *= 8;
+    b.per_row /= 8;
+    return b;
+}
+
+static void
+gemv_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct awq *awq = w->own;
+    const struct blocks zeros = zero_words(awq);
+    if (part == CODES)
+        *s = (struct span){ .at = first / 2, .len = num_ceil_div(first + count, 2) - first / 2 };
+    else
+        blocks_span(s, part == SCALES ? &awq->blocks : &zeros, w->part[part], first, count);
+}
+
+static void
+gemv_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct awq *awq = w->own;
+    const struct blocks words = zero_words(awq);
+    const struct codes_target t = { .k = k, .to = to };
+    struct codes_piece p;
+    uint8_t *y = out;
+    uint64_t scale_from, zero_from, ignored;
+    blocks_run(&awq->blocks, first, count, &scale_from, &ignored);
+    blocks_run(&words, first, count, &zero_from, &ignored);
+    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
+        codes_begin(&p, at, count, awq->blocks.cols, awq->blocks.b1);
+        codes_scales(&p, &awq->blocks, w->part[SCALES], in[SCALES].p, scale_from);
+        const uint8_t *zeros = in[ZEROS].p + 4 * (p.row * words.per_row - zero_from);
+        for (size_t i = 0; i < p.groups; i++) {
+            uint64_t g = p.col / awq->blocks.b1 + i;
+            p.zeros[i] = (float)(zeros[g / 2] >> g % 2 * 4 & 15);
+        }
+        codes_emit4(&p, &t, in[CODES].p + (at / 2 - first / 2), y);
+    }
+}
+
+/* --- GEMV_FAST */
+
+/* Codes of four outputs lie in 64 words for 64 inputs, 16 of each; a word has those of inputs i, i + 8, i + 16, i + 24. */
+enum { FAST_INPUTS = 64, FAST_ROWS = 4, FAST_WORDS = 16 };
+
+static uint64_t
+fast_group(const struct found *f, const char **open)
+{
+    return padded_group(f->claims, dim_cols(f->codes), dim_rows(f->with[WITH_SCALES]) / 8, open);
+}
+
+static bool
+fast_fits(const struct found *f)
+{
+    const struct tensor *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
+    const char *ignored;
+    return f->codes->shape.rank == 2 && dim_cols(f->codes) % FAST_INPUTS == 0 && scales->shape.rank == 2
+        && dim_same_shape(zeros, scales) && dim_cols(scales) % FAST_ROWS == 0
+        && dim_cols(scales) / FAST_ROWS == dim_rows(f->codes) && dim_rows(scales) % 8 == 0 && fast_group(f, &ignored) != 0;
+}
+
+static bool
+fast_fit(struct found *f, struct weight *w, struct err *err)
+{
+    struct awq awq = { .bits = 4, .open = w->part[ZEROS]->dtype == DTYPE_F64 ? "with zero points of F64" : why_open(w) };
+    awq.blocks = (struct blocks){ .rows = dim_cols(w->part[SCALES]), .cols = dim_cols(f->codes), .b0 = 1,
+        .b1 = fast_group(f, &awq.open) };
+    return shape_weight(f, w, &awq, err);
+}
+
+/* Whole rows of four outputs, of a run in one row the words of the inputs that it touches. */
+static void
+fast_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    uint64_t cols = shape_dim(&w->shape, 1), last = first + count - 1, row = first / cols, end = last / cols;
+    uint64_t from = row == end ? first % cols / FAST_INPUTS * FAST_INPUTS : 0;
+    uint64_t to = row == end ? (last % cols / FAST_INPUTS + 1) * FAST_INPUTS : cols;
+    (void)part;
+    s->at = 2 * (row / FAST_ROWS * cols + from);
+    s->len = 2 * (end / FAST_ROWS * cols + to) - s->at;
+}
+
+static void
+fast_strip(struct strip *s, const struct weight *w, unsigned part)
+{
+    const struct tensor *t = w->part[part];
+    *s = (struct strip){ .matrices = 1, .rows = dim_rows(t), .units = dim_cols(t), .unit_rows = 1,
+        .unit_bytes = dtype_facts(t->dtype)->bytes };
+}
+
+/* The codes of a piece; x holds the words of its four outputs from byte `from` on. */
+static void
+fast_unpack(struct codes_piece *p, const uint8_t *x, uint64_t from, uint64_t cols)
+{
+    uint64_t row = p->row / FAST_ROWS * cols + p->row % FAST_ROWS * FAST_WORDS;
+    for (size_t i = 0; i < p->n; i++) {
+        uint64_t col = p->col + i, word = row + col / FAST_INPUTS * FAST_INPUTS + col / 32 % 2 * 8 + col % 8;
+        p->codes[i] = load_le16(x + (2 * word - from)) >> col / 8 % 4 * 4 & 15;
+    }
+}
+
+static void
+fast_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct awq *awq = w->own;
+    uint64_t cols = awq->blocks.cols, top = first / cols;
+    struct codes_piece p;
+    struct span s;
+    uint8_t *y = out;
+    fast_run(&s, w, CODES, first, count);
+    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
+        float v[CODES_STEP];
+        codes_begin(&p, at, count, cols, awq->blocks.b1);
+        const uint8_t *scales = in[SCALES].p + (p.row - top) * in[SCALES].stride;
+        const uint8_t *zeros = in[ZEROS].p + (p.row - top) * in[ZEROS].stride;
+        for (size_t i = 0; i < p.groups; i++) {
+            uint64_t g = p.col / awq->blocks.b1 + i;
+            p.scales[i] = scale_value(w->part[SCALES]->dtype, scales, g);
+            p.zeros[i] = scale_value(w->part[ZEROS]->dtype, zeros, g);
+        }
+        fast_unpack(&p, in[CODES].p, s.at, cols);
+        k->affine_f32(v, p.codes, (size_t)p.col, p.n, &(struct affine){ .factors = p.scales, .terms = p.zeros,
+            .group = p.group, .in = DTYPE_F32 });
+        kernels_round(k, to, y, v, p.n);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct awq *awq = w->own;
+    int n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", awq->bits);
+    if (awq->open)
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "%s", awq->open);
+    else
+        blocks_describe(&awq->blocks, buf, n);
+}
+
+#define SCALES_PART BESIDE(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES)
+#define ZEROS_PART BESIDE(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS)
+
+const struct scheme awq_schemes[] = {
+    {
+        .code = "awq-gemm",
+        .name = "AWQ GEMM",
+        ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemm,
+            .fits = gemm_fits, .shapes = "[in, out*bits/32], scales [G, out] that divide in, qzeros [G, out*bits/32]",
+            .beside = { SCALES_PART, ZEROS_PART } }),
+        .fit = gemm_fit,
+        .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
+        .strip = gemm_strip,
+        .decode = gemm_decode,
+        .describe = describe,
+    },
+    {
+        .code = "awq-gemv",
+        .name = "AWQ GEMV",
+        ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemv,
+            .fits = gemv_fits, .shapes = "[out, in/8], scales [out, 8*n], qzeros [out, n] of padded groups",
+            .beside = { SCALES_PART, ZEROS_PART } }),
+        .fit = gemv_fit,
+        .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, [ZEROS] = NEED_RUN },
+        .run = gemv_run,
+        .decode = gemv_decode,
+        .describe = describe,
+    },
+    {
+        .code = "awq-gemv-fast",
+        .name = "AWQ GEMV_FAST",
+        ROWS({ .codes = ".qweight", .dtypes = IS(I16), .becomes = ".weight", .fits = fast_fits,
+            .shapes = "[out/4, in], scales [8*n, out] of padded groups, and zeros like them", .beside = { SCALES_PART,
+            BESIDE(".qzeros", FLOAT, REQUIRED, ZERO_POINT, .part = ZEROS), OR(".scaled_zeros", .left = LEFT_SCALES) } }),
+        .fit = fast_fit,
+        .need = { [CODES] = NEED_RUN, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
+        .run = fast_run,
+        .strip = fast_strip,
+        .decode = fast_decode,
+        .describe = describe,
+    },
+    RECOGNISED("awq-marlin", "AWQ Marlin", {
+        .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_marlin,
+        .beside = { BESIDE(".scales", FLOAT, EVIDENCE, SCALE), BESIDE(".qzeros", IS(I32), OPTIONAL, ZERO_POINT) } }),
+    { 0 },
+};

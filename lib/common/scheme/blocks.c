@@ -1,0 +1,134 @@
+#include "scheme/blocks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/num.h"
+#include "scheme/dim.h"
+
+static void
+set(struct blocks *b, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_matrix)
+{
+    b->b0 = num_max(b0, 1);
+    b->b1 = num_max(b1, 1);
+    b->per_row = per_row;
+    b->per_matrix = per_matrix;
+}
+
+/* The columns of a group by config.json; 0 where it does not say, or not what the shapes allow. */
+static bool
+find_group_size(uint64_t *size, const struct blocks *b, const struct found *f, uint64_t groups, struct err *err)
+{
+    const json_t *value;
+    if (!config_weights(f->claims->config, f->base.base, f->base.base_len, "group_size", &value, err))
+        return false;
+    json_int_t n = json_integer_value(value);
+    *size = n > 0 && num_ceil_div(b->cols, (uint64_t)n) == groups ? (uint64_t)n : 0;
+    return true;
+}
+
+/* Blocks by config.json, where they fit a matrix of scales k0 x k1. */
+static bool
+find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struct found *f, const uint64_t k[2],
+    struct err *err)
+{
+    uint64_t size;
+    if (!config_block_size(f->claims->config, f->base.base, f->base.base_len, block, known, err)
+        || !find_group_size(&size, b, f, k[1], err))
+        return false;
+    *known = *known && num_ceil_div(b->rows, block[0]) == k[0] && num_ceil_div(b->cols, block[1]) == k[1];
+    if (*known)
+        return true;
+    block[0] = block[1] = 1;
+    *known = size != 0 && k[0] == b->rows;
+    if (*known)
+        block[1] = size;
+    return true;
+}
+
+/* A matrix of scales k0 x k1. */
+static bool
+find_blocks(struct blocks *b, enum blocks_told *told, const struct found *f, const uint64_t k[2], struct err *err)
+{
+    uint64_t block[2];
+    bool known;
+    if (!find_advised(block, &known, b, f, k, err))
+        return false;
+    *told = BLOCKS_TOLD;
+    if (!known && k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
+        block[1] = b->cols / num_max(k[1], 1);          /* groups divide the columns where nothing else is said */
+    } else if (!known && k[0] != b->rows && k[1] == b->cols && k[1] > 1) {
+        *told = BLOCKS_OPEN;            /* or groups of a matrix that was turned around */
+    } else if (!known) {
+        enum dim_axis rows = dim_axis(b->rows, k[0], &block[0]), cols = dim_axis(b->cols, k[1], &block[1]);
+        bool turned = k[0] == 1 && k[1] == b->rows && k[1] > 1 && block[1] != DIM_USUAL;       /* or one a row */
+        *told = rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE ? BLOCKS_WRONG
+            : rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO || turned ? BLOCKS_OPEN : BLOCKS_TOLD;
+    }
+    set(b, block[0], block[1], k[1], k[0] * k[1]);
+    return true;
+}
+
+bool
+blocks_find(struct blocks *b, enum blocks_told *told, const struct found *f, const struct tensor *scale,
+    uint64_t rows, uint64_t cols, struct err *err)
+{
+    const struct tensor *codes = f->codes;
+    const uint64_t k[2] = { dim_rows(scale), dim_cols(scale) };
+    uint64_t n = 0, experts = codes->shape.rank == 3 ? shape_dim(&codes->shape, 0) : 0;
+    *b = (struct blocks){ .rows = rows, .cols = cols };
+    *told = BLOCKS_TOLD;
+    if (!shape_numel(&scale->shape, &n))
+        n = 0;
+    if (n == 1)
+        set(b, rows, cols, 0, 0);
+    else if (experts != 0 && n == experts && dim_back(scale, scale->shape.rank - 1) == experts)
+        set(b, rows, cols, 0, 1);
+    else if (codes->shape.rank == 2 && scale->shape.rank == 1 && n == rows)
+        set(b, 1, cols, 1, 0);
+    else if (dim_same_experts(scale, codes))
+        return find_blocks(b, told, f, k, err);
+    else
+        *told = BLOCKS_WRONG;
+    return true;
+}
+
+void
+blocks_run(const struct blocks *b, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+{
+    uint64_t last = first + count - 1, row = first / b->cols, end = last / b->cols;
+    uint64_t col = first % b->cols, stop = last % b->cols;
+    if (row != end) {           /* whole rows in between */
+        col = 0;
+        stop = b->cols - 1;
+    }
+    if (row / b->rows != end / b->rows) {       /* and whole matrices */
+        row = row / b->rows * b->rows;
+        end = end / b->rows * b->rows + b->rows - 1;
+    }
+    *from = blocks_at(b, row, col);
+    *to = blocks_at(b, end, stop) + 1;
+}
+
+void
+blocks_span(struct span *s, const struct blocks *b, const struct tensor *scale, uint64_t first, uint64_t count)
+{
+    uint64_t from, to, size = dtype_facts(scale->dtype)->bytes;
+    blocks_run(b, first, count, &from, &to);
+    *s = (struct span){ .at = from * size, .len = (to - from) * size };
+}
+
+void
+blocks_describe(const struct blocks *b, char buf[SCHEME_DETAIL], int n)
+{
+    size_t room = SCHEME_DETAIL - (size_t)n;
+    bool all_rows = b->b0 >= b->rows, all_cols = b->b1 >= b->cols;
+    if (all_rows && all_cols && b->per_row == 0)
+        snprintf(buf + n, room, "per-%s scale", b->per_matrix ? "expert" : "tensor");
+    else if (b->b0 == 1 && all_cols)
+        snprintf(buf + n, room, "per-channel scale");
+    else if (b->b0 == 1)
+        snprintf(buf + n, room, "groups of %" PRIu64, b->b1);
+    else
+        snprintf(buf + n, room, "blocks of %" PRIu64 "x%" PRIu64, b->b0, b->b1);
+}

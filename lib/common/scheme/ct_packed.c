@@ -1,0 +1,515 @@
+/* compressed-tensors, pack-quantized: codes of 1 to 8 bits. The tensors of a module P, whose decoded weight is [out, in]; of
+ * stacked experts each has their number in front:
+ *
+ *     P.weight_packed        I32 [out, words]: the codes of a row
+ *     P.weight_shape         I64, I32: out and in
+ *     P.weight_scale         F16, BF16, F32: blocks.h
+ *     P.weight_zero_point    I32 [words of out codes, G]: those of a group of columns, packed like a row of codes; or I8,
+ *                            like the scale; absent where the model is symmetric
+ *     P.weight_g_idx         I32 [in], perhaps: the group of each column; all -1 says nothing
+ *
+ * Codes and zero points are stored as q + 2^(bits-1), the low bits of a word first. Packed is a stream of bits, where the
+ * next word goes on with what did not fit; releases up to 2025 left the bits of a word empty that are too few for a code,
+ * which is the same for 1, 2, 4 and 8 bits: of 3 there are then 10 in a word, of 5 6, of 6 5, and of 7 4.
+ *
+ *     V[o][i] = RN32((q - zero_point) * scale)
+ *
+ * Sources: compressed_tensors compressors/pack_quantized (of 0.11.0 compressors/quantized_compressors/pack_quantized.py,
+ * and lifecycle/forward.py for g_idx).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "scheme/codes.h"
+#include "scheme/dim.h"
+#include "scheme/scale.h"
+
+enum { CODES, SCALE, ZERO, G_IDX };                     /* parts */
+
+enum {
+    G_IDX_MAX = 64 << 20,                               /* bytes that are looked at when the weight is claimed */
+    GROUPS_MAX = 16384,                                 /* of a row, where an element may need all of them */
+    RANK_MAX = 3
+};
+
+/* How codes lie in words. */
+struct packing {
+    uint32_t bits;                                      /* 0: not known */
+    bool padded;                                        /* no code crosses words */
+};
+
+struct ct {
+    struct blocks blocks;
+    struct packing packing;
+    uint64_t words, groups;                             /* words of a row of codes, and its groups */
+    bool shuffled;                                      /* g_idx says something else than i / group */
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+/* --- packings */
+
+/* Words that n codes take. */
+static uint64_t
+words_of(struct packing p, uint64_t n)
+{
+    return p.padded ? num_ceil_div(n, 32 / p.bits) : n / 32 * p.bits + num_ceil_div(n % 32 * p.bits, 32);
+}
+
+/* Where code i begins: a word, and bits of it before. */
+static uint64_t
+word_at(struct packing p, uint64_t i, uint32_t *shift)
+{
+    uint64_t per = 32 / p.bits, bit = i % 32 * p.bits;
+    *shift = (uint32_t)(p.padded ? i % per * p.bits : bit % 32);
+    return p.padded ? i / per : i / 32 * p.bits + bit / 32;
+}
+
+static bool
+is_packed(const struct weight *w)
+{
+    return w->part[ZERO] && w->part[ZERO]->dtype == DTYPE_I32;
+}
+
+/* Whether rows of `in` codes, and columns of zero points, take the words that there are. */
+static bool
+packing_fits(const struct weight *w, struct packing p, uint64_t in)
+{
+    const struct tensor *codes = w->part[CODES];
+    return words_of(p, in) == dim_cols(codes)
+        && (!is_packed(w) || words_of(p, dim_rows(codes)) == dim_rows(w->part[ZERO]));
+}
+
+/* Whether rows of `in` codes may be of so many bits: as a stream, else padded. */
+static bool
+bits_fit(const struct weight *w, struct packing *p, uint32_t bits, uint64_t in)
+{
+    *p = (struct packing){ .bits = bits };
+    if (packing_fits(w, *p, in))
+        return true;
+    p->padded = true;
+    return packing_fits(w, *p, in);
+}
+
+/* The packing of rows of `in` codes: that of the config's bits, else the stream that fits, else the padded one; of bits 0
+ * where none does. Several streams may fit rows of less than 32: *several. */
+static struct packing
+find_packing(const struct weight *w, uint64_t in, uint64_t hint, bool *several)
+{
+    struct packing found = { 0 }, p;
+    *several = false;
+    if (hint >= 1 && hint <= 8 && bits_fit(w, &found, (uint32_t)hint, in))
+        return found;
+    found.bits = 0;
+    for (unsigned padded = 0; padded <= 1 && found.bits == 0; padded++)
+        for (p = (struct packing){ 1, padded != 0 }; p.bits <= 8; p.bits++)
+            if (packing_fits(w, p, in)) {
+                *several = found.bits != 0 && in != 0 && dim_rows(w->part[CODES]) != 0;
+                found = found.bits != 0 ? found : p;
+            }
+    return found;
+}
+
+/* What config.json says of the module under a key; 0: nothing. */
+static bool
+find_hint(uint64_t *hint, const struct found *f, const char *key, struct err *err)
+{
+    const json_t *value;
+    if (!config_weights(f->claims->config, f->base.base, f->base.base_len, key, &value, err))
+        return false;
+    *hint = json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
+    return true;
+}
+
+/* --- the shape */
+
+/* Columns that rows of G groups and of so many words may have: *in, and whether it is the only number. */
+static bool
+cols_fit(const struct weight *w, struct packing p, uint64_t groups, uint64_t group, uint64_t *in, bool *alone)
+{
+    uint64_t words = dim_cols(w->part[CODES]), most;
+    if (!num_mul(&most, words, 32) || (group != 0 && !num_mul(in, groups, group)))
+        return false;
+    *in = group != 0 ? *in : (p.padded ? words * (32 / p.bits) : most / p.bits) / groups * groups;
+    *alone = group != 0 || *in < groups || words_of(p, *in - groups) != words;
+    return packing_fits(w, p, *in);
+}
+
+/* For a report, which does not read weight_shape: the columns, where all other tensors and config.json leave one number. */
+static bool
+find_cols(const struct weight *w, uint64_t bits, uint64_t group, uint64_t *in)
+{
+    const struct tensor *scale = w->part[SCALE];
+    bool grouped = scale->shape.rank >= 2 && dim_rows(scale) == dim_rows(w->part[CODES]) && dim_cols(scale) > 1;
+    uint64_t found, n = 0;
+    if (w->part[G_IDX]) {
+        *in = shape_dim(&w->part[G_IDX]->shape, 0);
+        return true;
+    }
+    for (unsigned i = 2; i < 2 * 9; i++) {
+        struct packing p = { i / 2, i % 2 != 0 };
+        bool alone, differs = !p.padded || 32 % p.bits != 0;
+        if ((bits != 0 && p.bits != bits) || !differs
+            || !cols_fit(w, p, grouped ? dim_cols(scale) : 1, grouped ? group : 0, &found, &alone))
+            continue;
+        n += alone ? 1 : 2;
+        *in = found;
+    }
+    return n == 1;
+}
+
+/* The last number of weight_shape is the columns, and the others are those of the codes; `dim` says otherwise. */
+static bool
+shape_lies(const struct found *f, const uint64_t *dim, struct err *err)
+{
+    const struct tensor *t = table_found(f, ROLE_SHAPE);
+    char name[STR_SHOWN], weight[STR_SHOWN], codes[SHAPE_TEXT], said[SHAPE_TEXT];
+    uint8_t packed[RANK_MAX * SHAPE_DIM];
+    struct shape shape = { f->codes->shape.rank, packed };
+    shape_pack(packed, dim, shape.rank);
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: says %s, which its weight %s I32 %s holds in no packing of 1 "
+        "to 8 bits", str_shown(name, t->name, t->name_len), shape_text(said, &shape), str_shown(weight, f->codes->name,
+        f->codes->name_len), shape_text(codes, &f->codes->shape));
+}
+
+/* No packing fits: is it for the zero points? */
+static bool
+no_packing(const struct found *f, const struct weight *w, const uint64_t *dim, struct err *err)
+{
+    struct weight codes = *w;
+    bool several;
+    codes.part[ZERO] = NULL;
+    if (find_packing(&codes, dim[f->codes->shape.rank - 1], 0, &several).bits == 0)
+        return shape_lies(f, dim, err);
+    return table_wrong(w->part[ZERO], f->codes, err, "as many words as rows of the weight take, packed like its codes");
+}
+
+static bool
+check_shapes(const struct found *f, struct err *err)
+{
+    const struct tensor *t = table_found(f, ROLE_SHAPE);
+    uint32_t rank = f->codes->shape.rank;
+    if (rank != 2 && rank != RANK_MAX)
+        return table_wrong(f->codes, f->codes, err, "packed codes [out, words]");
+    return (t->shape.rank == 1 && shape_dim(&t->shape, 0) == rank)
+        || table_wrong(t, f->codes, err, "[%" PRIu32 "]", rank);
+}
+
+static bool
+read_shape(const struct found *f, uint64_t dim[RANK_MAX], struct err *err)
+{
+    const struct contents *contents = f->claims->contents;
+    const struct tensor *t = table_found(f, ROLE_SHAPE);
+    uint32_t rank = f->codes->shape.rank, size = dtype_facts(t->dtype)->bytes;
+    uint8_t bytes[RANK_MAX * 8];
+    bool ok = true;
+    if (!contents->read(contents->of, t, bytes, err))
+        return false;
+    for (uint32_t i = 0; i < rank; i++) {
+        dim[i] = size == 8 ? load_le64(bytes + 8 * i) : (uint64_t)(int64_t)(int32_t)load_le32(bytes + 4 * i);
+        ok = ok && dim[i] <= INT64_MAX && (i == rank - 1 || dim[i] == shape_dim(&f->codes->shape, i));
+    }
+    return ok || shape_lies(f, dim, err);
+}
+
+/* --- zero points and groups */
+
+static bool
+check_zero(const struct found *f, const struct weight *w, struct err *err)
+{
+    const struct tensor *zero = w->part[ZERO], *scale = w->part[SCALE];
+    if (!zero)
+        return codes_check_zeros(f, zero, err);
+    if (zero->dtype == DTYPE_I8)
+        return dim_same_shape(zero, scale) || table_wrong(zero, f->codes, err, "the shape of weight_scale");
+    return (dim_same_rows(scale, f->codes) && dim_same_experts(zero, f->codes) && dim_cols(zero) == dim_cols(scale))
+        || table_wrong(zero, f->codes, err, "packed rows, with as many groups as weight_scale has");
+}
+
+/* Where the columns have an order of their own by config.json, g_idx says which. */
+static bool
+check_g_idx(const struct found *f, const struct ct *ct, uint64_t in, struct err *err)
+{
+    const struct tensor *t = table_found(f, ROLE_G_IDX);
+    const json_t *order;
+    char name[STR_SHOWN];
+    if (t)
+        return (t->shape.rank == 1 && shape_dim(&t->shape, 0) == in)
+            || table_wrong(t, f->codes, err, "[%" PRIu64 "]", in);
+    if (!config_weights(f->claims->config, f->base.base, f->base.base_len, "actorder", &order, err))
+        return false;
+    const char *text = json_string_value(order);
+    bool wanted = json_is_true(order) || (text && (strcmp(text, "group") == 0 || strcmp(text, "dynamic") == 0));
+    return !wanted || ct->groups == 1 || claims_is_report_on_shard(f->claims)
+        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_g_idx, which it has by "
+            "config.json (actorder)", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
+}
+
+/* Look at g_idx: whether it is within the groups, and whether it says anything. */
+static bool
+look_at_g_idx(const struct found *f, const struct weight *w, struct ct *ct, struct err *err)
+{
+    const struct tensor *t = w->part[G_IDX];
+    uint64_t in = ct->blocks.cols, unused = 0, ordered = 0;
+    uint8_t *p = t && f->claims->contents ? claims_read(f->claims, t, G_IDX_MAX, "bytes of a g_idx", err) : NULL;
+    char name[STR_SHOWN];
+    if (!p)
+        return !t || !f->claims->contents;
+    for (uint64_t i = 0; i < in; i++) {
+        int32_t g = (int32_t)load_le32(p + 4 * i);
+        unused += g == -1;
+        ordered += g >= 0 && (uint64_t)g == i / ct->blocks.b1;
+        if (g < -1 || (g >= 0 && (uint64_t)g >= ct->groups) || (unused != 0 && unused != i + 1)) {
+            free(p);
+            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRId32 ", expected one of %"
+                PRIu64 " groups, or -1 in all", str_shown(name, t->name, t->name_len), i, g, ct->groups);
+        }
+    }
+    free(p);
+    ct->shuffled = unused == 0 && ordered != in;
+    return true;
+}
+
+/* --- the weight */
+
+/* Whether an element may need all scales or zero points of its row, and these are not too many. */
+static bool
+check_groups(const struct ct *ct, const struct weight *w, struct err *err)
+{
+    bool crosses = is_packed(w) && !ct->packing.padded && 32 % ct->packing.bits != 0;
+    return (!ct->shuffled && !crosses)
+        || limits_check(ct->groups, GROUPS_MAX, "groups of a row of codes in any order, or of zero points across words", err);
+}
+
+/* All that follows from the shape of the weight. */
+static bool
+fit_shape(struct found *f, struct weight *w, struct ct *ct, const uint64_t dim[RANK_MAX], uint64_t bits, struct err *err)
+{
+    const struct tensor *scale = w->part[SCALE];
+    uint32_t rank = f->codes->shape.rank;
+    uint64_t in = dim[rank - 1];
+    enum blocks_told told;
+    bool several;
+    ct->packing = find_packing(w, in, bits, &several);
+    if (ct->packing.bits == 0)
+        return no_packing(f, w, dim, err);
+    if (!blocks_find(&ct->blocks, &told, f, scale, dim[rank - 2], in, err))
+        return false;
+    if (told == BLOCKS_WRONG)
+        return table_wrong(scale, f->codes, err, "one, one a row, or groups or blocks that cover %" PRIu64 " columns", in);
+    ct->open = several ? "of so many bits as config.json says (--config)"
+        : told == BLOCKS_OPEN ? "in blocks as config.json says (--config)"
+        : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
+    return check_g_idx(f, ct, in, err) && look_at_g_idx(f, w, ct, err) && check_groups(ct, w, err);
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    const struct tensor *codes = f->codes;
+    struct ct *ct = claims_alloc(f->claims, sizeof *ct, err);
+    uint8_t *packed = ct ? claims_alloc(f->claims, RANK_MAX * SHAPE_DIM, err) : NULL;
+    uint64_t dim[RANK_MAX], bits, group;
+    if (!packed || !check_shapes(f, err) || !check_zero(f, w, err) || !find_hint(&bits, f, "num_bits", err)
+        || !find_hint(&group, f, "group_size", err))
+        return false;
+    *ct = (struct ct){ .words = dim_cols(codes), .groups = dim_same_rows(w->part[SCALE], codes) ? dim_cols(w->part[SCALE]) : 1 };
+    w->own = ct;
+    for (uint32_t i = 0; i < codes->shape.rank; i++)
+        dim[i] = shape_dim(&codes->shape, i);
+    if (f->claims->contents ? !read_shape(f, dim, err) : !find_cols(w, bits, group, &dim[codes->shape.rank - 1])) {
+        w->vague = !f->claims->contents;
+        return w->vague;
+    }
+    if (!fit_shape(f, w, ct, dim, bits, err))
+        return false;
+    shape_pack(packed, dim, codes->shape.rank);
+    w->shape = (struct shape){ codes->shape.rank, packed };
+    w->vague = ct->open != NULL;
+    return true;
+}
+
+/* --- decoding */
+
+/* Bytes of a row's codes [col, end): from a whole number of codes and bytes on. */
+static void
+code_bytes(const struct ct *ct, uint64_t col, uint64_t end, uint64_t *from, uint64_t *to)
+{
+    uint64_t bits = ct->packing.bits, per = 32 / bits;
+    *from = ct->packing.padded ? col / per * 4 : col / 8 * bits;
+    *to = ct->packing.padded ? num_ceil_div(end, per) * 4 : end / 8 * bits + num_ceil_div(end % 8 * bits, 8);
+}
+
+/* The first row of packed zero points that a row of the weight needs, counted over all matrices. */
+static uint64_t
+zero_row(const struct weight *w, uint64_t row, uint32_t *shift)
+{
+    const struct ct *ct = w->own;
+    return row / ct->blocks.rows * dim_rows(w->part[ZERO]) + word_at(ct->packing, row % ct->blocks.rows, shift);
+}
+
+/* The run of packed zero points of elements [first, first + count). */
+static void
+zero_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+{
+    const struct ct *ct = w->own;
+    const struct blocks *b = &ct->blocks;
+    uint64_t last = first + count - 1, row = first / b->cols, end = last / b->cols;
+    bool one_row = row == end && !ct->shuffled;
+    uint32_t shift;
+    *from = zero_row(w, row, &shift) * ct->groups + (one_row ? first % b->cols / b->b1 : 0);
+    *to = zero_row(w, end, &shift);
+    if (shift + ct->packing.bits > 32)
+        ++*to;
+    *to = *to * ct->groups + (one_row ? last % b->cols / b->b1 + 1 : ct->groups);
+}
+
+/* The run of scales, or of zero points like them. */
+static void
+scale_run(const struct ct *ct, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+{
+    uint64_t cols = ct->blocks.cols, row = first / cols, end = (first + count - 1) / cols;
+    if (ct->shuffled)
+        blocks_run(&ct->blocks, row * cols, (end - row + 1) * cols, from, to);
+    else
+        blocks_run(&ct->blocks, first, count, from, to);
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct ct *ct = w->own;
+    uint64_t cols = ct->blocks.cols, last = first + count - 1, from, to, ignored;
+    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
+    if (part == CODES) {
+        code_bytes(ct, first % cols, cols, &from, &ignored);
+        code_bytes(ct, 0, last % cols + 1, &ignored, &to);
+        from += first / cols * ct->words * 4;
+        to += last / cols * ct->words * 4;
+        size = 1;
+    } else if (part == ZERO && is_packed(w)) {
+        zero_run(w, first, count, &from, &to);
+    } else {
+        scale_run(ct, first, count, &from, &to);
+    }
+    *s = (struct span){ .at = from * size, .len = (to - from) * size };
+}
+
+/* What a decode works on: where the runs of its parts begin. */
+struct job {
+    const struct weight *w;
+    const struct ct *ct;
+    const struct part_bytes *in;
+    uint64_t codes_from, scales_from, zeros_from;
+};
+
+/* The group of number i of a piece, counted from that of its row. */
+static uint64_t
+group_of(const struct job *j, const struct codes_piece *p, size_t i)
+{
+    return j->ct->shuffled ? load_le32(j->in[G_IDX].p + 4 * (p->col + i)) : p->col / j->ct->blocks.b1 + i;
+}
+
+static float
+zero_of(const struct job *j, const struct codes_piece *p, uint64_t group, uint64_t scale)
+{
+    struct packing packing = j->ct->packing;
+    uint32_t shift;
+    if (!j->w->part[ZERO])
+        return (float)(1U << (packing.bits - 1));
+    if (!is_packed(j->w))
+        return (float)((int8_t)j->in[ZERO].p[scale] + (1 << (packing.bits - 1)));
+    uint64_t at = zero_row(j->w, p->row, &shift) * j->ct->groups + group - j->zeros_from;
+    uint64_t field = load_le32(j->in[ZERO].p + 4 * at);
+    if (shift + packing.bits > 32)
+        field |= (uint64_t)load_le32(j->in[ZERO].p + 4 * (at + j->ct->groups)) << 32;
+    return (float)(field >> shift & ((1U << packing.bits) - 1));
+}
+
+static void
+fill(const struct job *j, struct codes_piece *p)
+{
+    uint64_t base = blocks_at(&j->ct->blocks, p->row, 0) - j->scales_from;
+    for (size_t i = 0; i < p->groups; i++) {
+        uint64_t g = group_of(j, p, i);
+        p->scales[i] = scale_value(j->w->part[SCALE]->dtype, j->in[SCALE].p, base + g);
+        p->zeros[i] = zero_of(j, p, g, base + g);
+    }
+}
+
+static void
+unpack_padded(const struct job *j, struct codes_piece *p, const uint8_t *x)
+{
+    uint32_t bits = j->ct->packing.bits, per = 32 / bits;
+    for (size_t i = 0; i < p->n; i++) {
+        uint64_t at = p->col % per + i;
+        p->codes[i] = (uint8_t)(load_le32(x + at / per * 4) >> at % per * bits & ((1U << bits) - 1));
+    }
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct ct *ct = w->own;
+    const struct codes_target t = { .k = k, .to = to };
+    struct job j = { .w = w, .ct = ct, .in = in };
+    struct codes_piece p;
+    struct span s;
+    uint8_t *y = out;
+    uint64_t cols = ct->blocks.cols, ignored;
+    run(&s, w, CODES, first, count);
+    scale_run(ct, first, count, &j.scales_from, &ignored);
+    if (is_packed(w))
+        zero_run(w, first, count, &j.zeros_from, &ignored);
+    for (uint64_t at = first, from; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
+        codes_begin(&p, at, count, cols, ct->shuffled ? 1 : ct->blocks.b1);
+        fill(&j, &p);
+        code_bytes(ct, p.col, p.col + p.n, &from, &ignored);
+        const uint8_t *x = in[CODES].p + (p.row * ct->words * 4 + from - s.at);
+        if (ct->packing.bits == 4) {
+            codes_emit4(&p, &t, x + p.col % 8 / 2, y);
+            continue;
+        }
+        if (ct->packing.padded)
+            unpack_padded(&j, &p, x);
+        else
+            k->bits_stream(p.codes, x, (size_t)p.col, p.n, ct->packing.bits);
+        codes_emit(&p, &t, p.codes, false, true, y);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct ct *ct = w->own;
+    int n = 0;
+    *buf = '\0';
+    if (ct->packing.bits != 0)
+        n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", ct->packing.bits);
+    if (ct->open)
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "%s", ct->open);
+    else if (ct->packing.bits != 0)
+        blocks_describe(&ct->blocks, buf, n);
+}
+
+const struct scheme ct_packed_schemes[] = {
+    {
+        .code = "ct-packed",
+        .name = "compressed-tensors pack-quantized",
+        ROWS({ .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .beside = {
+            BESIDE(".weight_shape", IS(I64) | IS(I32), REQUIRED, SHAPE),
+            BESIDE(".weight_scale", FLOAT, REQUIRED, SCALE, .part = SCALE),
+            BESIDE(".weight_zero_point", IS(I32) | IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO, .left = LEFT_SCALES),
+            BESIDE(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }),
+        .fit = fit,
+        .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [G_IDX] = NEED_WHOLE },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
+};

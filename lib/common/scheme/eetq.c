@@ -1,0 +1,132 @@
+/* EETQ: INT8 with a scale a row, in the order of a GPU kernel. The tensors of a module P, whose decoded weight is
+ * [out, in]:
+ *
+ *     P.weight           I8 [in, out]     code + 128, permuted
+ *     P.weight_scales    F16 [out]
+ *
+ *     V[o][i] = RN32((byte - 128) * weight_scales[o])
+ *
+ * Two output rows lie together, in turns of 64 codes; of each 16 of these the order is 0 8 1 9 2 10 3 11 4 12 5 13 6 14
+ * 7 15. That is the layout of the kernels for sm75 to sm89, which need an `in` of whole 64 and an even `out`. Sources:
+ * EETQ csrc/cutlass_kernels/cutlass_preprocessors.cc; transformers integrations/eetq.py.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "scheme/dim.h"
+#include "scheme/scale.h"
+#include "scheme/step.h"
+#include "scheme/table.h"
+
+enum { CODES, SCALES };                                 /* parts */
+enum { TURN = 64, PERMUTED = 16 };
+
+struct eetq {
+    uint64_t in;
+};
+
+static bool
+fits(const struct found *f)
+{
+    const struct tensor *scales = f->with[0];
+    return f->codes->shape.rank == 2 && scales->shape.rank == 1 && shape_dim(&scales->shape, 0) == dim_cols(f->codes);
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    struct eetq *e = claims_alloc(f->claims, sizeof *e, err);
+    uint8_t *packed = e ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
+    if (!packed)
+        return false;
+    *e = (struct eetq){ .in = dim_rows(f->codes) };
+    uint64_t dim[2] = { dim_cols(f->codes), e->in };
+    shape_pack(packed, dim, 2);
+    w->own = e;
+    w->shape = (struct shape){ 2, packed };
+    w->vague = e->in % TURN != 0 || dim[0] % 2 != 0;
+    return true;
+}
+
+/* Where the codes of 64 elements lie, of which this is one. */
+static uint64_t
+turn_at(const struct eetq *e, uint64_t row, uint64_t col)
+{
+    return row / 2 * 2 * e->in + col / TURN * 2 * TURN + row % 2 * TURN;
+}
+
+/* Of one row the turns that it needs, of several all of these. */
+static struct span
+run_of(const struct eetq *e, uint64_t first, uint64_t count)
+{
+    uint64_t last = first + count - 1, row = first / e->in, end = last / e->in;
+    uint64_t from = turn_at(e, row, first % e->in), to = turn_at(e, end, last % e->in) + TURN;
+    if (row != end) {
+        from = turn_at(e, row / 2 * 2, 0);
+        to = turn_at(e, end | 1, e->in - 1) + TURN;
+    }
+    return (struct span){ .at = from, .len = to - from };
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct eetq *e = w->own;
+    uint64_t from = first / e->in, to = (first + count - 1) / e->in, size = dtype_facts(w->part[part]->dtype)->bytes;
+    *s = part == CODES ? run_of(e, first, count) : (struct span){ from * size, (to - from + 1) * size };
+}
+
+/* Codes [col, col + n) of a turn. */
+static void
+restore(uint8_t *y, const uint8_t *turn, size_t col, size_t n)
+{
+    for (size_t i = col; i < col + n; i++)
+        *y++ = turn[i / PERMUTED * PERMUTED + (i >> 1 & 3) * 4 + (i & 1) * 2 + (i >> 3 & 1)];
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    static const float middle = 128;
+    const struct eetq *e = w->own;
+    uint64_t end = first + count, from = run_of(e, first, count).at;
+    uint8_t *y = out;
+    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
+        uint64_t row = at / e->in, col = at % e->in;
+        float scale = scale_value(w->part[SCALES]->dtype, in[SCALES].p, row - first / e->in);
+        uint8_t codes[STEP];
+        n = num_min(num_min(end - at, e->in - col), STEP);
+        for (uint64_t i = 0, some; i < n; i += some) {
+            const uint8_t *turn = in[CODES].p + (turn_at(e, row, col + i) - from);
+            some = num_min(n - i, TURN - (col + i) % TURN);
+            restore(codes + i, turn, (size_t)((col + i) % TURN), (size_t)some);
+        }
+        const struct codes8 c = { .zeros = &middle, .scales = &scale, .group = (size_t)n };
+        step_codes8(k, to, y, codes, 0, (size_t)n, &c);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    snprintf(buf, SCHEME_DETAIL, "8-bit, per-channel scale%s", w->vague ? ", of a layout that is not known" : "");
+}
+
+const struct scheme eetq_schemes[] = {
+    {
+        .code = "eetq",
+        .name = "EETQ",
+        ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = fits,
+            .shapes = "[in, out], weight_scales [out]", .beside = {
+            BESIDE(".weight_scales", IS(F16) | IS(BF16) | IS(F32), NAMED, SCALE, .part = SCALES) } }),
+        .fit = fit,
+        .need = { [CODES] = NEED_AGAIN, [SCALES] = NEED_RUN },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
+};

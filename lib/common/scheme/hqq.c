@@ -1,0 +1,353 @@
+/* HQQ: codes of 1, 2, 3, 4 or 8 bits in planes. The tensors of a module P:
+ *
+ *     P.W_q      [H, cols] U8 or I32     packed, or the same bytes as another type where view_as_float is set
+ *     P.scale    [rows, 1] or [1, cols]  a group is a row (axis 1) or a column (axis 0) of the codes
+ *     P.zero     likewise
+ *     P.shape    I64                     of the weight, whose elements in order are those of [rows, cols]
+ *     P.packing  ASCII                   how many rows a unit of W_q has, H apart; the first in its highest bits
+ *     P.compute_dtype  ASCII             C; scales and zeros are turned into it when a model is loaded
+ *     P.nbits, group_size, axis ...      what the shapes tell as well
+ *
+ *     V = RN_C(RN_C(q - zero) * scale)
+ *
+ * All of it but the bytes of W_q, scale and zero is in the contents of small tensors. SINQ has a second scale, which no
+ * formula is known for. Sources: hqq core/bitpack.py; core/quantize.py, Quantizer.dequantize and HQQLinear.cuda. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "scheme/dim.h"
+#include "scheme/planes.h"
+#include "scheme/scale.h"
+#include "scheme/step.h"
+#include "scheme/table.h"
+
+enum { CODES, SCALE, ZERO };                            /* parts */
+
+/* How a scale lies over the matrix of codes. */
+enum lie { OF_ALL, OF_ROW, OF_COL };
+
+struct hqq {
+    struct planes planes;
+    uint64_t rows, cols;
+    enum dtype in;                                      /* C */
+    enum lie lie[ZERO + 1];                             /* by part */
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+/* --- what it is */
+
+/* Companions, in the order of the row. */
+enum { WITH_SCALE, WITH_ZERO, WITH_SCALE_Q, WITH_ZERO_Q };
+
+/* W_q of an integer type is sure, W_q of a float type may be a plain matrix. */
+static bool
+is_hqq(const struct found *f)
+{
+    return !dtype_is_float(f->codes->dtype) || f->with[WITH_SCALE] || f->with[WITH_SCALE_Q];
+}
+
+static bool
+fits(const struct found *f)
+{
+    return (f->with[WITH_SCALE] || f->with[WITH_SCALE_Q]) && (f->with[WITH_ZERO] || f->with[WITH_ZERO_Q]);
+}
+
+static const struct tensor *
+field(const struct found *f, const char *suffix)
+{
+    return claims_find(f->claims, f->base.base, f->base.base_len, suffix);
+}
+
+enum { FIELD = 64 };                                    /* bytes of the longest field that is read */
+
+/* The bytes of a field of one of some types; *n is 0 when there is none. */
+static bool
+read_field(const struct found *f, const char *suffix, uint64_t dtypes, const char *expected, uint8_t p[FIELD],
+    size_t *n, struct err *err)
+{
+    const struct tensor *t = field(f, suffix);
+    const struct contents *contents = f->claims->contents;
+    *n = 0;
+    if (!t)
+        return true;
+    if (!(dtypes & UINT64_C(1) << t->dtype) || t->shape.rank > 1 || t->extent.nbytes > FIELD)
+        return table_wrong(t, f->codes, err, "%s", expected);
+    *n = (size_t)t->extent.nbytes;
+    return contents->read(contents->of, t, p, err);
+}
+
+static bool
+read_flag(const struct found *f, const char *suffix, bool *set, struct err *err)
+{
+    uint8_t p[FIELD];
+    size_t n;
+    if (!read_field(f, suffix, IS(U8) | IS(BOOL), "one U8", p, &n, err))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        *set = *set || p[i] != 0;
+    return true;
+}
+
+/* Which of some words a field has; `count` for another one, and for none. */
+static bool
+read_word(const struct found *f, const char *suffix, const char *const words[], size_t count, size_t *word, bool *there,
+    struct err *err)
+{
+    uint8_t p[FIELD];
+    size_t n;
+    if (!read_field(f, suffix, IS(U8), "a word in U8", p, &n, err))
+        return false;
+    *there = n != 0;
+    for (*word = 0; *word < count; ++*word)
+        if (n == strlen(words[*word]) && memcmp(p, words[*word], n) == 0)
+            break;
+    return true;
+}
+
+/* The shape of the weight and its number of elements. */
+static bool
+read_shape(const struct found *f, struct weight *w, uint64_t *numel, struct err *err)
+{
+    static const char expected[] = "1 to 8 dimensions in I64";
+    const struct tensor *t = field(f, ".shape");
+    uint8_t p[FIELD], *packed = claims_alloc(f->claims, FIELD / 8 * SHAPE_DIM, err), *end = packed;
+    size_t n;
+    char name[STR_SHOWN];
+    if (!packed)
+        return false;
+    if (!t)
+        return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: HQQ has no shape",
+            str_shown(name, f->codes->name, f->codes->name_len));
+    if (!read_field(f, ".shape", IS(I64), expected, p, &n, err))
+        return false;
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t dim = load_le64(p + i);
+        if (dim > INT64_MAX)
+            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %zu is %" PRId64 ", expected none below 0",
+                str_shown(name, t->name, t->name_len), i / 8, (int64_t)dim);
+        end += shape_pack(end, &dim, 1);
+    }
+    w->shape = (struct shape){ (uint32_t)(n / 8), packed };
+    return (n != 0 && shape_numel(&w->shape, numel)) || table_wrong(t, f->codes, err, "%s", expected);
+}
+
+/* The matrix of codes, from the bytes of W_q and the number of elements. */
+static bool
+find_matrix(const struct found *f, struct hqq *q, uint64_t numel, bool viewed, struct err *err)
+{
+    const struct tensor *codes = f->codes;
+    const struct dtype_facts *type = dtype_facts(codes->dtype);
+    uint32_t unit = q->planes.unit, planes = q->planes.count;
+    uint64_t row, height = dim_rows(codes);
+    if (codes->shape.rank != 2 || codes->dtype < DTYPE_U8
+        || (!viewed && codes->dtype != (unit == 1 ? DTYPE_U8 : DTYPE_I32)))
+        return table_wrong(codes, codes, err, "a matrix of %s, as HQQ codes of %" PRIu32 " bits",
+            viewed ? "any type" : unit == 1 ? "U8" : "I32", q->planes.bits);
+    if (!num_mul(&row, dim_cols(codes), type->bytes) || row % unit != 0)
+        return table_wrong(codes, codes, err, "rows of whole units of HQQ");
+    q->cols = row / unit;
+    q->rows = q->cols != 0 ? numel / q->cols : 0;
+    q->planes.units = codes->extent.nbytes / unit;
+    /* Only 10 codes of a word may be more than there are rows. */
+    bool whole = unit == 4 || (q->rows % planes == 0);
+    return (whole && q->rows * q->cols == numel && height == num_ceil_div(q->rows, planes))
+        || table_wrong(codes, codes, err, "%" PRIu64 " elements, %" PRIu32 " a unit", numel, planes);
+}
+
+static bool
+find_lie(const struct found *f, const struct weight *w, struct hqq *q, unsigned part, struct err *err)
+{
+    const struct tensor *t = w->part[part];
+    uint64_t rows = dim_rows(t), cols = dim_cols(t);
+    bool is_row = cols == 1 && rows == q->rows, is_col = rows == 1 && cols == q->cols;
+    q->lie[part] = dim_is_one(t) ? OF_ALL : is_row ? OF_ROW : OF_COL;
+    return q->lie[part] == OF_ALL || (t->shape.rank == 2 && (is_row || is_col))
+        || table_wrong(t, f->codes, err, "[%" PRIu64 ", 1] or [1, %" PRIu64 "]", q->rows, q->cols);
+}
+
+/* C; what is not said is the type of the scales, which a model has in C. */
+static bool
+find_type(const struct found *f, const struct weight *w, struct hqq *q, struct err *err)
+{
+    static const char *const words[] = { "torch.float16", "torch.bfloat16", "torch.float32" };
+    static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F32 };
+    enum { TYPES = sizeof types / sizeof *types };
+    size_t word;
+    bool there;
+    if (!read_word(f, ".compute_dtype", words, TYPES, &word, &there, err))
+        return false;
+    if (there && word == TYPES)
+        q->open = "with a compute_dtype that is not known";
+    q->in = there && word < TYPES ? types[word] : w->part[SCALE]->dtype;
+    return true;
+}
+
+/* The packing; *viewed: W_q may be of another type. */
+static bool
+find_packing(const struct found *f, struct hqq *q, bool *viewed, struct err *err)
+{
+    static const char *const words[] = { "8bit_u8", "4bit_u8", "3bit_32", "2bit_u8", "1bit_u8" };
+    static const struct planes planes[] = {
+        { .unit = 1, .bits = 8, .count = 1 }, { .unit = 1, .bits = 4, .count = 2 },
+        { .unit = 4, .bits = 3, .count = 10 }, { .unit = 1, .bits = 2, .count = 4 },
+        { .unit = 1, .bits = 1, .count = 8 },
+    };
+    enum { PACKINGS = sizeof planes / sizeof *planes };
+    size_t word;
+    bool there;
+    if (!read_word(f, ".packing", words, PACKINGS, &word, &there, err) || !read_flag(f, ".view_as_float", viewed, err))
+        return false;
+    if (word == PACKINGS)
+        q->open = there ? "of a packing that is not known" : "of codes that are not packed";
+    else
+        q->planes = planes[word];
+    q->planes.high_first = true;
+    return true;
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    bool viewed = false, nested = f->with[WITH_SCALE_Q] || f->with[WITH_ZERO_Q];
+    uint64_t numel = 0;
+    struct hqq *q = claims_alloc(f->claims, sizeof *q, err);
+    if (!q)
+        return false;
+    *q = (struct hqq){ .open = NULL };
+    w->own = q;
+    w->vague = true;
+    if (!f->claims->contents)
+        return true;
+    if (!read_flag(f, ".quant_scale", &nested, err) || !read_flag(f, ".quant_zero", &nested, err))
+        return false;
+    if (nested) {
+        q->open = "with quantized scales or zeros";
+        return true;
+    }
+    if (!find_packing(f, q, &viewed, err) || !find_type(f, w, q, err))
+        return false;
+    w->vague = q->open != NULL;
+    return w->vague || (read_shape(f, w, &numel, err) && find_matrix(f, q, numel, viewed, err)
+        && find_lie(f, w, q, SCALE, err) && find_lie(f, w, q, ZERO, err));
+}
+
+/* --- decoding */
+
+static struct span
+run_of(const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct hqq *q = w->own;
+    uint64_t from = first / q->cols, to = (first + count - 1) / q->cols;
+    uint32_t size = dtype_facts(w->part[part]->dtype)->bytes;
+    if (part == CODES)
+        return planes_run(&q->planes, first, count);
+    if (q->lie[part] == OF_COL)
+        return planes_lap(q->cols, size, first, count);
+    return q->lie[part] == OF_ROW ? (struct span){ from * size, (to - from + 1) * size } : (struct span){ 0, size };
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    *s = run_of(w, part, first, count);
+}
+
+static float
+rounded(enum dtype in, float v)
+{
+    return in == DTYPE_F16 ? half_to_float(half_of_float(v))
+        : in == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : v;
+}
+
+/* Scales or zeros of n elements from `at` on, or of n rows from that of `at` on. p: the bytes from offset `from` of the
+ * tensor on. */
+static void
+fill(float *v, const struct weight *w, unsigned part, const uint8_t *p, uint64_t from, uint64_t at, size_t n, bool each)
+{
+    const struct hqq *q = w->own;
+    enum dtype type = w->part[part]->dtype;
+    uint64_t row = at / q->cols, col = at % q->cols, base = from / dtype_facts(type)->bytes;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t item = q->lie[part] == OF_ALL ? 0 : q->lie[part] == OF_ROW ? row : col;
+        float value = scale_value(type, p, item - base);
+        v[i] = type == q->in ? value : rounded(q->in, value);
+        if (!each) {
+            row++;
+        } else if (++col == q->cols) {
+            col = 0;
+            row++;
+        }
+    }
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    enum { GROUPS = STEP + 1 };
+    const struct hqq *q = w->own;
+    bool each = q->lie[SCALE] == OF_COL || q->lie[ZERO] == OF_COL;
+    uint64_t group = each ? 1 : q->cols, end = first + count, from[ZERO + 1];
+    uint8_t *y = out;
+    for (unsigned p = CODES; p <= ZERO; p++)
+        from[p] = run_of(w, p, first, count).at;
+    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
+        uint8_t codes[STEP];
+        float scales[GROUPS], zeros[GROUPS];
+        const struct affine a = { scales, zeros, (size_t)group, q->in, .term_first = true };
+        n = planes_unpack(codes, &q->planes, k, in[CODES].p, from[CODES], at, (size_t)num_min(end - at, STEP));
+        size_t groups = (size_t)((at + n - 1) / group - at / group + 1);
+        fill(scales, w, SCALE, in[SCALE].p, from[SCALE], at, groups, each);
+        fill(zeros, w, ZERO, in[ZERO].p, from[ZERO], at, groups, each);
+        step_affine(k, to, y, codes, (size_t)(at % group), (size_t)n, &a);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct hqq *q = w->own;
+    if (q->open)
+        snprintf(buf, SCHEME_DETAIL, "%s", q->open);
+    else if (w->vague)
+        *buf = '\0';
+    else
+        snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, groups of %" PRIu64, q->planes.bits,
+            q->lie[SCALE] == OF_COL ? q->rows : q->cols);
+}
+
+static const struct companion fields[] = {
+    BELONGS(".scale", SCALE), BELONGS(".zero", ZERO_POINT), BELONGS(".shape", SHAPE), BELONGS(".nbits", STATE),
+    BELONGS(".group_size", STATE), BELONGS(".axis", STATE), BELONGS(".packing", STATE),
+    BELONGS(".unpack_view_dtype", STATE), BELONGS(".view_as_float", STATE), BELONGS(".compute_dtype", STATE),
+    BELONGS(".channel_wise", STATE), BELONGS(".optimize", STATE), BELONGS(".round_zero", STATE),
+    BELONGS(".quant_scale", STATE), BELONGS(".quant_zero", STATE), BELONGS(".offload_meta", STATE),
+    BELONGS(".encoded_state_dict", STATE), BELONGS(".stores_quant_config", STATE), { 0 },
+};
+
+#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
+
+const struct scheme hqq_schemes[] = {
+    RECOGNISED("sinq", "SINQ", {
+        .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight",
+        .beside = { BESIDE(".scale2", ANY, EVIDENCE, SCALE), OR(".scale_2") }, .also = fields }),
+    {
+        .code = "hqq",
+        .name = "HQQ",
+        ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = fits,
+            .shapes = "scale and zero beside it", .beside = {
+            BESIDE(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
+            BESIDE(".zero", FLOAT_16, OPTIONAL, ZERO_POINT, .part = ZERO),
+            BESIDE(".scale_q", ANY, OPTIONAL, SCALE), BESIDE(".zero_q", ANY, OPTIONAL, ZERO_POINT) },
+            .also = fields }),
+        .fit = fit,
+        .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_AGAIN, [ZERO] = NEED_AGAIN },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
+};

@@ -1,0 +1,132 @@
+/* ModelOpt INT4 (W4A16_AWQ, W4A8_AWQ): two rows of codes in one of bytes. The tensors of a module P, whose decoded weight is
+ * [out, in]; stacked experts have their number in front:
+ *
+ *     P.weight              U8 [out/2, in]: the low nibbles are row 2r, the high ones row 2r + 1; two's complement
+ *     P.weight_scale        F16, BF16, F32 [out, in/group]
+ *     P.weight_scale_2      of W4A8: the scale of what its kernel makes FP8 of, which is no matter here
+ *     P.pre_quant_scale     [in]: smooth.h
+ *
+ *     V[o][i] = RN32(q * weight_scale[o][i / group])
+ *
+ * Source: modelopt torch/export/quant_utils.py, pack_int4_in_uint8 and get_weight_scaling_factor.
+ */
+#include <stdio.h>
+
+#include "scheme/codes.h"
+#include "scheme/dim.h"
+#include "scheme/smooth.h"
+
+enum { CODES, SCALE, SMOOTH };                          /* parts */
+
+enum { RANK_MAX = 3 };
+
+struct int4 {
+    struct blocks blocks;
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+static bool
+is_int4(const struct found *f)
+{
+    const struct tensor *scale = f->with[0];
+    bool gemma = claims_find(f->claims, f->base.base, f->base.base_len, ".input_activation_scale") != NULL;
+    return !gemma && dim_same_experts(scale, f->codes) && dim_rows(scale) != 0 && dim_rows(scale) % 2 == 0
+        && dim_rows(scale) / 2 == dim_rows(f->codes);
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    const struct tensor *codes = f->codes, *scale = w->part[SCALE];
+    uint32_t rank = codes->shape.rank;
+    struct int4 *own = claims_alloc(f->claims, sizeof *own, err);
+    uint8_t *packed = own ? claims_alloc(f->claims, SHAPE_DIM * (size_t)rank, err) : NULL;
+    uint64_t dim[RANK_MAX];
+    enum blocks_told told;
+    if (!packed)
+        return false;
+    if (rank > RANK_MAX)
+        return table_wrong(codes, codes, err, "INT4 codes [out/2, in]");
+    for (uint32_t i = 0; i < rank; i++)
+        dim[i] = shape_dim(&codes->shape, i);
+    dim[rank - 2] = dim_rows(scale);
+    if (!blocks_find(&own->blocks, &told, f, scale, dim[rank - 2], dim[rank - 1], err))
+        return false;
+    if (told == BLOCKS_WRONG)
+        return table_wrong(scale, codes, err, "groups of ModelOpt INT4");
+    own->open = told == BLOCKS_OPEN ? "in groups as config.json says (--config)"
+        : scale->dtype == DTYPE_F64 ? "with scales of F64" : table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
+    shape_pack(packed, dim, rank);
+    w->shape = (struct shape){ rank, packed };
+    w->own = own;
+    w->vague = own->open != NULL;
+    return smooth_check(w->part[SMOOTH], codes, dim[rank - 1], err);
+}
+
+/* Whole rows of bytes; of a run in one row, the columns that it touches. */
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct blocks *b = &((const struct int4 *)w->own)->blocks;
+    uint64_t last = first + count - 1, row = first / b->cols, end = last / b->cols;
+    if (part == SCALE) {
+        blocks_span(s, b, w->part[SCALE], first, count);
+    } else if (part == SMOOTH) {
+        smooth_run(s, w->part[SMOOTH], b->cols, first, count);
+    } else {
+        s->at = row / 2 * b->cols + (row == end ? first % b->cols : 0);
+        s->len = end / 2 * b->cols + (row == end ? last % b->cols + 1 : b->cols) - s->at;
+    }
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct blocks *b = &((const struct int4 *)w->own)->blocks;
+    struct codes_target t = { .k = k, .to = to, .smooth = w->part[SMOOTH], .factors = in[SMOOTH].p };
+    struct codes_piece p;
+    struct span s;
+    uint8_t *y = out;
+    uint64_t from, ignored;
+    run(&s, w, CODES, first, count);
+    blocks_run(b, first, count, &from, &ignored);
+    smooth_columns(b->cols, first, count, &t.smooth_from, &ignored);
+    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
+        codes_begin(&p, at, count, b->cols, b->b1);
+        codes_scales(&p, b, w->part[SCALE], in[SCALE].p, from);
+        codes_fill_zeros(&p, 8);
+        k->bits_lane(p.codes, in[CODES].p + (p.row / 2 * b->cols + p.col - s.at), p.n, 1, p.row % 2 * 4, 4);
+        for (size_t i = 0; i < p.n; i++)
+            p.codes[i] ^= 8;            /* two's complement, and 8 more */
+        codes_emit(&p, &t, p.codes, false, true, y);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct int4 *own = w->own;
+    if (own->open)
+        snprintf(buf, SCHEME_DETAIL, "%s", own->open);
+    else
+        blocks_describe(&own->blocks, buf, 0);
+}
+
+const struct scheme int4_modelopt_schemes[] = {
+    {
+        .code = "int4-modelopt",
+        .name = "ModelOpt INT4",
+        ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int4, .beside = {
+            BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
+            BESIDE(".weight_scale_2", FLOAT, OPTIONAL, SCALE),
+            BESIDE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH),
+            BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
+        .fit = fit,
+        .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SMOOTH] = NEED_RUN },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
+};

@@ -1,0 +1,188 @@
+/* INT8: codes of a byte each, as compressed-tensors (int-quantized, naive-quantized), ModelOpt and Quark store them. The
+ * tensors of a module P:
+ *
+ *     P.weight               I8 [out, in], two's complement; codes of fewer bits may lie so, too
+ *     P.weight_scale         F16, BF16, F32: blocks.h
+ *     P.weight_zero_point    I8, like the scale; absent where the model is symmetric
+ *     P.pre_quant_scale      [in], of ModelOpt: smooth.h
+ *
+ *     V[o][i] = RN32((weight[o][i] - zero_point) * scale)
+ *
+ * Quark turns codes in groups around: weight [in, out], weight_scale and weight_zero_point [G, out].
+ *
+ * Sources: compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize; modelopt
+ * torch/export/quant_utils.py, to_quantized_weight; quark torch/utils/pack.py, Pack_8_bits.
+ */
+#include <stdio.h>
+
+#include "base/num.h"
+#include "scheme/codes.h"
+#include "scheme/dim.h"
+#include "scheme/scale.h"
+#include "scheme/smooth.h"
+
+enum { CODES, SCALE, ZERO, SMOOTH };                    /* parts */
+
+struct int8 {
+    struct blocks blocks;
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
+    struct int8 *own = claims_alloc(f->claims, sizeof *own, err);
+    enum blocks_told told = BLOCKS_WRONG;
+    if (!own)
+        return false;
+    w->own = own;
+    if (codes->shape.rank < 2)
+        return table_wrong(codes, codes, err, "INT8 codes [out, in]");
+    if (!blocks_find(&own->blocks, &told, f, scale, dim_rows(codes), dim_cols(codes), err))
+        return false;
+    if (told == BLOCKS_WRONG)
+        return table_wrong(scale, codes, err, "one, one a row, or groups or blocks of INT8");
+    if (zero && !dim_same_shape(zero, scale))
+        return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
+    own->open = told == BLOCKS_OPEN ? "in blocks as config.json says (--config)"
+        : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
+    w->vague = own->open != NULL;
+    return codes_check_zeros(f, zero, err) && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct int8 *own = w->own;
+    if (part == CODES)
+        *s = (struct span){ .at = first, .len = count };
+    else if (part == SMOOTH)
+        smooth_run(s, w->part[SMOOTH], own->blocks.cols, first, count);
+    else
+        blocks_span(s, &own->blocks, w->part[part], first, count);
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct blocks *b = &((const struct int8 *)w->own)->blocks;
+    struct codes_target t = { .k = k, .to = to, .smooth = w->part[SMOOTH], .factors = in[SMOOTH].p };
+    struct codes_piece p;
+    const uint8_t *codes = in[CODES].p, *zeros = in[ZERO].p;
+    uint8_t *y = out;
+    uint64_t from, ignored;
+    blocks_run(b, first, count, &from, &ignored);
+    smooth_columns(b->cols, first, count, &t.smooth_from, &ignored);
+    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, codes += p.n) {
+        codes_begin(&p, at, count, b->cols, b->b1);
+        codes_scales(&p, b, w->part[SCALE], in[SCALE].p, from);
+        for (size_t i = 0; zeros && i < p.groups; i++)
+            p.zeros[i] = (int8_t)zeros[blocks_at(b, p.row, p.col) - from + i];
+        codes_emit(&p, &t, codes, true, zeros != NULL, y);
+        y += p.n * dtype_facts(to)->bytes;
+    }
+}
+
+/* --- turned around */
+
+/* Groups down the columns. Other shapes that look so are INT8 in blocks. */
+static bool
+is_turned(const struct found *f)
+{
+    static const char *const quark[] = { "quark", NULL };
+    const struct tensor *scale = f->with[0];
+    uint64_t groups = dim_rows(scale), in = dim_rows(f->codes);
+    return f->codes->shape.rank == 2 && scale->shape.rank == 2 && dim_cols(scale) == dim_cols(f->codes)
+        && dim_cols(scale) > 1 && groups != 0 && groups != in && in % groups == 0
+        && (claims_told(f->claims, f->scheme->code) || config_method_is(f->claims->config, quark));
+}
+
+static bool
+turned_fit(struct found *f, struct weight *w, struct err *err)
+{
+    const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
+    const uint64_t dim[2] = { dim_cols(codes), dim_rows(codes) };
+    struct int8 *own = claims_alloc(f->claims, sizeof *own, err);
+    uint8_t *packed = own ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
+    if (!packed)
+        return false;
+    if (zero && !dim_same_shape(zero, scale))
+        return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
+    *own = (struct int8){ .blocks = { .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_rows(scale), 1) },
+        .open = scale->dtype == DTYPE_F64 ? "with scales of F64" : w->part[SMOOTH] ? "with pre_quant_scale" : NULL };
+    shape_pack(packed, dim, 2);
+    w->shape = (struct shape){ 2, packed };
+    w->own = own;
+    w->vague = own->open != NULL;
+    return true;
+}
+
+static void
+turned_strip(struct strip *s, const struct weight *w, unsigned part)
+{
+    const struct tensor *t = w->part[part];
+    *s = (struct strip){ .matrices = 1, .rows = dim_rows(t), .units = dim_cols(t), .unit_rows = 1,
+        .unit_bytes = dtype_facts(t->dtype)->bytes };
+}
+
+static void
+turned_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct blocks *b = &((const struct int8 *)w->own)->blocks;
+    const struct codes_target t = { .k = k, .to = to };
+    struct codes_piece p;
+    uint8_t *y = out;
+    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
+        codes_begin(&p, at, count, b->cols, b->b1);
+        uint64_t row = p.row - first / b->cols, g = p.col / b->b1;
+        const uint8_t *scales = in[SCALE].p + row * in[SCALE].stride;
+        const uint8_t *zeros = in[ZERO].p ? in[ZERO].p + row * in[ZERO].stride : NULL;
+        for (size_t i = 0; i < p.groups; i++) {
+            p.scales[i] = scale_value(w->part[SCALE]->dtype, scales, g + i);
+            p.zeros[i] = zeros ? (int8_t)zeros[g + i] : 0;
+        }
+        codes_emit(&p, &t, in[CODES].p + row * in[CODES].stride + p.col, true, zeros != NULL, y);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct int8 *own = w->own;
+    if (own->open)
+        snprintf(buf, SCHEME_DETAIL, "%s", own->open);
+    else
+        blocks_describe(&own->blocks, buf, 0);
+}
+
+#define INT8_ROW(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .beside = { \
+    BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
+    BESIDE(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO), \
+    BESIDE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH) } })
+
+const struct scheme int8_schemes[] = {
+    {
+        .code = "int8-quark",
+        .name = "Quark INT8",
+        INT8_ROW(is_turned),
+        .fit = turned_fit,
+        .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP, [SMOOTH] = NEED_WHOLE },
+        .strip = turned_strip,
+        .decode = turned_decode,
+        .describe = describe,
+    },
+    {
+        .code = "int8",
+        .name = "INT8",
+        INT8_ROW(NULL),
+        .fit = fit,
+        .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [SMOOTH] = NEED_RUN },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
+};

@@ -1,0 +1,298 @@
+/* MLX: codes of 1 to 8 bits in 32-bit words, or FP4 and FP8 with block scales. The tensors of a module P, whose decoded
+ * weight is [out, in], or [experts, out, in]:
+ *
+ *     P.weight     U32 [.., in*bits/32]      a row is a stream of bits, the low ones of a word first
+ *     P.scales     [.., in/group]            T = F16, BF16 or F32; of the floats U8
+ *     P.biases     like scales; transformers' Metal quantizer calls it P.qbiases
+ *
+ *     V = RN_T(RN_T(q * scale) + bias)       as MLX computes on the CPU, and in whole T
+ *     V = RN32(RN32(q * scale) + qbias)      as transformers does
+ *
+ *     mxfp4    FP4, groups of 32     V = RN32(q * 2^(scale - 127))
+ *     nvfp4    FP4, groups of 16     V = RN32(q * E4M3(scale)), or with P.global_scale F32
+ *                                    V = RN32(q * RN32(E4M3(scale) * RN32(global_scale / 2688)))
+ *     mxfp8    E4M3, groups of 32    V = RN32(q * 2^(scale - 127))
+ *
+ * Of the affine codes the shapes tell only group * bits; `quantization` of config.json says both, and of a module that
+ * differs again under its name. Sources: mlx/backend/cpu/quantized.cpp; mlx-lm utils.py; transformers
+ * integrations/metal_quantization.py.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "scheme/dim.h"
+#include "scheme/scale.h"
+#include "scheme/step.h"
+#include "scheme/table.h"
+
+enum { CODES, SCALES, BIASES, GLOBAL };                 /* parts; GLOBAL: global_scale */
+
+/* The floats, by the words that one scale is for. */
+static const struct kind {
+    const char *name;
+    uint32_t words, bits, group;
+    enum dtype scale;                                   /* what the bytes of scales are */
+} kinds[] = {
+    { "mxfp4", 4, 4, 32, DTYPE_F8_E8M0 }, { "nvfp4", 2, 4, 16, DTYPE_F8_E4M3 }, { "mxfp8", 8, 8, 32, DTYPE_F8_E8M0 },
+};
+
+struct mlx {
+    const struct kind *kind;                            /* NULL: affine */
+    uint32_t bits, group;
+    enum dtype in;                                      /* T of affine codes */
+};
+
+/* --- what it is */
+
+/* Companions of affine codes, in the order of the row. */
+enum { WITH_SCALES, WITH_BIASES };
+
+/* group * bits, which the shapes tell; 0 where that is no number, or there is nothing to tell it. */
+static uint64_t
+group_bits(const struct tensor *codes, const struct tensor *scales)
+{
+    uint64_t words = dim_cols(codes), groups = dim_cols(scales);
+    return groups == 0 || words > UINT64_MAX / 32 || words * 32 % groups != 0 ? 0 : words * 32 / groups;
+}
+
+/* The usual sizes, the most usual first, with so many bits as are written; 1 bit only where the config says so. */
+static bool
+find_pair(struct mlx *m, uint64_t product, unsigned *fitting)
+{
+    static const uint32_t groups[] = { 64, 32, 128 };
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        uint64_t bits = product / groups[i];
+        if (product % groups[i] != 0 || bits < 2 || bits > 8 || bits == 7)
+            continue;
+        if ((*fitting)++ == 0)
+            *m = (struct mlx){ .bits = (uint32_t)bits, .group = groups[i] };
+    }
+    return *fitting != 0;
+}
+
+static bool
+is_empty(const struct tensor *codes, const struct tensor *scales)
+{
+    return dim_cols(codes) == 0 && dim_cols(scales) == 0;
+}
+
+static bool
+affine_fits(const struct found *f)
+{
+    const struct tensor *scales = f->with[WITH_SCALES], *biases = f->with[WITH_BIASES];
+    struct mlx ignored;
+    unsigned fitting = 0;
+    uint64_t product = group_bits(f->codes, scales);
+    return dim_same_rows(f->codes, scales) && (!biases || dim_same_shape(biases, scales))
+        && (is_empty(f->codes, scales) || product == 32 || find_pair(&ignored, product, &fitting));
+}
+
+static const struct kind *
+find_kind(const struct tensor *codes, const struct tensor *scales)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (group_bits(codes, scales) == kinds[i].words * 32)
+            return &kinds[i];
+    return is_empty(codes, scales) ? &kinds[0] : NULL;
+}
+
+/* scales, biases, global_scale */
+static bool
+floats_fit(const struct found *f)
+{
+    const struct kind *kind = find_kind(f->codes, f->with[0]);
+    return kind && dim_same_rows(f->codes, f->with[0]) && !f->with[1]
+        && (!f->with[2] || (kind->scale == DTYPE_F8_E4M3 && dim_is_one(f->with[2])));
+}
+
+static uint64_t
+number(const json_t *block, const char *key)
+{
+    const json_t *v = json_object_get(block, key);
+    return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
+}
+
+/* What config.json says of module P; NULL: nothing. */
+static const json_t *
+find_block(const struct claims *c, const struct part_name *p)
+{
+    const json_t *block = config_block(c->config);
+    memcpy(c->scratch, p->base, p->base_len);
+    c->scratch[p->base_len] = '\0';
+    const json_t *own = strlen(c->scratch) == p->base_len ? json_object_get(block, c->scratch) : NULL;
+    return json_is_object(own) ? own : block;
+}
+
+/* Bits and group: those of the config where they have the shapes, else the most usual ones. */
+static void
+find_numbers(struct claims *c, const struct found *f, const struct weight *w, struct mlx *m)
+{
+    const json_t *block = find_block(c, &f->base);
+    uint64_t bits = number(block, "bits"), group = number(block, "group_size");
+    uint64_t product = group_bits(w->part[CODES], w->part[SCALES]);
+    bool known = bits >= 1 && bits <= 8 && bits != 7 && (group == 32 || group == 64 || group == 128);
+    bool agree = known && (product == bits * group || product == 0);
+    unsigned fitting = 0;
+    if (agree)
+        *m = (struct mlx){ .bits = (uint32_t)bits, .group = (uint32_t)group };
+    else if (product == 32)
+        *m = (struct mlx){ .bits = 1, .group = 32 };
+    else if (!find_pair(m, product, &fitting))
+        *m = (struct mlx){ .bits = 4, .group = 64 };    /* of nothing */
+    if (bits != 0 && group != 0 && !agree)
+        claims_warn_once(c, "MLX weights are not of the bits and group_size in config.json; the shapes count");
+    else if (fitting > 1)
+        claims_warn_once(c, "MLX weights are taken for %" PRIu32 " bits in groups of %" PRIu32 ", which only config.json "
+            "can tell from others of the same shape (--config)", m->bits, m->group);
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    struct part_name ignored;
+    uint64_t in;
+    struct mlx *m = claims_alloc(f->claims, sizeof *m, err);
+    if (!m)
+        return false;
+    w->own = m;
+    if (w->part[SCALES]->dtype == DTYPE_U8) {
+        const struct kind *kind = find_kind(w->part[CODES], w->part[SCALES]);
+        *m = (struct mlx){ .kind = kind, .bits = kind->bits, .group = kind->group };
+    } else {
+        find_numbers(f->claims, f, w, m);
+        m->in = name_strip(w->part[BIASES], ".qbiases", &ignored) ? DTYPE_F32 : w->part[SCALES]->dtype;
+    }
+    return num_mul(&in, dim_cols(w->part[SCALES]), m->group) ? table_set_cols(f, w, in, err)
+        : table_wrong(w->part[SCALES], f->codes, err, "fewer groups");
+}
+
+/* --- decoding */
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct mlx *m = w->own;
+    uint64_t end = first + count, from = first / m->group, to = (end - 1) / m->group;
+    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
+    if (part == CODES)
+        *s = (struct span){ first / 8 * m->bits, (end / 8 - first / 8) * m->bits + (end % 8 * m->bits + 7) / 8 };
+    else if (part == GLOBAL)
+        *s = (struct span){ 0, size };
+    else
+        *s = (struct span){ from * size, (to - from + 1) * size };
+}
+
+enum { GROUPS = STEP / 16 };                            /* of a step, at most */
+
+/* Some elements: of whole groups from one's first element on, or all in one group. */
+struct some {
+    const struct kernels *k;
+    const struct mlx *m;
+    const uint8_t *x;                                   /* from the byte with the first bit of element at / 8 * 8 on */
+    uint64_t at;
+    size_t n;
+    const float *scales, *biases;                       /* of their groups */
+    enum dtype to;
+    void *y;
+};
+
+static void
+decode_affine(const struct some *s)
+{
+    const struct affine a = { .factors = s->scales, .terms = s->biases, .group = s->m->group, .in = s->m->in };
+    const uint8_t *codes = s->x + s->at % 8;            /* of 8 bits */
+    uint8_t unpacked[STEP];
+    if (s->m->bits != 8) {
+        s->k->bits_stream(unpacked, s->x, (size_t)(s->at % 8), s->n, s->m->bits);
+        codes = unpacked;
+    }
+    step_affine(s->k, s->to, s->y, codes, (size_t)(s->at % s->m->group), s->n, &a);
+}
+
+static void
+decode_float(const struct some *s)
+{
+    static const float fp4[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+    const struct codes4 c = { .map = fp4, .scales = s->scales, .group = s->m->group, .low_first = true };
+    if (s->m->bits == 4)
+        step_codes4(s->k, s->to, s->y, s->x + s->at % 8 / 2, (size_t)(s->at % s->m->group), s->n, &c);
+    else
+        step_fp8(s->k, s->to, s->y, DTYPE_F8_E4M3, s->x + s->at % 8, s->n, s->scales, s->m->group);
+}
+
+/* The scales of n groups, the first of which is stored at p. */
+static void
+read_scales(float *scales, const struct weight *w, const uint8_t *p, const uint8_t *global, size_t n)
+{
+    const struct mlx *m = w->own;
+    float factor = w->part[GLOBAL] ? float_of_bits(load_le32(global)) / 2688 : 1;
+    for (size_t i = 0; i < n; i++) {
+        scales[i] = m->kind ? float8_to_float(m->kind->scale, p[i]) : scale_value(w->part[SCALES]->dtype, p, i);
+        if (w->part[GLOBAL])
+            scales[i] *= factor;
+    }
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct mlx *m = w->own;
+    uint64_t end = first + count, from = first / m->group;
+    uint8_t *y = out;
+    for (uint64_t at = first, n; at < end; at += n) {
+        float scales[GROUPS], biases[GROUPS];
+        uint64_t g = at / m->group - from;
+        n = num_min(end - at, at % m->group != 0 ? m->group - at % m->group : STEP);
+        size_t groups = (size_t)num_ceil_div(n, m->group);
+        read_scales(scales, w, in[SCALES].p + g * dtype_facts(w->part[SCALES]->dtype)->bytes, in[GLOBAL].p, groups);
+        for (size_t i = 0; w->part[BIASES] && i < groups; i++)
+            biases[i] = scale_value(w->part[BIASES]->dtype, in[BIASES].p, g + i);
+        const struct some s = { .k = k, .m = m, .x = in[CODES].p + (at / 8 - first / 8) * m->bits, .at = at,
+            .n = (size_t)n, .scales = scales, .biases = biases, .to = to, .y = y };
+        if (m->kind)
+            decode_float(&s);
+        else
+            decode_affine(&s);
+        y += n * dtype_facts(to)->bytes;
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct mlx *m = w->own;
+    if (m->kind)
+        snprintf(buf, SCHEME_DETAIL, "%s", m->kind->name);
+    else
+        snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, groups of %" PRIu32, m->bits, m->group);
+}
+
+#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
+
+const struct scheme mlx_schemes[] = {
+    {
+        .code = "mlx",
+        .name = "MLX",
+        ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,
+            .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases, one global_scale of 2 words",
+            .beside = {
+            BESIDE(".scales", IS(U8), EVIDENCE, SCALE, .part = SCALES), BESIDE(".biases", ANY, OPTIONAL, ZERO_POINT),
+            BESIDE(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL) } }, {
+            .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = affine_fits,
+            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases like them", .beside = {
+            BESIDE(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES),
+            BESIDE(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases") } }),
+        .fit = fit,
+        .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    RECOGNISED("mlx-incomplete", "MLX without scales", {
+        .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight",
+        .beside = { BESIDE(".biases", FLOAT, EVIDENCE, ZERO_POINT) } }),
+    { 0 },
+};

@@ -1,0 +1,298 @@
+/* optimum-quanto. The tensors of a weight X, which is called P.weight:
+ *
+ *     X._data          I8, F8 [out, ..]      8 bits, as they are
+ *     X._scale         one, or [out, 1 ..]   F16, BF16, F32: T
+ *
+ *     X._data._data    U8 [H, group]         4 or 2 bits, in planes: rows H apart, the first in the lowest bits;
+ *                                            [H, in ..] of a convolution without groups
+ *     X._scale         [groups, 1]           a row is a group
+ *     X._shift         [groups, 1]           of T, or a zero point in U8 or I8
+ *
+ *     8 bits           V = RN32(q * scale)
+ *     float shift      V = RN_T(RN_T(q * scale) - shift)
+ *     zero point       V = RN32((q - zero) * scale)
+ *
+ * The shape of a weight in groups is not stored. With P.bias it is [out, in], out that of the bias; else it stays
+ * [groups, group], which is right where a row is one group: the quantizer makes groups of 128, 96, 64 or 32, or none.
+ * Sources: optimum/quanto/tensor/packed.py, qbytes.py, qbits.py; nn/qmodule.py.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "scheme/dim.h"
+#include "scheme/planes.h"
+#include "scheme/scale.h"
+#include "scheme/step.h"
+#include "scheme/table.h"
+
+enum { CODES, SCALE, SHIFT };                           /* parts */
+
+struct quanto {
+    struct planes planes;
+    uint64_t cols;                                      /* elements that share a scale */
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+/* --- what it is */
+
+/* Companions, in the order of the rows. */
+enum { WITH_SCALE, WITH_SHIFT };
+
+/* 8 bits have none. */
+static bool
+has_no_shift(const struct found *f)
+{
+    return !f->with[WITH_SHIFT];
+}
+
+/* [n, 1 ..], of the rank of the codes. */
+static bool
+is_by_row(const struct tensor *t, const struct tensor *codes)
+{
+    bool ok = t->shape.rank != 0 && t->shape.rank == codes->shape.rank;
+    for (uint32_t i = 1; i < t->shape.rank && ok; i++)
+        ok = shape_dim(&t->shape, i) == 1;
+    return ok;
+}
+
+/* One, or one for each of the first dimension. */
+static bool
+bytes_fit(const struct found *f)
+{
+    const struct tensor *scale = f->with[WITH_SCALE];
+    return dim_is_one(scale)
+        || (is_by_row(scale, f->codes) && shape_dim(&scale->shape, 0) == shape_dim(&f->codes->shape, 0));
+}
+
+static bool
+fit_bytes(struct found *f, struct weight *w, struct err *err)
+{
+    uint64_t rows = dim_is_one(w->part[SCALE]) ? 1 : shape_dim(&w->part[SCALE]->shape, 0);
+    struct quanto *q = claims_alloc(f->claims, sizeof *q, err);
+    if (!q)
+        return false;
+    *q = (struct quanto){ .cols = num_max(rows != 0 ? w->part[CODES]->extent.nbytes / rows : 0, 1) };
+    w->own = q;
+    return true;
+}
+
+static bool
+bits_fit(const struct found *f)
+{
+    const struct tensor *scale = f->with[WITH_SCALE];
+    if (f->codes->shape.rank < 2 || !is_by_row(scale, f->codes) || !dim_same_shape(f->with[WITH_SHIFT], scale))
+        return false;
+    uint64_t height = shape_dim(&f->codes->shape, 0), rows = shape_dim(&scale->shape, 0);
+    return height == num_ceil_div(rows, 2) || height == num_ceil_div(rows, 4);
+}
+
+/* 2 or 4; 0 where the shapes are those of both. */
+static uint32_t
+find_bits(const struct claims *c, uint64_t height, uint64_t rows)
+{
+    const char *said = json_string_value(json_object_get(config_block(c->config), "weights"));
+    if (num_ceil_div(rows, 2) != num_ceil_div(rows, 4) || rows == 0)
+        return height == num_ceil_div(rows, 2) ? 4 : 2;
+    return said && strcmp(said, "int4") == 0 ? 4 : said && strcmp(said, "int2") == 0 ? 2 : 0;
+}
+
+/* The bias of the module whose weight this is, or NULL. */
+static const struct tensor *
+find_bias(const struct found *f)
+{
+    const struct tensor x = { .name = f->base.base, .name_len = (uint32_t)f->base.base_len };
+    struct part_name p;
+    return name_strip(&x, ".weight", &p) ? claims_find(f->claims, p.base, p.base_len, ".bias") : NULL;
+}
+
+/* What the rows of codes are rows of: dim[0..1] of a matrix. */
+static bool
+find_rows(const struct found *f, uint64_t dim[2], struct err *err)
+{
+    const struct tensor *bias = find_bias(f);
+    uint64_t rows = dim[0], group = dim[1];
+    if (!bias) {
+        if (group >= 32 && group <= 128 && group % 32 == 0)
+            claims_warn_once(f->claims, "quanto weights without a bias keep the shape [groups, group], for theirs is "
+                "not stored");
+        return true;
+    }
+    dim[0] = bias->shape.rank == 1 ? shape_dim(&bias->shape, 0) : 0;
+    if (dim[0] == 0 ? rows != 0 : rows % dim[0] != 0)
+        return table_wrong(bias, f->codes, err, "[out] that divides %" PRIu64 " groups", rows);
+    return num_mul(&dim[1], dim[0] != 0 ? rows / dim[0] : 1, group)
+        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+}
+
+/* That of the codes with all rows, or that which the rows are of. */
+static bool
+set_shape(const struct found *f, struct weight *w, uint64_t rows, struct err *err)
+{
+    const struct shape *codes = &f->codes->shape;
+    uint64_t first[2] = { rows, shape_dim(codes, 1) }, numel;
+    if (codes->rank == 2 && !find_rows(f, first, err))
+        return false;
+    uint8_t *packed = claims_alloc(f->claims, (size_t)codes->rank * SHAPE_DIM, err), *end = packed;
+    if (!packed)
+        return false;
+    end += shape_pack(end, first, 2);
+    for (uint32_t i = 2; i < codes->rank; i++) {
+        uint64_t dim = shape_dim(codes, i);
+        end += shape_pack(end, &dim, 1);
+    }
+    w->shape = (struct shape){ codes->rank, packed };
+    return shape_is_empty(&w->shape) || shape_numel(&w->shape, &numel)
+        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+}
+
+static bool
+fit_bits(struct found *f, struct weight *w, struct err *err)
+{
+    uint64_t rows = shape_dim(&w->part[SCALE]->shape, 0), height = shape_dim(&f->codes->shape, 0);
+    uint64_t units = f->codes->extent.nbytes;
+    uint32_t bits = find_bits(f->claims, height, rows);
+    struct quanto *q = claims_alloc(f->claims, sizeof *q, err);
+    if (!q)
+        return false;
+    *q = (struct quanto){ .cols = num_max(height != 0 ? units / height : 0, 1), .planes = { .units = units, .unit = 1,
+        .bits = bits, .count = bits != 0 ? 8 / bits : 0 } };
+    q->open = bits == 0 ? "of 2 or 4 bits, as config.json may say (--config)" : NULL;
+    w->own = q;
+    w->vague = q->open != NULL;
+    return w->vague || set_shape(f, w, rows, err);
+}
+
+/* --- decoding */
+
+static struct span
+run_of(const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct quanto *q = w->own;
+    uint64_t from = first / q->cols, to = (first + count - 1) / q->cols;
+    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
+    if (part != CODES)
+        return (struct span){ from * size, (to - from + 1) * size };
+    return q->planes.units != 0 ? planes_run(&q->planes, first, count) : (struct span){ first, count };
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    *s = run_of(w, part, first, count);
+}
+
+static void
+decode_bytes(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct quanto *q = w->own;
+    enum dtype type = w->part[CODES]->dtype;
+    uint64_t end = first + count;
+    uint8_t *y = out;
+    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
+        const uint8_t *codes = in[CODES].p + (at - first);
+        float scale = scale_value(w->part[SCALE]->dtype, in[SCALE].p, at / q->cols - first / q->cols);
+        n = num_min(num_min(end - at, q->cols - at % q->cols), STEP);
+        const struct codes8 c = { .scales = &scale, .group = (size_t)n, .is_signed = true };
+        if (type == DTYPE_I8)
+            step_codes8(k, to, y, codes, 0, (size_t)n, &c);
+        else
+            step_fp8(k, to, y, type, codes, (size_t)n, &scale, (size_t)n);
+    }
+}
+
+/* Scales, and what is added, of some groups from group g of the parts on. */
+static void
+fill(float *scales, float *terms, const struct weight *w, const struct part_bytes in[SCHEME_PARTS], uint64_t g,
+    size_t n)
+{
+    bool shifted = dtype_is_float(w->part[SHIFT]->dtype);
+    for (size_t i = 0; i < n; i++) {
+        scales[i] = scale_value(w->part[SCALE]->dtype, in[SCALE].p, g + i);
+        terms[i] = shifted ? -scale_value(w->part[SHIFT]->dtype, in[SHIFT].p, g + i) : 0;
+    }
+}
+
+static void
+decode_bits(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    enum { GROUPS = STEP + 1 };
+    const struct quanto *q = w->own;
+    uint64_t end = first + count, from = run_of(w, CODES, first, count).at, cols = q->cols;
+    uint8_t *y = out;
+    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
+        uint8_t codes[STEP];
+        float scales[GROUPS], terms[GROUPS];
+        uint64_t g = at / cols - first / cols;
+        n = planes_unpack(codes, &q->planes, k, in[CODES].p, from, at, (size_t)num_min(end - at, STEP));
+        fill(scales, terms, w, in, g, (size_t)((at + n - 1) / cols - at / cols + 1));
+        const struct affine a = { scales, terms, (size_t)cols, w->part[SCALE]->dtype, .term_first = false };
+        const struct codes8 c = { .scales = scales, .group = (size_t)cols, .is_signed = true };
+        if (dtype_is_float(w->part[SHIFT]->dtype)) {
+            step_affine(k, to, y, codes, (size_t)(at % cols), (size_t)n, &a);
+            continue;
+        }
+        for (uint64_t i = 0; i < n; i++)                /* the difference is one of I8, whatever the zero point */
+            codes[i] = (uint8_t)(codes[i] - in[SHIFT].p[g + (at % cols + i) / cols]);
+        step_codes8(k, to, y, codes, (size_t)(at % cols), (size_t)n, &c);
+    }
+}
+
+static void
+describe_bytes(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    enum dtype type = w->part[CODES]->dtype;
+    snprintf(buf, SCHEME_DETAIL, "%s, per-%s scale", type == DTYPE_I8 ? "8-bit" : dtype_name(type) + 3,
+        dim_is_one(w->part[SCALE]) ? "tensor" : "channel");
+}
+
+static void
+describe_bits(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct quanto *q = w->own;
+    if (q->open)
+        snprintf(buf, SCHEME_DETAIL, "%s", q->open);
+    else
+        snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, groups of %" PRIu64, q->planes.bits, q->cols);
+}
+
+#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
+
+const struct scheme quanto_schemes[] = {
+    {
+        .code = "quanto",
+        .name = "quanto",
+        ROWS({ .codes = "._data", .dtypes = IS(I8) | FLOAT8, .becomes = "", .fits = bytes_fit,
+            .is = has_no_shift, .shapes = "[out, ..], _scale of one or [out, 1 ..]", .beside = {
+            BESIDE("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
+            BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
+        .fit = fit_bytes,
+        .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
+        .run = run,
+        .decode = decode_bytes,
+        .describe = describe_bytes,
+    },
+    {
+        .code = "quanto",
+        .name = "quanto",
+        ROWS({ .codes = "._data._data", .dtypes = IS(U8), .becomes = "", .fits = bits_fit,
+            .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", .beside = {
+            BESIDE("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
+            BESIDE("._shift", FLOAT_16 | IS(U8) | IS(I8), REQUIRED, ZERO_POINT, .part = SHIFT) } }),
+        .fit = fit_bits,
+        .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SHIFT] = NEED_RUN },
+        .run = run,
+        .decode = decode_bits,
+        .describe = describe_bits,
+    },
+    RECOGNISED("quanto", "quanto", {
+        .codes = "._data", .dtypes = SCALARS, .becomes = "", .beside = {
+            BESIDE("._scale", FLOAT, EVIDENCE, SCALE), BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }, {
+        .codes = "._data._data", .dtypes = SCALARS, .becomes = "", .beside = {
+            BESIDE("._scale", FLOAT, EVIDENCE, SCALE), BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
+    { 0 },
+};

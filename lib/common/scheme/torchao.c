@@ -1,0 +1,425 @@
+/* torchao: tensor subclasses, taken apart. The weight P.NAME is stored as P._NAME_qdata, P._NAME_scale and so on; what
+ * it is stands in the metadata of the file under its name:
+ *
+ *     "P.weight": {"_type": "Int8Tensor", "_data": {"block_size": [1, 32], ...}, "_tensor_data_names": ["qdata", ...]}
+ *
+ *     Float8Tensor                qdata F8, scale float                       V = RN32(q * s)
+ *     Int8Tensor,
+ *     IntxUnpackedToInt8Tensor    qdata I8, scale float, zero_point I8        V = RN32((q - z) * s)
+ *     MXTensor                    qdata F8 or U8 (FP4), scale E8M0            V = RN32(q * s)
+ *     NVFP4Tensor                 qdata U8 (FP4), scale E4M3,
+ *                                 per_tensor_scale F32                        V = RN32(q * RN32(pts * s))
+ *     Int4Tensor                  qdata I8 [N, K/2], two's complement,
+ *                                 scale and zero_point float [G, N]           V = RN32(RN32(q * s) + z)
+ *     Int4PlainInt32Tensor        qdata I32 [N, K/8], scale float [G, N],
+ *                                 zero_point I8 [G, N]                        V = RN32((q - z) * s)
+ *
+ * The low nibble of a byte, and of a word, comes first. A scale is for a block of block_size elements. Sources: torchao
+ * prototype/safetensors; quantization/quant_primitives.py, dequantize_affine; prototype/mx_formats; of the last two,
+ * which only GPUs compute, mslk quantize/shuffle.py and torch-xpu-ops WeightInt4PackKernel.cpp.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "base/tree.h"
+#include "scheme/dim.h"
+#include "scheme/scale.h"
+#include "scheme/step.h"
+#include "scheme/table.h"
+
+enum { CODES, SCALE, ZERO, WHOLE_SCALE };               /* parts; WHOLE_SCALE: per_tensor_scale */
+enum { IN_ROWS, IN_COLUMNS };                           /* in torchao_schemes: how scales lie */
+
+#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
+
+/* What the codes are. */
+enum kind { KIND_F8, KIND_I8, KIND_FP4, KIND_INT4, KIND_UINT4 };
+
+static const struct type {
+    const char *name;
+    enum kind kind;
+    uint64_t codes, scales, zeros;                      /* sets of types; zeros: 0 for none */
+    uint32_t per_item;                                  /* codes of an item of qdata */
+    bool columns;                                       /* scales and zeros are stored turned around, [G, N] */
+} types[] = {
+    { "Float8Tensor", KIND_F8, FLOAT8, FLOAT_16, 0, 1, false },
+    { "Int8Tensor", KIND_I8, IS(I8), FLOAT_16, IS(I8), 1, false },
+    { "IntxUnpackedToInt8Tensor", KIND_I8, IS(I8), FLOAT_16, IS(I8), 1, false },
+    { "MXTensor", KIND_F8, FLOAT8, E8M0, 0, 1, false },
+    { "MXTensor", KIND_FP4, IS(U8), E8M0, 0, 2, false },
+    { "NVFP4Tensor", KIND_FP4, IS(U8), IS(F8_E4M3), 0, 2, false },
+    { "Int4Tensor", KIND_INT4, IS(I8) | IS(U8), FLOAT_16, FLOAT_16, 2, true },
+    { "Int4PlainInt32Tensor", KIND_UINT4, IS(I32), FLOAT_16, IS(I8), 8, true },
+};
+
+enum { NAME = 48 };
+
+struct torchao {
+    const struct type *type;
+    char name[NAME];                                    /* of the type, for people */
+    uint64_t rows, cols;                                /* of all matrices together; in columns, of one */
+    uint64_t b0, b1;                                    /* rows and columns of a block */
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+/* --- what it is */
+
+/* Companions, in the order of the row. */
+enum { WITH_SCALE, WITH_ZERO, WITH_WHOLE, WITH_PRE_SCALE };
+
+/* "P.NAME" of "P._NAME" into out; false when it is not such a name. */
+static bool
+logical_name(char *out, const struct part_name *base)
+{
+    size_t dot = base->base_len;
+    while (dot != 0 && base->base[dot - 1] != '.')
+        dot--;
+    if (dot < 2 || dot + 1 >= base->base_len || base->base[dot] != '_' || memchr(base->base, '\0', base->base_len))
+        return false;
+    memcpy(out, base->base, dot);
+    memcpy(out + dot, base->base + dot + 1, base->base_len - dot - 1);
+    out[base->base_len - 1] = '\0';
+    return true;
+}
+
+static bool
+wrong(const struct found *f, const char *key, const char *expected, struct err *err)
+{
+    char name[STR_SHOWN];
+    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s in its metadata of torchao is not %s",
+        str_shown(name, f->codes->name, f->codes->name_len), key, expected);
+}
+
+/* The rows and columns of a block, from a number for each dimension or one for the last. */
+static bool
+read_block(const struct found *f, struct torchao *t, const json_t *v, struct err *err)
+{
+    uint32_t rank = f->codes->shape.rank;
+    if (rank < 2)
+        return table_wrong(f->codes, f->codes, err, "a matrix, as %s", t->name);
+    const json_t *last = json_is_array(v) ? json_array_get(v, rank - 1) : v;
+    const json_t *above = json_is_array(v) ? json_array_get(v, rank - 2) : NULL;
+    bool ok = json_integer_value(last) > 0 && (!json_is_array(v) || (json_array_size(v) == rank
+        && json_integer_value(above) > 0));
+    for (uint32_t i = 0; i + 2 < rank && ok && json_is_array(v); i++)
+        ok = json_integer_value(json_array_get(v, i)) == 1 || (f->with[WITH_SCALE] && dim_is_one(f->with[WITH_SCALE]));
+    t->b0 = ok && above ? (uint64_t)json_integer_value(above) : 1;
+    t->b1 = ok ? (uint64_t)json_integer_value(last) : 1;
+    return ok || wrong(f, "block_size", "a number for each dimension, 1 for experts, or one for the last", err);
+}
+
+/* Whether elem_dtype, which only MXTensor has, is that of the codes; FP6 is not decoded. */
+static bool
+check_elements(const struct found *f, struct torchao *t, const json_t *elem, struct err *err)
+{
+    static const struct { const char *name; enum dtype dtype; } known[] = { { "float8_e4m3fn", DTYPE_F8_E4M3 },
+        { "float8_e5m2", DTYPE_F8_E5M2 }, { "float4_e2m1fn_x2", DTYPE_U8 } };
+    const char *name = json_string_value(json_is_object(elem) ? json_object_get(elem, "_data") : elem);
+    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i].name) == 0)
+            return known[i].dtype == f->codes->dtype || wrong(f, "elem_dtype", "the type of qdata", err);
+    if (elem)
+        t->open = "of elements that are no FP8 or FP4";
+    return true;
+}
+
+/* The type of the weight; t->open where it cannot be decoded. */
+static void
+find_type(const struct found *f, struct torchao *t, const char *name, const json_t *data)
+{
+    char shown[STR_SHOWN];
+    snprintf(t->name, sizeof t->name, "%.40s", str_shown(shown, name, strlen(name)));
+    for (size_t i = 0; i < sizeof types / sizeof *types && !t->type; i++)
+        if (strcmp(types[i].name, name) == 0 && types[i].codes & UINT64_C(1) << f->codes->dtype)
+            t->type = &types[i];
+    if (!t->type)
+        t->open = "which is not decoded";
+    else if (json_is_true(json_object_get(data, "is_swizzled_scales")))
+        t->open = "with swizzled scales";
+    else if (f->with[WITH_PRE_SCALE])
+        t->open = "with act_pre_scale";
+}
+
+/* What the metadata say of the weight. */
+static bool
+read_metadata(const struct found *f, struct torchao *t, const struct meta *meta, struct err *err)
+{
+    json_t *root = NULL;
+    size_t n = 0;
+    const char *text = meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : "";
+    if (!tree_read(&root, text, n, "the metadata of a torchao tensor", err))
+        return false;
+    const json_t *data = json_object_get(root, "_data");
+    const char *name = json_string_value(json_object_get(root, "_type"));
+    bool ok = name || wrong(f, "_type", "a text", err);
+    if (ok)
+        find_type(f, t, name, data);
+    ok = ok && (t->open || (check_elements(f, t, json_object_get(data, "elem_dtype"), err)
+        && read_block(f, t, json_object_get(data, "block_size"), err)));
+    json_decref(root);
+    return ok;
+}
+
+/* The shape of the weight, and rows and columns. */
+static bool
+set_shape(const struct found *f, struct weight *w, struct torchao *t, struct err *err)
+{
+    uint64_t numel;
+    if (!num_mul(&t->cols, dim_cols(f->codes), t->type->per_item))
+        return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+    if (!table_set_cols(f, w, t->cols, err))
+        return false;
+    t->rows = dim_rows(f->codes);
+    if (!t->type->columns && shape_numel(&w->shape, &numel))
+        t->rows = numel / num_max(t->cols, 1);
+    return true;
+}
+
+/* Scales, or zero points: their type, and one for each block. */
+static bool
+check_grid(const struct found *f, const struct torchao *t, const struct tensor *grid, uint64_t dtypes, struct err *err)
+{
+    uint64_t across = num_ceil_div(t->cols, t->b1), numel, blocks;
+    if (!table_check_type(f, grid, dtypes, grid == f->with[WITH_SCALE] ? ROLE_SCALE : ROLE_ZERO_POINT, err))
+        return false;
+    if (t->type->columns)
+        return (dim_same_experts(grid, f->codes) && dim_rows(grid) == across && dim_cols(grid) == t->rows)
+            || table_wrong(grid, f->codes, err, "[.., %" PRIu64 ", %" PRIu64 "]", across, t->rows);
+    bool whole = t->cols % t->b1 == 0 && t->rows % t->b0 == 0
+        && (dim_is_one(grid) || dim_rows(f->codes) % t->b0 == 0);
+    return (whole && num_mul(&blocks, t->rows / t->b0, across) && shape_numel(&grid->shape, &numel) && numel == blocks)
+        || table_wrong(grid, f->codes, err, "one for each block of %" PRIu64 " x %" PRIu64, t->b0, t->b1);
+}
+
+static bool
+check_parts(const struct found *f, const struct weight *w, struct torchao *t, struct err *err)
+{
+    char name[STR_SHOWN];
+    if (!w->part[SCALE] || (t->type->columns && !w->part[ZERO]))
+        return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no %s",
+            str_shown(name, f->codes->name, f->codes->name_len), t->name, w->part[SCALE] ? "zero_point" : "scale");
+    if (dim_is_one(w->part[SCALE]) && !t->type->columns) {
+        t->b0 = num_max(t->rows, 1);
+        t->b1 = num_max(t->cols, 1);
+    }
+    if ((t->type->per_item != 1 && t->b1 % 2 != 0) || (t->type->columns && t->b0 != 1))
+        return wrong(f, "block_size", "one of 4-bit codes: a part of a row, even", err);
+    if (w->part[WHOLE_SCALE] && (t->type->scales != IS(F8_E4M3) || !dim_is_one(w->part[WHOLE_SCALE])
+            || w->part[WHOLE_SCALE]->dtype != DTYPE_F32))
+        return table_wrong(w->part[WHOLE_SCALE], f->codes, err, "one F32 in an NVFP4Tensor");
+    return check_grid(f, t, w->part[SCALE], t->type->scales, err)
+        && (!w->part[ZERO] || check_grid(f, t, w->part[ZERO], t->type->zeros, err));
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    const struct meta *meta = f->hint;
+    struct torchao *t = claims_alloc(f->claims, sizeof *t, err);
+    if (!t)
+        return false;
+    *t = (struct torchao){ .open = meta ? NULL : "without its metadata" };
+    w->own = t;
+    if (meta && !read_metadata(f, t, meta, err))
+        return false;
+    w->vague = t->open != NULL;
+    if (w->vague)
+        return true;
+    w->scheme = &torchao_schemes[t->type->columns ? IN_COLUMNS : IN_ROWS];
+    return set_shape(f, w, t, err) && check_parts(f, w, t, err);
+}
+
+/* The metadata of the file know a weight by its logical name, which it gets back. */
+static enum claim
+choose(struct found *f, struct weight *w, struct err *err)
+{
+    struct claims *c = f->claims;
+    struct part_name weight;
+    const struct tensor named = { .name = f->base.base, .name_len = (uint32_t)f->base.base_len };
+    bool usual = name_strip(&named, "._weight", &weight);
+    if (!logical_name(c->scratch, &f->base))
+        return CLAIM_NO;
+    f->hint = catalog_meta_find(c->catalog, c->scratch);
+    if (!f->hint && !usual)
+        return CLAIM_NO;
+    enum claim claim = table_match(f, w, err);
+    if (claim != CLAIM_YES)
+        return claim;
+    struct part_name name = { .base = c->scratch, .base_len = f->base.base_len - 1 };
+    logical_name(c->scratch, &f->base);                 /* others have written there */
+    return claims_rename(c, w, &name, "", err) && claims_take_idle(c, w, err) ? CLAIM_YES : CLAIM_FAIL;
+}
+
+/* --- decoding */
+
+static void
+strip(struct strip *s, const struct weight *w, unsigned part)
+{
+    const struct torchao *t = w->own;
+    uint64_t numel, rows = dim_rows(w->part[part]);
+    bool any = shape_numel(&w->part[part]->shape, &numel) && numel != 0;
+    *s = (struct strip){ .matrices = any ? numel / (rows * t->rows) : 0, .rows = rows, .units = t->rows, .unit_rows = 1,
+        .unit_bytes = dtype_facts(w->part[part]->dtype)->bytes };
+}
+
+/* The scales, or zero points, that a run of elements needs, where they lie in rows. */
+static struct span
+grid_of(const struct torchao *t, uint64_t first, uint64_t count)
+{
+    uint64_t last = first + count - 1, across = t->cols / t->b1, row = first / t->cols, end = last / t->cols;
+    uint64_t from = row == end ? first % t->cols / t->b1 : 0, to = row == end ? last % t->cols / t->b1 : across - 1;
+    from += row / t->b0 * across;
+    to += end / t->b0 * across;
+    return (struct span){ from, to - from + 1 };
+}
+
+/* Codes of a byte. */
+static uint32_t
+per_byte(const struct torchao *t)
+{
+    return t->type->per_item == 1 ? 1 : 2;
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct torchao *t = w->own;
+    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
+    uint64_t from = first / per_byte(t), to = (first + count - 1) / per_byte(t);
+    if (part == CODES) {
+        *s = (struct span){ from, to - from + 1 };
+    } else if (part == WHOLE_SCALE) {
+        *s = (struct span){ 0, size };
+    } else {
+        struct span grid = grid_of(t, first, count);
+        *s = (struct span){ grid.at * size, grid.len * size };
+    }
+}
+
+static float
+item(enum dtype type, const uint8_t *p, uint64_t i)
+{
+    return type == DTYPE_I8 ? (int8_t)p[i] : type == DTYPE_F8_E4M3 ? float8_to_float(type, p[i])
+        : scale_value(type, p, i);
+}
+
+/* Elements of one row: of whole blocks from one's first column on, or all in one. */
+struct some {
+    const struct kernels *k;
+    const struct torchao *t;
+    enum dtype codes, to;
+    const uint8_t *x;                                   /* from the byte of the first one on */
+    size_t first, n;                                    /* first: in its block */
+    float scales[STEP + 1], zeros[STEP + 1];            /* of their blocks */
+    bool has_zeros;
+    uint8_t *y;
+};
+
+/* Zero points of INT4 are added, so it goes through floats. */
+static void
+decode_int4(const struct some *s, const struct codes4 *c)
+{
+    float v[STEP];
+    s->k->codes4_f32(v, s->x, s->first, s->n, c);
+    for (size_t i = 0; i < s->n; i++)
+        v[i] += s->zeros[(s->first + i) / c->group];
+    kernels_round(s->k, s->to, s->y, v, s->n);
+}
+
+static void
+decode_some(const struct some *s)
+{
+    static const float maps[][16] = {
+        [KIND_FP4] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 },
+        [KIND_INT4] = { 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1 },
+        [KIND_UINT4] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
+    };
+    const float *zeros = s->has_zeros && s->t->type->kind != KIND_INT4 ? s->zeros : NULL;
+    size_t group = (size_t)s->t->b1;
+    const struct codes8 bytes = { zeros, s->scales, group, .is_signed = true };
+    const struct codes4 nibbles = { maps[s->t->type->kind], zeros, s->scales, group, .low_first = true };
+    if (s->t->type->kind == KIND_F8)
+        step_fp8(s->k, s->to, s->y, s->codes, s->x, s->n, s->scales, group);
+    else if (s->t->type->kind == KIND_I8)
+        step_codes8(s->k, s->to, s->y, s->x, s->first, s->n, &bytes);
+    else if (s->t->type->kind == KIND_INT4)
+        decode_int4(s, &nibbles);
+    else
+        step_codes4(s->k, s->to, s->y, s->x, s->first, s->n, &nibbles);
+}
+
+/* Scales and zero points of the blocks of s, whose first is item i at the pointers. */
+static void
+fill(struct some *s, const struct weight *w, const uint8_t *scales, const uint8_t *zeros, uint64_t i, float whole)
+{
+    size_t n = (size_t)num_ceil_div(s->first + s->n, s->t->b1);
+    for (size_t g = 0; g < n; g++) {
+        s->scales[g] = item(w->part[SCALE]->dtype, scales, i + g);
+        if (w->part[WHOLE_SCALE])
+            s->scales[g] *= whole;
+        if (s->has_zeros)
+            s->zeros[g] = item(w->part[ZERO]->dtype, zeros, i + g);
+    }
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct torchao *t = w->own;
+    const struct part_bytes *scale = &in[SCALE], *zero = &in[ZERO];
+    uint64_t end = first + count, top = first / t->cols, across = t->cols / t->b1, from = grid_of(t, first, count).at;
+    float whole = w->part[WHOLE_SCALE] ? float_of_bits(load_le32(in[WHOLE_SCALE].p)) : 1;
+    struct some s = { .k = k, .t = t, .codes = w->part[CODES]->dtype, .to = to, .has_zeros = w->part[ZERO] != NULL,
+        .y = out };
+    for (uint64_t at = first; at < end; at += s.n, s.y += s.n * dtype_facts(to)->bytes) {
+        uint64_t row = at / t->cols, col = at % t->cols, left = num_min(end - at, t->cols - col);
+        s.first = (size_t)(col % t->b1);
+        s.n = (size_t)num_min(s.first != 0 ? num_min(left, t->b1 - s.first) : left, STEP);
+        s.x = in[CODES].p + (at / per_byte(t) - first / per_byte(t));
+        if (t->type->columns)
+            fill(&s, w, scale->p + (row - top) * scale->stride, zero->p + (row - top) * zero->stride, col / t->b1, 1);
+        else
+            fill(&s, w, scale->p, zero->p, row / t->b0 * across + col / t->b1 - from, whole);
+        decode_some(&s);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct torchao *t = w->own;
+    if (t->open)
+        snprintf(buf, SCHEME_DETAIL, "%s%s%s", t->name, *t->name ? ", " : "", t->open);
+    else if (t->b0 >= t->rows && t->b1 >= t->cols)
+        snprintf(buf, SCHEME_DETAIL, "%s, per-tensor scale", t->name);
+    else if (t->b1 >= t->cols && t->b0 == 1)
+        snprintf(buf, SCHEME_DETAIL, "%s, per-channel scale", t->name);
+    else
+        snprintf(buf, SCHEME_DETAIL, "%s, blocks of %" PRIu64 "x%" PRIu64, t->name, t->b0, t->b1);
+}
+
+static const struct row rows[] = {
+    { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .bare = true, .choose = choose, .beside = {
+        BESIDE("_scale", ANY, OPTIONAL, SCALE, .part = SCALE),
+        BESIDE("_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO),
+        BESIDE("_per_tensor_scale", ANY, OPTIONAL, SCALE, .part = WHOLE_SCALE),
+        BESIDE("_act_pre_scale", ANY, OPTIONAL, SCALE) },
+        ALSO(BELONGS("_scale_and_zero", SCALE), BELONGS("_act_per_tensor_scale", ACTIVATION),
+            BELONGS("_act_quant_scale", ACTIVATION), BELONGS("_act_quant_zero_point", ACTIVATION)) },
+};
+
+#define TORCHAO(...) { .code = "torchao", .name = "torchao", .fit = fit, .run = run, .decode = decode, \
+    .describe = describe, __VA_ARGS__ }
+
+/* The first finds the weights of both. */
+const struct scheme torchao_schemes[] = {
+    [IN_ROWS] = TORCHAO(.rows = rows, .nrows = sizeof rows / sizeof *rows,
+        .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [WHOLE_SCALE] = NEED_RUN }),
+    [IN_COLUMNS] = TORCHAO(.strip = strip,
+        .need = { [CODES] = NEED_RUN, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP }),
+    { 0 },
+};

@@ -1,0 +1,96 @@
+#include "writer/plain_config.h"
+
+#include "base/json_pull.h"
+#include "base/limits.h"
+
+struct edit {
+    struct str *out;
+    struct pull json;
+    const char *done;       /* the text before it is in `out`, or left out */
+};
+
+static bool
+is_about_quantization(const struct pull_text *key)
+{
+    return pull_text_is(key, "quantization_config") || pull_text_is(key, "quantization")
+        || pull_text_is(key, "compression_config");
+}
+
+static void
+keep_to(struct edit *e, const char *end)
+{
+    str_add(e->out, e->done, (size_t)(end - e->done));
+    e->done = end;
+}
+
+/* The comma before p, when nothing but white space lies between; else p. */
+static const char *
+comma_before(const char *p, const char *first)
+{
+    const char *q = p;
+    while (q > first && (q[-1] == ' ' || q[-1] == '\t' || q[-1] == '\n' || q[-1] == '\r'))
+        q--;
+    return q > first && q[-1] == ',' ? q - 1 : p;
+}
+
+/* Behind white space and a comma. */
+static const char *
+comma_behind(const char *p, const char *end)
+{
+    const char *q = p;
+    while (q < end && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\r'))
+        q++;
+    return q < end && *q == ',' ? q + 1 : p;
+}
+
+/* The member whose key was just read: leave it out, with one of the commas around it. */
+static bool
+leave_out(struct edit *e, bool kept)
+{
+    const char *key = e->json.start, *p;
+    size_t n;
+    if (!pull_value_text(&e->json, &p, &n))
+        return false;
+    if (kept)
+        keep_to(e, comma_before(key, e->done));
+    else
+        keep_to(e, key);
+    e->done = kept ? p + n : comma_behind(p + n, e->json.end);
+    return true;
+}
+
+/* The whole text; objects may be nested as deep as the tokeniser allows. */
+static bool
+edit(struct edit *e)
+{
+    bool kept[PULL_DEPTH_MAX];          /* of the objects that are open: whether a member was kept */
+    if (pull_next(&e->json) != PULL_OBJECT)
+        return false;
+    kept[0] = false;
+    for (enum pull_token t; (t = pull_next(&e->json)) != PULL_END;) {
+        bool *here = &kept[e->json.depth ? e->json.depth - 1 : 0];
+        if (t == PULL_BAD)
+            return false;
+        if (t == PULL_OBJECT)
+            *here = false;
+        else if (t == PULL_KEY && !is_about_quantization(&e->json.token))
+            *here = true;
+        else if (t == PULL_KEY && !leave_out(e, *here))
+            return false;
+    }
+    keep_to(e, e->json.end);
+    return true;
+}
+
+bool
+plain_config_text(struct str *out, const char *text, size_t n, struct err *err)
+{
+    char why[PULL_EXPLAIN];
+    struct edit e = { .out = out, .done = text };
+    pull_init(&e.json, text, n, 0, limits_default.json_depth);
+    e.json.words = true;
+    if (!edit(&e))
+        return err_set(err, ERR_MALFORMED, e.json.fault ? pull_fault_at(&e.json) : 0, "config.json is not a JSON object%s%s",
+            e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
+    return !out->failed || err_memory(err, out->room);
+}

@@ -1,0 +1,53 @@
+/* Form: transformers modeling_utils.py, save_pretrained: json.dumps(index, indent=2, sort_keys=True) and a line feed. */
+#include "writer/shard_index.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A tensor and its file. */
+struct entry {
+    const char *name;
+    size_t len, shard;
+};
+
+static int
+compare(const void *pa, const void *pb)
+{
+    const struct entry *a = pa, *b = pb;
+    return str_compare(a->name, a->len, b->name, b->len);
+}
+
+static struct entry *
+sorted(const struct choice *choice, const struct shards *shards, struct err *err)
+{
+    struct entry *list = calloc(choice->n + 1, sizeof *list);
+    if (!list) {
+        err_memory(err, (choice->n + 1) * sizeof *list);
+        return NULL;
+    }
+    for (size_t s = 0; s < shards->n; s++)
+        for (size_t i = shards->list[s].first; i < shards->list[s].first + shards->list[s].n; i++) {
+            const struct tensor t = chosen_tensor(&choice->list[i]);
+            list[i] = (struct entry){ t.name, t.name_len, s };
+        }
+    qsort(list, choice->n, sizeof *list, compare);
+    return list;
+}
+
+bool
+shard_index_text(struct str *out, const struct choice *choice, const struct shards *shards, struct err *err)
+{
+    char file[SHARD_NAME];
+    struct entry *list = sorted(choice, shards, err);
+    if (!list)
+        return false;
+    str_format(out, "{\n  \"metadata\": {\n    \"total_size\": %" PRIu64 "\n  },\n  \"weight_map\": {", shards->nbytes);
+    for (size_t i = 0; i < choice->n; i++) {
+        str_format(out, "%s\n    \"", i ? "," : "");
+        str_add_json(out, list[i].name, list[i].len, true);
+        str_format(out, "\": \"%s\"", shard_name(file, list[i].shard, shards->n));
+    }
+    str_text(out, choice->n ? "\n  }\n}\n" : "}\n}\n");
+    free(list);
+    return !out->failed || err_memory(err, out->room);
+}

@@ -1,0 +1,10 @@
+/* shard_index: model.safetensors.index.json, which says in which file of a model directory a tensor lies. */
+#ifndef WRITER_SHARD_INDEX_H
+#define WRITER_SHARD_INDEX_H
+
+#include "plan/shards.h"
+
+/* Append its text: keys sorted, two spaces a level, as transformers writes it. */
+bool shard_index_text(struct str *out, const struct choice *choice, const struct shards *shards, struct err *err);
+
+#endif

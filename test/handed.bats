@@ -1,0 +1,377 @@
+#!/usr/bin/env bats
+# What people hand over by mistake: each has its own sentence, with what it is and what to do, the same from every tool,
+# by name and through a pipe. It is no model (65), or one in a format that is not read (69); never a limit.
+load helper
+
+tools="amn-parse amn-inspect amn-remember"
+
+# clean ERR: one line, without bytes in hexadecimal and without a limit.
+clean() {
+    [ "$(wc -l <"$1")" -eq 1 ] && refute grep -qiE 'limit|\b0x|\\x|( [0-9a-f]{2}){3}' "$1" || { cat "$1"; return 1; }
+}
+
+# says STATUS FILE TEXT...: what every tool says of it, file and pipe, with nothing on stdout.
+says() {
+    local status=$1 file=$2 tool e text
+    shift 2
+    for tool in $tools; do
+        both "$status" "$file" $tool || return 1
+        is_empty out.file && is_empty out.pipe || return 1
+        for e in err.file err.pipe; do
+            clean $e || return 1
+            for text; do
+                grep -qF -e "$text" $e || { echo "no '$text' of $file in:"; cat $e; return 1; }
+            done
+        done
+        grep -q "^$tool: $file: " err.file && grep -q "^$tool: (standard input): " err.pipe || { cat err.*; return 1; }
+    done
+}
+
+pointer() {
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize %s\n' 1 "$1"
+}
+
+# samples DIR: one of each kind in a file of its own, with the status in its name.
+samples() {
+    mkdir "$1"
+    pointer 4900000000 >"$1/65-pointer"
+    printf '<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n' >"$1/65-page"
+    printf '{"error":"Access to model acme/big is restricted and you are not in the authorized list."}' >"$1/65-json"
+    printf 'Repository not found, and so is what it holds\n' >"$1/65-text"
+    python3 - "$1" <<'PYTHON'
+import io, pickle, struct, sys, tarfile, zipfile
+folder = sys.argv[1]
+def put(name, data):
+    open("%s/%s" % (folder, name), "wb").write(data)
+def archive(*names):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for name in names:
+            z.writestr(name, b"x" * 300)
+    return out.getvalue()
+put("69-torch", archive("archive/data.pkl", "archive/byteorder", "archive/data/0", "archive/version"))
+put("69-npz", archive("weight.npy", "bias.npy"))
+put("69-zip", archive("README.txt"))
+put("69-npy", b"\x93NUMPY\x01\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }".ljust(128) + bytes(48))
+put("69-pickle", pickle.dumps({"a": [1.5] * 40}, protocol=2))
+put("69-pickle-0", b"L119547037146038801333356L\n." + b"I1001\n." * 8)
+out = io.BytesIO()
+with tarfile.open(fileobj=out, mode="w") as t:
+    info = tarfile.TarInfo("model/model.safetensors")
+    info.size = 700
+    t.addfile(info, io.BytesIO(bytes(700)))
+put("69-tar", out.getvalue())
+put("69-ggml", b"tjgg" + struct.pack("<I", 3) + bytes(range(200)))
+put("69-hdf5", b"\x89HDF\r\n\x1a\n" + bytes(range(1, 200)))
+put("69-tflite", b"\x1c\0\0\0TFL3" + bytes(range(1, 200)))
+put("69-onnx", b"\x08\x07\x12\x07pytorch\x1a\x052.1.0:" + bytes(range(1, 200)))
+put("69-llamafile", b"MZqFpD='\n\n\0\x10\xf8" + bytes(range(1, 200)))
+put("65-tokenizer", b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02" + b"\n\x0c\n\x03<s>\x15\0\0\0\0\x18\x03" * 9)
+put("65-parquet", b"PAR1\x15\x04\x15\xc0" + bytes(range(1, 200)))
+put("65-program", b"\x7fELF\x02\x01\x01\0" + bytes(range(1, 200)))
+put("65-pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(range(1, 200)))
+put("65-png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(1, 200)))
+put("65-jpeg", b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(range(1, 200)))
+put("65-zeros", bytes(4096))
+PYTHON
+}
+
+@test "a Git LFS pointer: run git lfs pull; with the size of what it stands for" {
+    pointer 4900000000 >model.safetensors
+    says 65 model.safetensors 'this is a Git LFS pointer, which stands for 4.56 GiB that are not here: run git lfs pull'
+    pointer 17 >small.gguf
+    says 65 small.gguf 'which stands for 17 bytes that'
+    pointer many >odd
+    says 65 odd 'which stands for a file that is not here'
+    printf 'version https://git-lfs.github.com/spec/v1\n' >cut
+    says 65 cut 'Git LFS pointer' 'git lfs pull'
+}
+
+@test "a Git LFS pointer in a directory: the model, a shard, the index, config.json; by name" {
+    mkdir m
+    pointer 100000 >m/model.safetensors
+    cp -r "$fx/good-sharded" shards
+    pointer 3000000 >shards/model-00002-of-00002.safetensors
+    cp -r "$fx/good-sharded" index
+    pointer 20000 >index/model.safetensors.index.json
+    cp -r "$fx/good-sharded" config
+    pointer 700 >config/config.json
+    for t in $tools; do
+        for of in m/model.safetensors=97.66 shards/model-00002-of-00002.safetensors=2.86 \
+            index/model.safetensors.index.json=19.53 config/config.json=700; do
+            try 65 $t "${of%%/*}"
+            clean err
+            grep -q "^$t: ${of%=*}: malformed: this is a Git LFS pointer, which stands for ${of#*=} .*: run git lfs pull" err
+        done
+    done
+}
+
+@test "a web page: the download wanted a login, or the link was that of a page" {
+    n=0
+    for page in '<!DOCTYPE html>\n<html class="">\n<head>' '<!doctype HTML><title>x' '<html lang="en">' '\n\n  <html>' \
+        '\357\273\277<!DOCTYPE html>' '<!-- saved from -->' '<head><meta charset=utf-8>' '<script>window.x = 1'; do
+        printf "$page" >model.safetensors
+        says 65 model.safetensors 'this is a web page (HTML), not a model' 'needs a login' '/resolve/'
+        n=$((n + 1))
+    done
+    [ $n -eq 8 ]
+}
+
+@test "JSON: what it begins with; an index and a config.json say what to name instead" {
+    printf '{"error":"Access to model acme/big is restricted.","code":401}' >answer
+    says 65 answer 'this is JSON, not a model' 'it begins: {"error":"Access to model acme/big is restricted.'
+    printf '\n{\n    "version": "1.0",\n    "truncation": null\n}\n' >tokenizer.json
+    says 65 tokenizer.json 'it begins: { "version": "1.0", "truncation": null }'
+    cp "$fx/good-sharded/model.safetensors.index.json" index.txt
+    says 65 index.txt 'this is the index of a model of several files' '.index.json' 'or name their directory'
+    cat "$fx/good-sharded/model.safetensors.index.json" | try 65 amn-remember
+    grep -q 'this is the index' err
+    for config in '{"architectures": ["LlamaForCausalLM"]}' '{"_class_name": "UNet2DConditionModel"}' \
+        '{\n  "_name_or_path": "x",\n  "model_type": "qwen2"}' '{"quantization_config": {"quant_method": "fp8"}}'; do
+        printf "$config" >config.json
+        says 65 config.json 'this is a config.json, which describes a model: name the directory that it is in'
+    done
+}
+
+@test "text: what it begins with, on one line and with nothing raw" {
+    printf 'Entry not found\n' >text
+    says 65 text 'this is text, not a model: name a .safetensors or .gguf file' 'it begins: Entry not found'
+    printf '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>' >refusal
+    says 65 refusal 'it begins: <?xml version="1.0"?> <Error><Code>AccessDenied'
+    printf 'ein l\303\244ngerer Satz, in dem Zeichen von mehr als einem Byte vorkommen: \303\244\303\266\303\274\303\237' >utf8
+    says 65 utf8 'it begins: ein l'
+    { printf 'sized '; printf 'x%.0s' $(seq 505); printf '\303\244'; } >cut      # a character across what is looked at
+    says 65 cut 'it begins: sized xxx'
+    printf 'evil \342\200\256 reversed, \033[2K\b and more\n' >evil
+    for t in $tools; do
+        try 65 $t evil
+        grep -q 'this is text' err
+        cat err >>said
+    done
+    "$helpers/no-controls" said
+    head -c 100000 /dev/zero | tr '\0' '\n' >blank
+    says 65 blank 'this is text'
+}
+
+@test "nothing at all, from a file and from a pipe" {
+    : >empty
+    for t in $tools; do
+        try 65 $t empty
+        grep -qx "$t: empty: malformed: it is empty: fetch or copy it again" err
+        try 65 $t <empty
+        grep -qx "$t: (standard input): malformed: it is empty: fetch or copy it again" err
+        for nothing in 'cat empty |' '</dev/null' 'false |'; do
+            case $nothing in
+            *'|') try 65 sh -c "$nothing exec $t" ;;
+            *) try 65 sh -c "exec $t $nothing" ;;
+            esac
+            grep -qx "$t: (standard input): malformed: it is empty: the command that should write it .*" err
+        done
+    done
+}
+
+@test "what may hold a model, in a format that is not read: 69, by name" {
+    samples s
+    cd s
+    says 69 69-torch 'this is a PyTorch checkpoint (ZIP), which is not supported yet: look for the same model as safetensors'
+    says 69 69-npz 'this is an archive of NumPy arrays (NPZ), which is not supported yet'
+    says 69 69-zip 'this is a ZIP archive' 'unzip FILE'
+    says 69 69-npy 'this is a NumPy array (NPY), which is not supported yet'
+    says 69 69-pickle 'this is a PyTorch checkpoint (a pickle'
+    says 69 69-pickle-0 'this is a PyTorch checkpoint (a pickle'
+    says 69 69-tar 'this is a tar archive' 'tar -xf FILE'
+    says 69 69-ggml 'this is a GGML file older than GGUF' 'look for a GGUF file'
+    says 69 69-hdf5 'this is an HDF5 file, as Keras writes'
+    says 69 69-tflite 'this is a TensorFlow Lite model'
+    says 69 69-onnx 'this is an ONNX model'
+    says 69 69-llamafile 'this is a llamafile' "unzip FILE '*.gguf'"
+    for inner in code/__torch__.py data/0 version .format_version; do        # TorchScript, and others that came first
+        python3 -c 'import sys, zipfile
+with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x")' $inner
+        says 69 other 'this is a PyTorch checkpoint (ZIP)'
+    done
+}
+
+@test "what holds no model: 65, by name" {
+    samples s
+    cd s
+    says 65 65-tokenizer 'this is a SentencePiece tokenizer (tokenizer.model), not a model'
+    says 65 65-parquet 'this is a Parquet file'
+    says 65 65-program 'this is a program'
+    says 65 65-pdf 'this is a PDF document'
+    says 65 65-png 'this is an image'
+    says 65 65-jpeg 'this is an image'
+    says 65 65-zeros 'nothing but zeros: the download or copy is incomplete'
+}
+
+@test "the name of the file changes nothing, and compression hides nothing" {
+    samples s
+    for f in s/*; do
+        status=${f#s/}
+        status=${status%%-*}
+        try "$status" amn-inspect "$f"
+        sed 's/^[^:]*: [^:]*: //' err >said
+        for name in model.safetensors model.gguf pytorch_model.bin; do
+            cp "$f" $name
+            try "$status" amn-inspect $name
+            sed 's/^[^:]*: [^:]*: //' err | cmp - said
+        done
+        gzip -c "$f" >model.gz
+        try "$status" amn-inspect model.gz
+        sed 's/^[^:]*: [^:]*: //' err | cmp - said
+    done
+}
+
+@test "each of them cut anywhere: 65 or 69, the same from all, never a limit" {
+    samples s
+    python3 - $tools <<'PYTHON'
+import glob, re, subprocess, sys
+runs = 0
+for name in sorted(glob.glob("s/*")):
+    data = open(name, "rb").read()
+    for length in (1, 2, 3, 4, 6, 7, 8, 9, 10, 16, 40):
+        with open("cut", "wb") as f:
+            f.write(data[:length])
+        seen = set()
+        for tool in sys.argv[1:]:
+            for given in ([tool, "cut"], [tool, "-"]):
+                p = subprocess.run(given, input=data[:length] if given[1] == "-" else b"", capture_output=True)
+                line = p.stderr.decode()
+                said = re.fullmatch(r"%s: (cut|\(standard input\)): ((malformed|unsupported): .*)\n" % tool, line)
+                kind = said and {65: "malformed", 69: "unsupported"}.get(p.returncode)
+                if not said or kind != said[3] or p.stdout or re.search(r"limit|0x|\\x", said[2]):
+                    sys.exit("%s, %d bytes, %s: status %d, %d bytes out: %s" % (name, length, given, p.returncode,
+                        len(p.stdout), line))
+                seen.add(said[2])
+                runs += 1
+        if len(seen) != 1:
+            sys.exit("%s, %d bytes: %s" % (name, length, seen))
+print(runs, "runs")
+sys.exit(runs < 1500)
+PYTHON
+}
+
+@test "random bytes, which read as a huge header length: malformed, not a limit" {
+    python3 - <<'PYTHON'
+import random
+rnd = random.Random(7)
+for i in range(10):
+    data = bytearray(rnd.randbytes(600)) if i % 2 else bytearray(rnd.randbytes(rnd.randrange(8, 40)))
+    data[0] = 0xC1                      # begins nothing
+    data[7] |= 0x10
+    if len(data) > 8 and data[8:9] == b"{":
+        data[8] = 0
+    open("random-%02d" % i, "wb").write(data)
+PYTHON
+    for f in random-*; do
+        says 65 $f 'this is no model file of a known format, expected safetensors or GGUF'
+    done
+    cp random-01 model.safetensors
+    says 65 model.safetensors 'this is no model file of a known format'
+    # An object behind it: that is a header, and longer than any reader takes.
+    for length in 100000001 4611686018427387904; do
+        python3 -c 'import struct, sys
+open("long", "wb").write(struct.pack("<Q", int(sys.argv[1])) + b"{\"a\":{\"dtype\":\"F32\"}}")' $length
+        for t in $tools; do
+            both 75 long $t
+            grep -q "limit: .*$length bytes, over the limit of 100000000 (built in) (HeaderTooLarge)" err.file
+        done
+    done
+}
+
+@test "limits say whether an option has set them" {
+    try 75 amn-inspect --max-items=2 "$fx/good-plain.safetensors"
+    grep -q 'over the limit of 2 (--max-items)' err
+    try 75 amn-inspect --max-alloc=100 "$fx/good-plain.safetensors"
+    grep -q 'over the limit of 100 (--max-alloc)' err
+    try 75 amn-inspect --max-total=100 "$fx/good-plain.safetensors"
+    grep -q 'over the limit of 100 (--max-total)' err
+    python3 -c 'import struct
+open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + bytes(24 * 1000001))'
+    try 75 amn-inspect many.gguf
+    grep -q 'over the limit of 1000000 (built in)' err
+}
+
+# --- a directory with several models
+
+@test "a directory with several models: the one that is read is named, and the others; on stderr and in the reports" {
+    cp -r "$fx/good-sharded" m
+    try 0 amn-remember m
+    cp out expected
+    is_empty err
+    cp "$fx/good-plain.safetensors" m/consolidated.safetensors
+    cp "$fx/good-gguf.gguf" m/model.gguf
+    echo x >m/pytorch_model.bin                              # nothing that could be read in its place
+    echo x >m/optimizer.pt
+    said='the directory holds several models: model.safetensors.index.json is read, not consolidated.safetensors, model.gguf'
+    try 0 amn-remember m
+    cmp out expected
+    grep -q "^amn-remember: m: warning: $said; name the file that you want\$" err
+    [ "$(wc -l <err)" -eq 1 ]
+    try 0 amn-parse m
+    grep -q "^amn-parse: m: warning: $said" err
+    try 0 amn-parse -q m
+    is_empty err
+    try 0 amn-inspect m
+    jq -e --arg said "$said" '.warnings | length == 1 and (.[0] | startswith($said))' out
+    try 0 amn-inspect --human m
+    grep -q "^Warning *$said" out
+    try 0 amn-inspect m/model.safetensors.index.json         # a file that was named is not a choice
+    jq -e '.warnings == []' out
+}
+
+@test "shards that an index lists, its own links and parts of a split model are no other models" {
+    cp -r "$fx/good-sharded" m
+    ln m/model-00001-of-00002.safetensors m/hard.safetensors
+    ln -s model-00002-of-00002.safetensors m/soft.safetensors
+    ln -s nowhere m/gone.safetensors
+    try 0 amn-inspect m
+    jq -e '.warnings == []' out
+    cp "$corpus"/gguf-good/split-0000* m
+    cp "$fx/good-sharded/model-00001-of-00002.safetensors" m/model.fp16-00001-of-00002.safetensors
+    echo '{}' >m/model.fp16.safetensors.index.json
+    try 0 amn-inspect m
+    jq -r '.warnings[]' out >said
+    grep -q 'not model.fp16.safetensors.index.json, split-00001-of-00003.gguf; name' said
+    rm m/*.safetensors m/*.json
+    cp "$fx/good-gguf.gguf" m/the-best-of-all.gguf
+    try 2 amn-inspect m
+    grep -q 'several models (split-00001-of-00003.gguf, the-best-of-all.gguf)' err
+}
+
+@test "several files of one rank: which there are, a few of them, and how to name one" {
+    mkdir m
+    for i in f b e a d c; do
+        cp "$fx/good-gguf.gguf" m/$i.gguf
+    done
+    for t in $tools; do
+        try 2 $t m
+        grep -q "^$t: m: usage: the directory holds several models (a.gguf, b.gguf, c.gguf, d.gguf and 2 more): name one of them, as in m/a.gguf\$" err
+        try 2 $t m/
+        grep -q 'as in m/a.gguf$' err
+    done
+    rm m/[c-f].gguf
+    try 2 amn-inspect m
+    grep -q '(a.gguf, b.gguf): name one' err
+    cp -r "$fx/good-sharded" shards
+    rm shards/model.safetensors.index.json
+    try 2 amn-remember shards
+    grep -q 'several files (model-00001-of-00002.safetensors, model-00002-of-00002.safetensors) and no index' err
+    mkdir none
+    try 66 amn-inspect none
+    grep -q 'holds no model file, expected model.safetensors' err
+}
+
+@test "a directory: names of files reach no message raw" {
+    mkdir m
+    for i in 1 2; do
+        cp "$fx/good-plain.safetensors" "m/$(printf '\033[2Kx\n%d' $i).safetensors"
+    done
+    try 2 amn-inspect m
+    cp err said
+    cp "$fx/good-plain.safetensors" m/model.safetensors
+    try 0 amn-parse m
+    cat err >>said
+    [ "$(wc -l <said)" -eq 2 ]
+    "$helpers/no-controls" said
+}

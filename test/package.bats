@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# What is installed, and what a release is made of. test/check-packages tries the packages themselves.
+load helper
+
+# The Makefile without what the one that runs the tests was told; the tools are built, and nothing is built anew. $path
+# is where programs are looked for.
+make_here() {
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL PATH="${path:-$PATH}" \
+        make -s -C "$tests/.." -o all bin="$AMN_BIN" obj="$dir/obj" out="$dir/dist" "$@"
+}
+
+# Whoever's checkout it is.
+files_of_git() {
+    git -C "$tests/.." -c safe.directory='*' -c core.quotePath=off ls-files | LC_ALL=C sort
+}
+
+files_in() {
+    (cd "$1" && find . ! -type d | sed 's,^\./,,' | LC_ALL=C sort)
+}
+
+names='amn amn-dequantize amn-info amn-inspect amn-parse amn-remember'
+
+@test "make install: the tools, their other names, a page for each, completions; make uninstall: nothing is left" {
+    for c in amn.bash _amn amn.fish; do echo "# $c" >$c; done
+    for prefix in /usr/local /usr; do
+        set -- DESTDIR="$dir/root" PREFIX=$prefix completions="$dir/amn.bash $dir/_amn $dir/amn.fish"
+        make_here install "$@"
+        {
+            for n in $names; do
+                printf '%s\n' bin/$n share/man/man1/$n.1 share/bash-completion/completions/$n \
+                    share/fish/vendor_completions.d/$n.fish
+            done
+            echo share/zsh/site-functions/_amn
+            for page in "$tests"/../man/*.[57]; do echo share/man/man${page##*.}/${page##*/}; done
+        } | LC_ALL=C sort | diff - <(files_in root$prefix)
+        [ -z "$(find root -type l ! -exec test -e {} \; -print)" ]      # no link leads nowhere
+        for n in $names; do
+            root$prefix/bin/$n --help | grep -q Usage
+            grep -q bash root$prefix/share/bash-completion/completions/$n
+            grep -q fish root$prefix/share/fish/vendor_completions.d/$n.fish
+        done
+        make_here uninstall "$@"
+        [ -z "$(files_in root)" ]
+    done
+}
+
+@test "make install without completions makes no folder for them" {
+    make_here install DESTDIR="$dir/root" PREFIX=/usr completions=
+    [ "$(ls root/usr/share)" = man ]
+}
+
+@test "a library that is not found: one line with its packages, before anything is compiled; make clean does not ask" {
+    try 2 make_here PKG_CONFIG="env PKG_CONFIG_LIBDIR=$dir pkg-config" "$dir/obj/amn-parse/main.o"
+    [ "$(wc -l <err)" -eq 1 ]
+    for words in zlib1g-dev zlib-devel libjansson-dev jansson-devel libarchive-dev libarchive-devel 'make setup'; do
+        grep -q -e "$words" err
+    done
+    try 2 make_here PKG_CONFIG=/nonexistent "$dir/obj/amn-parse/main.o"
+    [ "$(wc -l <err)" -eq 1 ]
+    grep -q 'not found: pkg-config (Debian pkg-config, Fedora pkgconf-pkg-config)' err
+    [ ! -e obj ]
+    try 0 make_here PKG_CONFIG=/nonexistent -n clean setup uninstall
+    is_empty err
+}
+
+@test "pkg-config is asked once for a make" {
+    printf '#!/bin/sh\necho "$*" >>"%s/asked"\nexec pkg-config "$@"\n' "$dir" >pc
+    chmod +x pc
+    try 0 make_here PKG_CONFIG="$dir/pc" "$dir/obj/amn-parse/main.o" "$dir/obj/amn-inspect/main.o"
+    [ "$(grep -c -e --cflags asked)" -eq 1 ]
+}
+
+# make static takes minutes, and a system that has its compiler.
+@test "what static tools have in place of the loader compiles" {
+    try 0 make_here CFLAGS='-O0 -Werror -DLIBARCHIVE_LINKED' "$dir/obj/lib/common/source/libarchive.o"
+}
+
+@test "make dist: what git knows, the same bytes again; without git it says so" {
+    [ -e "$tests/../.git" ] || skip "this is no git checkout"
+    try 0 make_here dist
+    cp dist/*.tar.gz first
+    (umask 077 && TZ=Asia/Tokyo try 0 make_here dist)
+    cmp dist/*.tar.gz first
+    version=$(amn-parse --version | cut -d' ' -f2)
+    [ -e "dist/amn-$version.tar.gz" ]
+    tar -xzf first
+    files_of_git | diff - <(files_in "amn-$version")
+    try 2 make -C "amn-$version" dist
+    grep -q 'make dist: no git here' err
+}
+
+@test "CHANGELOG.md and README.md have the version of the tools, and so have all of them" {
+    version=$(amn-parse --version | cut -d' ' -f2)
+    grep -qF "$version" "$tests/../CHANGELOG.md"
+    grep -qF "amn-$version.tar.gz" "$tests/../README.md"
+    for n in $names; do $n --version | grep -qF " $version"; done
+}
+
+@test "make static, make deb: what is missing, in one line" {
+    mkdir path
+    for c in sh make sed stat; do ln -s "$(command -v $c)" path; done
+    for target in static deb; do
+        path=$dir/path try 2 make_here $target
+        [ "$(grep -c . err)" -le 2 ]            # make itself says that it ends
+        grep -q "^make $target: not found: .*on Debian 'sh test/setup.sh build package' installs it" err
+    done
+    grep -q 'debhelper (Debian debhelper), lintian (Debian lintian)' err
+    only path
+}
