@@ -2,10 +2,10 @@
 r"""make-fp4-corpus.py CORPUS: write CORPUS/safetensors-good/fp4-* and CORPUS/manifest-fp4.ndjson.
 
 Small models of 4- and 6-bit floats with block scales, and of ternary weights, as their libraries write them, and the
-SHA-256 of what these libraries decode: NVFP4, MXFP4, MXFP6 and MXFP8 of compressed-tensors, NVFP4 and MXFP4 of ModelOpt,
-its stacked experts among them, gpt-oss and BitNet of transformers, MXFP6 of Quark, NVFP4 and MXFP8 of comfy-kitchen. Codes
-and scales are mostly random bits, so that every code and every kind of scale occurs; an E8M0 scale of 255 does not: some
-libraries take it for infinity.
+SHA-256 of what these libraries decode: NVFP4, MXFP4, MXFP6 and MXFP8 of compressed-tensors, NVFP4 and MXFP4 of
+ModelOpt, its stacked experts among them, gpt-oss and BitNet of transformers, MXFP6 of Quark, NVFP4 and MXFP8 of
+comfy-kitchen. Codes and scales are mostly random bits, so that every code and every kind of scale occurs; an E8M0 scale
+of 255 does not: some libraries take it for infinity.
 
 Run by hand when a case is added, in the environment of requirements.txt with these beside it (their other requirements
 are not looked at by what is imported here):
@@ -72,7 +72,9 @@ class Model:
 
     def __init__(self, name, note, by, config=None, shards=None, configs=None):
         self.name, self.note, self.by, self.stored, self.expected = name, note, by, {}, {}
-        self.configs = {"config.json": {"model_type": "llama", "quantization_config": config}} if config else configs or {}
+        self.configs = configs or {}
+        if config:
+            self.configs = {"config.json": {"model_type": "llama", "quantization_config": config}}
         self.shards, self.metadata = shards, {"format": "pt"}
 
     def keep(self, name, tensor):
@@ -201,7 +203,8 @@ def compressed_tensors():
     scale = (weight.view(24, 4, 16).abs().amax(-1).float() / 6 * second).to(F8)
     compressor, args = CT["nvfp4"]
     scheme = QuantizationScheme(targets=["Linear"], weights=QuantizationArgs(**args))
-    parts = compressor.compress({"weight": weight, "weight_scale": scale.float(), "weight_global_scale": second}, scheme)
+    parts = {"weight": weight, "weight_scale": scale.float(), "weight_global_scale": second}
+    parts = compressor.compress(parts, scheme)
     m = Model("ct-compressed", "a weight that the library compressed, codes as F4", "compressed-tensors 0.20.0")
     m.weight("q.weight", ct("nvfp4", **parts), __weight_packed=parts["weight_packed"].view(torch.float4_e2m1fn_x2),
              __weight_scale=parts["weight_scale"], __weight_global_scale=second)
@@ -279,7 +282,8 @@ def deepseek():
                  __weight=packed, __scale=scale)
     weight, scale = torch.randn(64, 96).to(F8), torch.randint(100, 140, (2, 3), dtype=torch.uint8)
     scale = scale.view(torch.float8_e8m0fnu)
-    m.weight("layers.0.attn.wq_a.weight", dequantize._dequantize_one(weight, scale, BF16), __weight=weight, __scale=scale)
+    dense = dequantize._dequantize_one(weight, scale, BF16)
+    m.weight("layers.0.attn.wq_a.weight", dense, __weight=weight, __scale=scale)
     yield m
 
 

@@ -117,7 +117,8 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     l->units = num_ceil_div(rows, s->unit_rows);
     l->at = l->tensor->extent.at + ((matrix * s->rows) * s->units + l->first) * s->unit_bytes;
     /* Whole cache lines of a turned row at a time. */
-    uint64_t per_line = num_max(LINE / s->unit_bytes, 1), width = l->units * s->unit_bytes, pitch = s->units * s->unit_bytes;
+    uint64_t per_line = num_max(LINE / s->unit_bytes, 1);
+    uint64_t width = l->units * s->unit_bytes, pitch = s->units * s->unit_bytes;
     l->whole = pitch - width <= GAP && pitch <= PANEL_STAGING;
     l->slab = num_max(PANEL_STAGING / num_max(l->whole ? pitch : spread((size_t)width), 1), 1);
     l->slab = l->slab > per_line ? l->slab / per_line * per_line : l->slab;
@@ -139,7 +140,8 @@ load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uin
     for (uint64_t u = 0, n; u < l->units; u += n) {
         n = num_min(l->units - u, most);
         size_t width = (size_t)n * s->unit_bytes, step = l->whole ? (size_t)pitch : r1 - r0 > 1 ? spread(width) : width;
-        bool ok = !l->whole || source_read(src, l->at + r0 * pitch, staging, (size_t)(pitch * (r1 - r0 - 1)) + width, err);
+        size_t size = l->whole ? (size_t)(pitch * (r1 - r0 - 1)) + width : 0;
+        bool ok = !l->whole || source_read(src, l->at + r0 * pitch, staging, size, err);
         for (uint64_t r = r0; !l->whole && ok && r < r1; r++)
             ok = source_read(src, l->at + r * pitch + u * s->unit_bytes, staging + (r - r0) * step, width, err);
         if (!ok)

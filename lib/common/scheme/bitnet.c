@@ -6,8 +6,8 @@
  *     V = RN32((code - 1) * e), e = RN32(1 / weight_scale) or weight_scale
  *
  * Which of the two, config.json says: `linear_class` "bitlinear", or none, divides; "autobitlinear", with weights that
- * were quantized before ("quantization_mode" "offline", or none), multiplies. Sources: transformers integrations/bitnet.py,
- * BitLinear, AutoBitLinear and unpack_weights; BitNetQuantConfig.
+ * were quantized before ("quantization_mode" "offline", or none), multiplies. Sources: transformers
+ * integrations/bitnet.py, BitLinear, AutoBitLinear and unpack_weights; BitNetQuantConfig.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,8 +43,9 @@ find_scaling(const struct config *config)
         return SCALING_OPEN;
     if (is_one_of(block, "linear_class", "bitlinear", true))
         return SCALING_DIVIDES;
-    return is_one_of(block, "linear_class", "autobitlinear", false) && is_one_of(block, "quantization_mode", "offline", true)
-        ? SCALING_MULTIPLIES : SCALING_OPEN;
+    bool multiplies = is_one_of(block, "linear_class", "autobitlinear", false)
+        && is_one_of(block, "quantization_mode", "offline", true);
+    return multiplies ? SCALING_MULTIPLIES : SCALING_OPEN;
 }
 
 static bool

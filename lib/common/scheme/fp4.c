@@ -296,7 +296,8 @@ const struct scheme fp4_schemes[] = {
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
         .strip = strip_gptoss, .decode = fp4_decode, .describe = fp4_describe, ROWS({
         .codes = "_blocks", .dtypes = IS(U8), .becomes = "", .left = LEFT_PACKED, .fits = gptoss_fits,
-        .shapes = GPTOSS_SHAPES, .beside = { SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID) } }) },
+        .shapes = GPTOSS_SHAPES,
+        .beside = { SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID) } }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss_original, FP4_BY_ROWS, ROWS({
         .codes = ".blocks", .dtypes = IS(U8), .becomes = "", .fits = gptoss_fits, .shapes = GPTOSS_SHAPES,
         .beside = { SCALE(".scales", IS(U8), EVIDENCE, .part = FP4_SCALE) } }) },

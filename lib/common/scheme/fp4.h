@@ -11,7 +11,7 @@ enum { FP4_CODES, FP4_SCALE, FP4_SCALE_2, FP4_SMOOTH };
  * neighbours of a row; or of a column, where `lanes` is set. */
 struct fp4 {
     uint64_t rows, cols;
-    uint64_t tiles;             /* of an expert's scales, side by side (swizzle.h); 0: scales lie as their elements do */
+    uint64_t tiles;             /* of an expert's scales, side by side (swizzle.h); 0: they lie as their elements do */
     uint32_t group;
     enum dtype scale;           /* what the bytes of the scales are: F8_E4M3 or F8_E8M0 */
     bool lanes;

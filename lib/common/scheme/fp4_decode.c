@@ -127,7 +127,8 @@ static void
 put(const struct job *j, uint8_t *y, float *v, uint64_t input, size_t n)
 {
     const struct tensor *t = j->w->part[FP4_SMOOTH];
-    uint64_t from = t ? j->from[FP4_SMOOTH] / dtype_facts(t->dtype)->bytes : 0, step = j->f->lanes ? 1 : n;
+    uint64_t from = t ? j->from[FP4_SMOOTH] / dtype_facts(t->dtype)->bytes : 0;
+    size_t step = j->f->lanes ? 1 : n;          /* a row of lanes is one input */
     for (size_t i = 0; t && i < n; i += step)
         smooth_apply(t, j->in[FP4_SMOOTH].p, from, v + i, input, step);
     kernels_round(j->k, j->to, y, v, n);
@@ -193,7 +194,8 @@ lanes_run(const struct job *j, uint64_t row, uint64_t end, uint64_t col, uint64_
         n = num_min(count, STEP);
         for (size_t i = 0; i < n; i++)
             scales[i] = j->scale[stored[i]];
-        struct codes4_lanes l = { .map = map_of(f), .scales = scales, .x_stride = lane_stride(j, FP4_CODES), .cols = (size_t)n };
+        struct codes4_lanes l = { .map = map_of(f), .scales = scales, .cols = (size_t)n,
+            .x_stride = lane_stride(j, FP4_CODES) };
         for (uint64_t r = row; r < end; r += l.rows, to += l.rows * f->cols * size) {
             l.x = lane_at(j, FP4_CODES, r, col, 2);
             l.first = r % 2;

@@ -53,8 +53,8 @@ find_type(const struct claims *c, const struct tensor *codes, enum type *type, s
     const char *pattern;
     json_t *own;
     *type = type_of(json_object_get(block, "global_quant_config"));
-    if (json_object_size(json_object_get(block, "layer_type_quant_config")) != 0)     /* of classes, which no tensor has */
-        *type = TYPE_OPEN;
+    if (json_object_size(json_object_get(block, "layer_type_quant_config")) != 0)
+        *type = TYPE_OPEN;              /* a class may say otherwise, and no tensor has its class */
     json_object_foreach((json_t *)layers, pattern, own) {
         struct matcher m;
         size_t n = strlen(pattern);
@@ -126,10 +126,13 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 static void
 find_codes(uint8_t e4m3[TYPE], enum type type)
 {
-    static const uint8_t e2m3[] = { 0x00, 0x20, 0x28, 0x2C, 0x30, 0x32, 0x34, 0x36 }, e3m2[] = { 0x00, 0x18, 0x20, 0x24 };
+    static const uint8_t e2m3[] = { 0x00, 0x20, 0x28, 0x2C, 0x30, 0x32, 0x34, 0x36 };        /* with exponent 0 */
+    static const uint8_t e3m2[] = { 0x00, 0x18, 0x20, 0x24 };
     for (unsigned i = 0; i < TYPE; i++) {
         unsigned code = i & 0x1F, sign = (i & 0x20) << 2;
-        unsigned value = type == TYPE_E2M3 ? (code < 8 ? e2m3[code] : 0x30 + code) : code < 4 ? e3m2[code] : 0x20 + 2 * code;
+        unsigned value = type == TYPE_E2M3 ? 0x30 + code : 0x20 + 2 * code;
+        if (code < (type == TYPE_E2M3 ? 8 : 4))
+            value = type == TYPE_E2M3 ? e2m3[code] : e3m2[code];
         e4m3[i] = (uint8_t)(sign | value);
     }
 }

@@ -14,6 +14,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_nibbles(k);
     avx2_use_groups(k);
     avx2_use_codes4(k);
+    avx2_use_codes4_lanes(k);
     avx2_use_rows(k);
     avx2_use_bits(k);
     avx2_use_turn(k);

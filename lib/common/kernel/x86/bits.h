@@ -1,5 +1,5 @@
-/* bits: eight codes of a stream in a word, and lanes as loops that a compiler turns into vectors; its instruction set is
- * that of the file that includes this. */
+/* bits: eight codes of a stream in a word, and lanes as loops that a compiler turns into vectors; its instruction set
+ * is that of the file that includes this. */
 #ifndef KERNEL_X86_BITS_H
 #define KERNEL_X86_BITS_H
 
@@ -13,7 +13,8 @@ static ALWAYS_INLINE uint64_t
 spread8(uint64_t u, const unsigned bits)
 {
     const uint64_t four = (UINT64_C(1) << 4 * bits) - 1;
-    const uint64_t two = ((UINT64_C(1) << 2 * bits) - 1) * 0x0000000100000001, one = ((UINT64_C(1) << bits) - 1) * 0x0001000100010001;
+    const uint64_t two = ((UINT64_C(1) << 2 * bits) - 1) * 0x0000000100000001;
+    const uint64_t one = ((UINT64_C(1) << bits) - 1) * 0x0001000100010001;
 
     u = (u & four) | (u & four << 4 * bits) << (32 - 4 * bits);
     u = (u & two) | (u & two << 2 * bits) << (16 - 2 * bits);

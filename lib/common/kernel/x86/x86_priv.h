@@ -29,6 +29,9 @@ void avx512_use_groups(struct kernels *k);
 
 /* Rows of 4-bit codes */
 void avx2_use_codes4(struct kernels *k);
+void avx2_use_codes4_lanes(struct kernels *k);
+kernel_codes4_f32 avx2_codes4_f32;
+kernel_codes4_bf16 avx2_codes4_bf16;
 void avx512_use_codes4(struct kernels *k);
 
 /* Rows of codes of a byte each */
