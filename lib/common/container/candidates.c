@@ -210,7 +210,7 @@ look(bool *other, const char *dir, const char *name, const struct inputs *inputs
     struct stat st;
     char *path = folder_path(dir, strlen(dir), name, err), shown[STR_SHOWN];
     bool there = path && stat(path, &st) == 0;
-    bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+    bool ok = path && (there || err_absent(errno)
         || err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, name, strlen(name))));
     *other = there && !inputs_find(inputs, st.st_dev, st.st_ino);
     free(path);
