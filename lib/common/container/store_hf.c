@@ -226,13 +226,13 @@ list_models(struct names *list, struct snapshot *s, struct err *err)
     struct err why;
     err_init(&why);
     bool whole = candidates_choose(&in, s->path.p, &why) || why.sys != 0, ok = true;
-    for (size_t i = 0; ok && i < in.n; i++) {
+    for (size_t i = 0; ok && i < in.names.n; i++) {
         if (!candidates_other(&in, i))
             continue;
-        if (beside_part(&part, in.name[i], ".safetensors"))
+        if (beside_part(&part, in.names.name[i], ".safetensors"))
             whole = true;
         else
-            ok = add_operand(list, s, in.name[i], err);
+            ok = add_operand(list, s, in.names.name[i], err);
     }
     ok = ok && ((why.kind != ERR_MEMORY && why.sys == 0) || keep(err, &why)) && (!whole || add_operand(list, s, "", err));
     candidates_clear(&in);
