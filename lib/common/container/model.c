@@ -220,12 +220,15 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
         path = m->stored = found.p;
-    if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    bool there = ok && path && stat(path, &st) == 0;
+    if (ok && path && !there && !err_absent(errno))
+        err_sys(err, ERR_OPEN, errno, "%s", "");
+    else if (there && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
     else
         ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
-    return ok || err_in_file(err, m->name ? m->name : "");
+    return (ok && err->kind == ERR_NONE) || err_in_file(err, m->name ? m->name : "");
 }
 
 void
