@@ -3,7 +3,8 @@
  *
  *     LANES, floats                           floats of a register, and its type
  *     codes_of(x, is_signed)                  LANES codes as floats
- *     load(p), all(f), sub, mul, add          what they say
+ *     pick(map, x)                            what a map of 256 has for LANES codes
+ *     load(p), all(f), sub, mul, add, mul_add what they say
  *     canonical(v)                            no NaN but the canonical one
  *     rounded(v, in)                          to a value of the type `in`; likewise
  *     put(y, format, lo, hi)                  2 * LANES canonical values
@@ -19,8 +20,9 @@ enum { STEP = 2 * LANES };
 
 /* What is done to the codes: to each the same, a pair of numbers for a group. */
 struct op {
-    bool is_signed, affine, term_first;
+    bool is_signed, affine, term_first, fused;
     enum dtype in;
+    const float *map;                   /* fused: what codes stand for, or NULL */
     bool each;                          /* a pair for every element, from a[] and b[] on */
     const float *a, *b;                 /* codes8: zeros (NULL: none), scales; affine: terms, factors */
 };
@@ -30,9 +32,17 @@ apply(const struct op op, floats v, floats a, floats b)
 {
     if (!op.affine)
         return canonical(mul(op.a ? sub(v, a) : v, b));
+    if (op.fused)
+        return rounded(mul_add(v, b, a), op.in);
     if (op.term_first)
         return rounded(mul(rounded(sub(v, a), op.in), b), op.in);
     return rounded(add(rounded(mul(v, b), op.in), a), op.in);
+}
+
+static ALWAYS_INLINE floats
+values_of(const struct op op, const uint8_t *x)
+{
+    return op.map ? pick(op.map, x) : codes_of(x, op.is_signed);
 }
 
 static ALWAYS_INLINE void
@@ -40,8 +50,8 @@ step(void *y, const enum format format, const uint8_t *x, const struct op op, co
 {
     const size_t next = op.each ? LANES : 0;
     floats none = all(0);
-    floats lo = apply(op, codes_of(x, op.is_signed), !op.a ? none : op.each ? load(a) : all(*a), op.each ? load(b) : all(*b));
-    floats hi = apply(op, codes_of(x + LANES, op.is_signed), !op.a ? none : op.each ? load(a + next) : all(*a),
+    floats lo = apply(op, values_of(op, x), !op.a ? none : op.each ? load(a) : all(*a), op.each ? load(b) : all(*b));
+    floats hi = apply(op, values_of(op, x + LANES), !op.a ? none : op.each ? load(a + next) : all(*a),
         op.each ? load(b + next) : all(*b));
 
     put(y, format, lo, hi);
@@ -122,7 +132,11 @@ affine_in(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, 
 {
     struct op op = { .affine = true, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors };
 
-    if (a->term_first) {
+    if (a->fused) {
+        op.fused = true;
+        op.map = a->map;
+        groups(y, TO_F32, x, first, n, a->group, op);
+    } else if (a->term_first) {
         op.term_first = true;
         groups(y, TO_F32, x, first, n, a->group, op);
     } else {
