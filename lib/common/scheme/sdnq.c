@@ -118,6 +118,7 @@ pay(struct modules_cost *cost, size_t n)
     return cost->steps != 0;
 }
 
+/* From the start of the text. The library makes an expression of it: a dot stands for any character, but before a star. */
 static bool
 glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
 {
@@ -126,7 +127,7 @@ glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
         if (*pattern == '*') {
             star = pattern++;
             again = text;
-        } else if (text < end && *pattern == *text) {
+        } else if (text < end && (*pattern == *text || (*pattern == '.' && pattern[1] != '*'))) {
             pattern++;
             text++;
         } else if (star && again < end) {
@@ -139,9 +140,10 @@ glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
     return *pattern == '\0';     /* what follows in the text does not matter */
 }
 
-/* Whether a pattern names P.weight; false, too, when matching has cost all that it may. */
+/* Whether a pattern names P.weight; false, too, when matching has cost all that it may. What else an expression has is
+ * not understood: *open says so. */
 static bool
-names_weight(const char *pattern, const struct tensor *t, struct modules_cost *cost)
+names_weight(const char *pattern, const struct tensor *t, struct modules_cost *cost, const char **open)
 {
     size_t n = t->name_len, len = strlen(pattern);
     if (!pay(cost, n + len))
@@ -156,30 +158,41 @@ names_weight(const char *pattern, const struct tensor *t, struct modules_cost *c
         if (end - at == len && memcmp(t->name + at, pattern, len) == 0)
             return true;
     }
-    return strchr(pattern, '*') && glob(pattern, t->name, n, cost);
+    bool star = strchr(pattern, '*') != NULL;
+    if (star && strpbrk(pattern, "[](){}+?^$|\\"))
+        *open = "with an expression that is not understood";
+    return star && glob(pattern, t->name, n, cost);
 }
 
 static bool
-any_names_weight(const json_t *list, const struct tensor *t, struct modules_cost *cost)
+any_names_weight(const json_t *list, const struct tensor *t, struct modules_cost *cost, const char **open)
 {
     for (size_t i = 0; i < json_array_size(list) && pay(cost, 1); i++) {
         const char *pattern = json_string_value(json_array_get(list, i));
-        if (pattern && names_weight(pattern, t, cost))
+        if (pattern && names_weight(pattern, t, cost, open))
             return true;
     }
     return false;
 }
 
-/* "minimum_5bit", "5bit": 5; 0 when a key is no such thing. */
-static unsigned
-minimum_bits(const char *key)
+/* "minimum_5bit", "5bits": int5; "minimum_uint6": uint6. False when a key is no such thing. */
+static bool
+is_minimum(const char *key, unsigned *bits, bool *is_signed)
 {
-    unsigned bits;
-    char rest[5];
-    if (strncmp(key, "minimum_", 8) == 0)
-        key += 8;
-    bool ok = isdigit((unsigned char)*key) && sscanf(key, "%1u%4s", &bits, rest) == 2 && strcmp(rest, "bit") == 0;
-    return ok ? bits : 0;
+    static const char *const fronts[] = { "minimum", "-", "_" }, *const ends[] = { "bits", "bit", "-", "_" };
+    const char *p = key, *end = key + strlen(key);
+    bool ok = strncmp(p, fronts[0], 7) == 0 || (end - p >= 3 && memcmp(end - 3, "bit", 3) == 0)
+        || (end - p >= 4 && memcmp(end - 4, "bits", 4) == 0);
+    for (size_t i = 0; i < 3; i++)
+        p += strncmp(p, fronts[i], strlen(fronts[i])) == 0 ? strlen(fronts[i]) : 0;
+    for (size_t i = 0; i < 4; i++) {
+        size_t n = strlen(ends[i]);
+        end -= (size_t)(end - p) >= n && memcmp(end - n, ends[i], n) == 0 ? n : 0;
+    }
+    *is_signed = *p != 'u';
+    p += strncmp(p, "uint", 4) == 0 ? 4 : strncmp(p, "int", 3) == 0 ? 3 : 0;
+    *bits = isdigit((unsigned char)*p) ? (unsigned)(*p - '0') : 0;
+    return ok && end - p == 1 && *bits != 0;
 }
 
 static const json_t *
@@ -189,31 +202,30 @@ setting(const struct module *m, const char *key)
     return v ? v : json_object_get(m->block, key);
 }
 
-/* Find what the configuration says of this module; the name stays NULL when it says nothing. */
+/* Find what the configuration says of this module, modules_dtype_dict last; the name stays NULL when it says nothing. */
 static bool
 configure(struct module *m, struct err *err)
 {
     const char *key;
     json_t *value;
     json_object_foreach(json_object_get(m->block, "modules_quant_config"), key, value)
-        if (!pay(m->cost, 1) || (json_is_object(value) && names_weight(key, m->codes, m->cost))) {
+        if (!pay(m->cost, 1) || (json_is_object(value) && names_weight(key, m->codes, m->cost, &m->open))) {
             m->own = value;
             break;
         }
     m->name = json_string_value(setting(m, "weights_dtype"));
-    if (json_object_get(m->own, "weights_dtype"))
-        return modules_cost_left(m->cost, err);
     json_object_foreach(json_object_get(m->block, "modules_dtype_dict"), key, value) {
         struct type type;
-        unsigned least = minimum_bits(key);
+        unsigned least;
+        bool is_signed;
         if (!pay(m->cost, 1))
             break;
-        if (!any_names_weight(value, m->codes, m->cost))
+        if (!any_names_weight(value, m->codes, m->cost, &m->open))
             continue;
-        if (least == 0) {
+        if (!is_minimum(key, &least, &is_signed)) {
             m->name = key;
         } else if (m->name && find_type(&type, m->name) && type.bits < least) {
-            snprintf(m->made, sizeof m->made, "%sint%u", least <= 4 ? "u" : "", least);
+            snprintf(m->made, sizeof m->made, "%sint%u", !is_signed || least <= 4 ? "u" : "", least);
             m->name = m->made;
         }
         break;
@@ -242,6 +254,7 @@ unsupported_part(const struct module *m)
         { "scale_dtype", "with scale_dtype" }, { "zero_point_dtype", "with zero_point_dtype" },
     };
     const struct shape *s = &m->scale->shape;
+    struct type type;
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         if (beside(m, tensors[i][0]))
             return tensors[i][1];
@@ -253,8 +266,11 @@ unsupported_part(const struct module *m)
     }
     if (s->rank >= 4 || (s->rank == 3 && shape_dim(s, 1) == 1))
         return "of a convolution";
-    if (json_is_true(setting(m, "quant_conv")) && s->rank >= 2 && shape_dim(s, 0) == 1 && shape_dim(s, 1) != 1)
+    if (json_is_true(setting(m, "quant_conv")) && s->rank >= 2 && shape_dim(s, 0) == 1 && shape_dim(s, 1) != 1
+        && (s->rank == 3 || json_is_true(setting(m, "use_quantized_matmul_conv"))))
         return "of what may be a convolution (quant_conv)";
+    if (m->name && find_type(&type, m->name) && type.packed && dim_is_one(m->scale))
+        return "with one scale for packed codes";
     return NULL;
 }
 
@@ -424,7 +440,8 @@ choose(struct found *f, struct weight *w, struct err *err)
         return CLAIM_FAIL;
     if (!m.scale)
         return choose_unscaled(&m, err);
-    m.open = unsupported_part(&m);
+    if (!m.open)
+        m.open = unsupported_part(&m);
     return table_match(f, w, err);
 }
 
