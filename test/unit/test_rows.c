@@ -1,6 +1,6 @@
-/* test_rows: rows of codes of a byte each (codes8, affine) and what unpacks them (bits, packs), by every set of kernels: the
- * scalar set against the formulas of the headers, the others bit for bit against the scalar set. All buffers end at a
- * page that cannot be touched. */
+/* test_rows: rows of codes of a byte each (codes8, affine) and what unpacks them (bits, packs), by every set of kernels:
+ * the scalar set against the formulas of the headers, the others bit for bit against the scalar set. All buffers end at
+ * a page that cannot be touched. */
 #include "check.h"
 
 #include <math.h>

@@ -118,7 +118,7 @@ pay(struct modules_cost *cost, size_t n)
     return cost->steps != 0;
 }
 
-/* From the start of the text. The library makes an expression of it: a dot stands for any character, but before a star. */
+/* From the start of the text. The library makes an expression of it: a dot stands for anything, but before a star. */
 static bool
 glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
 {
@@ -202,7 +202,7 @@ setting(const struct module *m, const char *key)
     return v ? v : json_object_get(m->block, key);
 }
 
-/* Find what the configuration says of this module, modules_dtype_dict last; the name stays NULL when it says nothing. */
+/* What the configuration says of this module, modules_dtype_dict last; the name stays NULL when it says nothing. */
 static bool
 configure(struct module *m, struct err *err)
 {
@@ -496,7 +496,8 @@ fill_map(float map[256], const struct type *type, enum dtype codes, enum dtype i
 {
     unsigned half = 1U << (type->bits - 1);
     for (unsigned c = 0; c < 256; c++) {
-        map[c] = type->exponent != 0 ? float_of_code(type, c) : dtype_is_float8(codes) ? float8_to_float(codes, (uint8_t)c)
+        map[c] = type->exponent != 0 ? float_of_code(type, c)
+            : dtype_is_float8(codes) ? float8_to_float(codes, (uint8_t)c)
             : type->packed ? (float)c - (float)half : (float)(int8_t)c;
         if (in == DTYPE_F16)
             map[c] = half_to_float(half_of_float(map[c]));

@@ -1,4 +1,4 @@
-/* packs: eight codes in a word. Byte i of the word is b(i); bits are counted from its lowest.
+/* packs: eight codes in a word, from whose bytes b0, b1, .. they are put together; what is above them is left alone.
  *
  *     3 bits    c0..c2 bits 0-2 of b0..b2, c3..c5 bits 3-5; c6 and c7 bits 6-7 of b0 and b1, below bits 6 and 7 of b2
  *     5 bits    c0..c4 bits 0-4 of b0..b4; c5 and c6 bits 5-7 of b0 and b1, below bits 5-6 of b3 and b4; c7 bits 5-7 of
@@ -57,19 +57,20 @@ spread(uint64_t w, const unsigned bits)
 static inline void
 unpack(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const unsigned bits)
 {
-    uint64_t w = 0;
+    uint64_t w;
 
-    for (; n >= 8; n -= 8, x += bits, y += 8) {
-        memcpy(&w, x, bits);
+    for (; n >= 24; n -= 8, x += bits, y += 8) {        /* eight bytes are there, which is one load */
+        memcpy(&w, x, sizeof w);
         w = spread(w, bits);
         memcpy(y, &w, sizeof w);
-        w = 0;
     }
-    if (n == 0)
-        return;
-    memcpy(&w, x, bits == 6 && n <= 4 ? 3 : bits);
-    w = spread(w, bits);
-    memcpy(y, &w, n);
+    for (size_t some; n > 0; n -= some, x += n > 0 ? bits : 0, y += some) {
+        some = n < 8 ? n : 8;
+        w = 0;
+        memcpy(&w, x, bits == 6 && some <= 4 ? 3 : bits);
+        w = spread(w, bits);
+        memcpy(y, &w, some);
+    }
 }
 
 void
