@@ -269,9 +269,11 @@ unsupported_part(const struct module *m)
     if (json_is_true(setting(m, "quant_conv")) && s->rank >= 2 && shape_dim(s, 0) == 1 && shape_dim(s, 1) != 1
         && (s->rank == 3 || json_is_true(setting(m, "use_quantized_matmul_conv"))))
         return "of what may be a convolution (quant_conv)";
-    if (m->name && find_type(&type, m->name) && type.packed && dim_is_one(m->scale))
-        return "with one scale for packed codes";
-    return NULL;
+    if (!m->name || !find_type(&type, m->name))
+        return NULL;
+    if (!type.is_signed && !m->zero && claims_is_report_on_shard(m->claims))
+        return "without its zero_point";
+    return type.packed && dim_is_one(m->scale) ? "with one scale for packed codes" : NULL;
 }
 
 static bool
