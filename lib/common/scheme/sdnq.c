@@ -78,8 +78,7 @@ find_float(struct type *type, const char *name)
     char sign[4] = "", rest;
     int n = sscanf(name, "float%1u_e%1um%1uf%3[nu]%c", &bits, &e, &m, sign, &rest);
     bool is_signed = strcmp(sign, "n") == 0;
-    bool ok = n == 4 && (is_signed || strcmp(sign, "nu") == 0) && e >= 1 && e <= 5
-        && bits >= 2 && bits <= 8;
+    bool ok = n == 4 && (is_signed || strcmp(sign, "nu") == 0) && e >= 1 && e <= 5 && bits >= 2 && bits <= 8;
     return ok && bits == e + m + is_signed && set_packed(type, bits, is_signed, e);
 }
 
