@@ -215,6 +215,6 @@ roles_decodable(const struct roles *r, struct err *err)
             w->scheme->ask ? "; " : " yet: look for the same model unquantized or in another quantization",
             w->scheme->ask ? w->scheme->ask : "");
     }
-    return !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated, as %s says, and would be "
-        "others than the model's: look for the same model without rotation or unquantized", r->rotated);
+    return !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated, as %s says, and would "
+        "be others than the model's: look for the same model without rotation or unquantized", r->rotated);
 }

@@ -1,5 +1,5 @@
-/* Sources: compressed-tensors transform/transform_config.py, which fuses some transforms into weights and applies others to
- * activations; auto-round docs/rotation_details.md, export_to_autoround and transforms/spinquant/serialize.py. */
+/* Sources: compressed-tensors transform/transform_config.py, which fuses some transforms into weights and applies others
+ * to activations; auto-round docs/rotation_details.md, export_to_autoround and transforms/spinquant/serialize.py. */
 #include "scheme/rotation.h"
 
 /* Not null, false, or empty: an object of groups that has none says nothing either. */

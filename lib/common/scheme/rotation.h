@@ -1,5 +1,5 @@
-/* rotation: whether the weights of a model are stored rotated (SpinQuant, QuaRot, QuIP and their like), where decoding gives
- * weights of another basis. What undoes a rotation is in the activations, or in other weights. */
+/* rotation: whether the weights of a model are stored rotated (SpinQuant, QuaRot, QuIP and their like), where decoding
+ * gives weights of another basis. What undoes a rotation is in the activations, or in other weights. */
 #ifndef SCHEME_ROTATION_H
 #define SCHEME_ROTATION_H
 
