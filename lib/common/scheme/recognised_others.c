@@ -38,9 +38,6 @@ const struct scheme other_schemes[] = {
         .codes = ".trellis", .dtypes = IS(I16), .becomes = ".weight", .beside = {
             BESIDE(".SU", ANY, EVIDENCE, SCALE), BESIDE(".SV", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".rcp", STATE), BELONGS(".tp_rank", STATE), BELONGS(".tlut", CODEBOOK)) }),
-    RECOGNISED("aqlm", "AQLM", {
-        .codes = ".codes", .dtypes = SCALARS, .becomes = ".weight", .beside = {
-            BESIDE(".codebooks", ANY, EVIDENCE, CODEBOOK), BESIDE(".scales", ANY, EVIDENCE, SCALE) } }),
     RECOGNISED("vptq", "VPTQ", {
         .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight",
         .beside = { BESIDE(".centroids.weight", ANY, EVIDENCE, CODEBOOK) },
