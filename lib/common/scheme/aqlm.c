@@ -23,7 +23,7 @@
 #include "scheme/table.h"
 
 enum { CODES, BOOKS, SCALES };                          /* parts */
-enum { PIECE = 1024, BOOKS_MAX = 32 << 20 };
+enum { PIECE = 1024, BOOKS_MAX = 32 << 20, COUNT_MAX = 256 };
 
 struct aqlm {
     uint64_t vectors;                                   /* a row of codes */
@@ -72,6 +72,7 @@ fit(struct found *f, struct weight *w, struct err *err)
         shape_dim(books, 3), dtype_facts(f->codes->dtype)->bytes, NULL };
     w->own = q;
     if (!table_check_type(f, f->codes, IS(I8) | IS(I16) | IS(I32), ROLE_WEIGHT, err)
+            || !limits_check(q->books, COUNT_MAX, "codebooks", err)
             || !limits_check(w->part[BOOKS]->extent.nbytes, BOOKS_MAX, "bytes of codebooks", err))
         return false;
     if (q->entries < 2 || (q->entries & (q->entries - 1)) != 0 || code_bits(q) > 8 * q->size)

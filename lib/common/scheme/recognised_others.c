@@ -38,12 +38,6 @@ const struct scheme other_schemes[] = {
         .codes = ".trellis", .dtypes = IS(I16), .becomes = ".weight", .beside = {
             BESIDE(".SU", ANY, EVIDENCE, SCALE), BESIDE(".SV", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".rcp", STATE), BELONGS(".tp_rank", STATE), BELONGS(".tlut", CODEBOOK)) }),
-    RECOGNISED("vptq", "VPTQ", {
-        .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight",
-        .beside = { BESIDE(".centroids.weight", ANY, EVIDENCE, CODEBOOK) },
-        ALSO(BELONGS(".res_indices", STATE), BELONGS(".res_centroids.weight", CODEBOOK),
-            BELONGS(".outlier_indices", STATE), BELONGS(".outlier_centroids.weight", CODEBOOK), BELONGS(".perm", G_IDX),
-            BELONGS(".weight_scale", SCALE), BELONGS(".weight_bias", ZERO_POINT)) }),
     RECOGNISED("spqr", "SpQR", {
         .codes = ".dense_weights", .dtypes = IS(I64), .becomes = ".weight", .beside = {
             BESIDE(".row_offsets", ANY, EVIDENCE, STATE), BESIDE(".col_vals", ANY, EVIDENCE, STATE),
