@@ -81,19 +81,24 @@ index_bits(uint64_t n)
     return n == UINT64_C(1) << bits ? bits : 0;
 }
 
+enum { WITH_PERM = 2 };         /* a companion, in the order of the row */
+
 static const char *
 why_open(const struct found *f, const json_t *layer)
 {
     const char *dim = json_string_value(json_object_get(layer, "vector_quant_dim"));
     uint64_t residuals = main_of(layer, "num_res_centroids", 1);
-    if (f->codes->dtype != DTYPE_I32 || (f->with[2] && f->with[2]->dtype == DTYPE_I64) || (layer && !json_is_true(json_object_get(layer, "is_indice_packed"))))
-        return "of indices that are not packed";
-    if (!json_is_object(layer))
+    bool wide = f->with[WITH_PERM] && f->with[WITH_PERM]->dtype == DTYPE_I64;
+    if (f->codes->dtype == DTYPE_I32 && !wide && !json_is_object(layer))
         return "of centroids as config_for_layers of config.json says (--config)";
+    if (f->codes->dtype != DTYPE_I32 || wide || !json_is_true(json_object_get(layer, "is_indice_packed")))
+        return "of indices that are not packed";
     if (main_of(layer, "vector_lens", 0) > 1 && main_of(layer, "num_centroids", 0) != 0)
         return "with outliers";
     if (number_of(layer, "group_num") != 1)
         return "of several groups";
+    if (number_of(layer, "norm_dim") != 0)
+        return "with norms of outputs";
     if (dim && strcmp(dim, "out") != 0)
         return "of vectors along the inputs";
     if (index_bits(main_of(layer, "num_centroids", 1)) == 0 || (residuals != 0 && index_bits(residuals) == 0))
