@@ -1,5 +1,5 @@
-/* AQLM: vectors of weights, each the sum of one entry of every codebook. The tensors of a module P, whose decoded weight
- * is [out, in], in vectors of og x ig elements:
+/* AQLM: vectors of weights, each the sum of one entry of every codebook. The tensors of a module P, whose decoded
+ * weight is [out, in], in vectors of og x ig elements:
  *
  *     P.codes        I8, I16 or I32 [out/og, in/ig, n]     the low bits of a code count
  *     P.codebooks    T [n, 2^bits, og, ig]                 F16, F32, or BF16
@@ -47,7 +47,8 @@ fits(const struct found *f)
     const struct shape *codes = &f->codes->shape, *books = &f->with[0]->shape, *scales = &f->with[1]->shape;
     return codes->rank == 3 && books->rank == 4 && scales->rank == 4 && shape_dim(books, 0) == shape_dim(codes, 2)
         && shape_dim(scales, 0) == shape_dim(codes, 0) && shape_dim(scales, 1) == 1 && dim_rows(f->with[1]) == 1
-        && dim_cols(f->with[1]) == 1 && shape_dim(books, 0) != 0 && dim_rows(f->with[0]) != 0 && dim_cols(f->with[0]) != 0;
+        && dim_cols(f->with[1]) == 1 && shape_dim(books, 0) != 0 && dim_rows(f->with[0]) != 0
+        && dim_cols(f->with[0]) != 0;
 }
 
 static uint32_t
@@ -115,13 +116,6 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = run_of(w, part, first, count);
 }
 
-static float
-rounded(enum dtype type, float v)
-{
-    return type == DTYPE_F16 ? half_to_float(half_of_float(v))
-        : type == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : v;
-}
-
 static uint64_t
 code_at(const uint8_t *p, uint32_t size)
 {
@@ -130,7 +124,8 @@ code_at(const uint8_t *p, uint32_t size)
 
 /* Some elements of row x of a vector, from y on: the sum of its entries. */
 static void
-sum_entries(float *v, const struct weight *w, const uint8_t *codes, const uint8_t *books, uint64_t x, uint64_t y, size_t n)
+sum_entries(float *v, const struct weight *w, const uint8_t *codes, const uint8_t *books, uint64_t x, uint64_t y,
+    size_t n)
 {
     const struct aqlm *q = w->own;
     enum dtype type = w->part[BOOKS]->dtype;
@@ -159,13 +154,13 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
         float scale = scale_value(type, in[SCALES].p, a - first / cols / q->og);
         n = num_min(num_min(cols - col, end - at), PIECE);
         for (uint64_t i = 0, some; i < n; i += some) {
-            uint64_t b = (col + i) / q->ig, in_vector = (col + i) % q->ig;
-            some = num_min(q->ig - in_vector, n - i);
-            sum_entries(v + i, w, in[CODES].p + (a * q->vectors + b) * vector - from, in[BOOKS].p, row % q->og, in_vector,
-                (size_t)some);
+            uint64_t b = (col + i) / q->ig, inside = (col + i) % q->ig;
+            const uint8_t *codes = in[CODES].p + (a * q->vectors + b) * vector - from;
+            some = num_min(q->ig - inside, n - i);
+            sum_entries(v + i, w, codes, in[BOOKS].p, row % q->og, inside, (size_t)some);
         }
         for (uint64_t i = 0; i < n; i++)
-            v[i] = rounded(type, rounded(type, v[i]) * scale);
+            v[i] = scale_round(type, scale_round(type, v[i]) * scale);
         kernels_round(k, to, y, v, (size_t)n);
     }
 }
@@ -178,8 +173,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s", q->open);
     else
         snprintf(buf, SCHEME_DETAIL, "%.3g-bit, %" PRIu64 " codebook%s of %" PRIu64 ", vectors of %" PRIu64 "x%" PRIu64,
-            (double)q->books * code_bits(q) / (double)q->og / (double)q->ig, q->books, q->books == 1 ? "" : "s", q->entries,
-            q->og, q->ig);
+            (double)q->books * code_bits(q) / (double)q->og / (double)q->ig, q->books, q->books == 1 ? "" : "s",
+            q->entries, q->og, q->ig);
 }
 
 #define FLOAT_TYPES (IS(F16) | IS(BF16) | IS(F32))

@@ -1,4 +1,5 @@
-/* EXL2: groups of inputs, each with its own number of bits. The tensors of a module P, whose decoded weight is [out, in]:
+/* EXL2: groups of inputs, each with its own number of bits. The tensors of a module P, whose decoded weight is
+ * [out, in]:
  *
  *     P.q_weight      I32 [words, out]     a column of a group is a stream of bits, the low ones of a word first
  *     P.q_scale       I32 [G, out/8]       codes of scales, 4 bits each, the low ones first
@@ -22,6 +23,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/dim.h"
+#include "scheme/perm.h"
 #include "scheme/scale.h"
 #include "scheme/step.h"
 #include "scheme/table.h"
@@ -29,9 +31,8 @@
 enum { CODES, SCALES, MOST, GROUPS, INVPERM };          /* parts */
 
 enum {
-    IN_MAX = 65536,             /* an index of the library has 16 bits */
     UNIT = 32,                  /* inputs that take whole words at any number of bits */
-    UNITS = IN_MAX / UNIT,
+    UNITS = PERM_MAX / UNIT,
     PIECE = 1024
 };
 
@@ -71,7 +72,7 @@ group_at(const uint8_t *groups, uint64_t g, uint64_t count, uint64_t words, uint
     return load_le16(groups + 4 * g);
 }
 
-/* Whether the groups are as the library reads them, and have all words and inputs. */
+/* Whether the groups are as the library reads them, and have all words and inputs; believed without contents. */
 static bool
 check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct err *err)
 {
@@ -79,6 +80,8 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
     uint64_t words = dim_rows(w->part[CODES]), count = dim_cols(t) / 2, inputs = 0, first, end;
     uint32_t last = 8;
     char name[STR_SHOWN], codes[STR_SHOWN];
+    if (!c->contents)
+        return true;
     uint8_t *p = claims_read(c, t, 4 * UNITS, "bytes of q_groups", err);
     bool ok = p != NULL;
     str_shown(name, t->name, t->name_len);
@@ -86,12 +89,12 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
     for (uint64_t g = 0, before = 0; ok && g < count; g++, before = end) {
         uint32_t bits = group_at(p, g, count, words, &first, &end);
         if (bits < 2 || bits == 7 || bits > last)
-            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " has %" PRIu32 " bits, expected 2, 3,"
-                " 4, 5, 6 or 8, and no more than the group before", name, g, bits);
+            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " has %" PRIu32 " bits, expected "
+                "2, 3, 4, 5, 6 or 8, and no more than the group before", name, g, bits);
         else if (first != before || end <= first || end > words || (end - first) % bits != 0)
             ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " of %" PRIu32 " bits has rows %"
-                PRIu64 " to %" PRIu64 " of %s, expected a multiple of %" PRIu32 " of its %" PRIu64 " rows, from %" PRIu64
-                " on", name, g, bits, first, end, codes, bits, words, before);
+                PRIu64 " to %" PRIu64 " of %s, expected a multiple of %" PRIu32 " of its %" PRIu64 " rows, from %"
+                PRIu64 " on", name, g, bits, first, end, codes, bits, words, before);
         else
             inputs += (end - first) / bits * UNIT;
         last = bits;
@@ -99,32 +102,6 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
     if (ok && (inputs != in || (count == 0 && words != 0)))
         ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: its %" PRIu64 " groups of %s have %" PRIu64
             " inputs, expected %" PRIu64 " as in q_invperm", name, count, codes, inputs, in);
-    free(p);
-    return ok;
-}
-
-static uint32_t
-invperm_at(const struct tensor *t, const uint8_t *p, uint64_t i)
-{
-    return t->dtype == DTYPE_I16 ? load_le16(p + 2 * i) : load_le32(p + 4 * i);
-}
-
-/* Whether each input is somewhere else. */
-static bool
-check_invperm(const struct claims *c, const struct tensor *t, uint64_t in, struct err *err)
-{
-    uint8_t seen[IN_MAX / 8] = { 0 };
-    char name[STR_SHOWN];
-    uint8_t *p = claims_read(c, t, 4 * IN_MAX, "bytes of q_invperm", err);
-    bool ok = p != NULL;
-    for (uint64_t i = 0; ok && i < in; i++) {
-        uint32_t k = invperm_at(t, p, i);
-        if (k >= in || (seen[k / 8] >> k % 8 & 1) != 0)
-            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRIu32 "%s, expected each of 0"
-                " to %" PRIu64 " once", str_shown(name, t->name, t->name_len), i, k, k < in ? " again" : "", in - 1);
-        else
-            seen[k / 8] |= (uint8_t)(1 << k % 8);
-    }
     free(p);
     return ok;
 }
@@ -156,12 +133,11 @@ fit(struct found *f, struct weight *w, struct err *err)
         return false;
     *q = (struct exl2){ .in = dim_cols(w->part[INVPERM]) };
     w->own = q;
-    if (q->in > IN_MAX)
-        return table_wrong(w->part[INVPERM], f->codes, err, "no more than %d inputs", IN_MAX);
+    if (q->in > PERM_MAX)
+        return table_wrong(w->part[INVPERM], f->codes, err, "no more than %d inputs", PERM_MAX);
     if (dim_cols(w->part[MOST]) > UNITS)
         return table_wrong(w->part[MOST], f->codes, err, "no more than %d groups", UNITS);
-    if (f->claims->contents && (!check_groups(f->claims, w, q->in, err)
-            || !check_invperm(f->claims, w->part[INVPERM], q->in, err)))
+    if (!check_groups(f->claims, w, q->in, err) || !perm_check(f->claims, w->part[INVPERM], q->in, err))
         return false;
     shape_pack(packed, (const uint64_t[]){ find_rows(f, &told), q->in }, 2);
     w->shape = (struct shape){ 2, packed };
@@ -219,7 +195,7 @@ decode_piece(const struct weight *w, const struct kernels *k, const struct layou
     float factors[PIECE], terms[PIECE];
     const struct affine a = { factors, terms, 1, DTYPE_F16, .term_first = true };
     for (size_t i = 0; i < n; i++) {
-        uint32_t at = invperm_at(w->part[INVPERM], invperm, col + i), unit = at / UNIT, bits = l->unit[unit].bits;
+        uint32_t at = perm_at(w->part[INVPERM], invperm, col + i), unit = at / UNIT, bits = l->unit[unit].bits;
         uint32_t bit = at % UNIT * bits;
         const uint8_t *p = codes + l->unit[unit].at + bit / 8;
         uint32_t pair = p[0];
@@ -244,10 +220,11 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     lay_out(&l, w, in);
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
         uint64_t row = at / q->in, col = at % q->in;
+        const uint8_t *codes = in[CODES].p + (row - top) * in[CODES].stride;
         n = num_min(num_min(q->in - col, end - at), PIECE);
         for (uint64_t g = 0; (at == first || col == 0) && g < groups; g++)
             scales[g] = scale_at(&l, in[SCALES].p + (row / 8 - top / 8) * in[SCALES].stride, g, row % 8);
-        decode_piece(w, k, &l, in[CODES].p + (row - top) * in[CODES].stride, scales, in[INVPERM].p, col, (size_t)n, to, y);
+        decode_piece(w, k, &l, codes, scales, in[INVPERM].p, col, (size_t)n, to, y);
     }
 }
 
@@ -259,8 +236,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     if (q->open)
         snprintf(buf, SCHEME_DETAIL, "%s", q->open);
     else
-        snprintf(buf, SCHEME_DETAIL, "%.3g-bit, %" PRIu64 " group%s", (double)words * 32 / (double)num_max(q->in, 1), groups,
-            groups == 1 ? "" : "s");
+        snprintf(buf, SCHEME_DETAIL, "%.3g-bit, %" PRIu64 " group%s", (double)words * 32 / (double)num_max(q->in, 1),
+            groups, groups == 1 ? "" : "s");
 }
 
 #define BEHIND_SCALES BESIDE(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \

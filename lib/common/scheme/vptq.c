@@ -1,8 +1,8 @@
 /* VPTQ: columns of vl weights, each an entry of a codebook, perhaps with that of a second one added. The tensors of a
  * module P, whose decoded weight is [out, in]:
  *
- *     P.indices               I32 [1, ceil(out/vl), words]   a row is a stream of `in` indices, the low bits first; of each
- *                                                            the low bits name a centroid, the others a second one
+ *     P.indices               I32 [1, ceil(out/vl), words]   a row is a stream of `in` indices, the low bits first; the
+ *                                                            low ones of each name a centroid, the others a second
  *     P.centroids.weight      T [1, nc*vl]
  *     P.res_centroids.weight  T [1, nr*vl], perhaps
  *     P.perm                  I16 [in], perhaps: the column of the weight that a column of the indices is
@@ -16,18 +16,17 @@
  * vqlinear.py; utils/pack.py. The CUDA kernel of the library fuses the last two steps. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/dim.h"
+#include "scheme/perm.h"
 #include "scheme/scale.h"
 #include "scheme/table.h"
 
 enum { CODES, CENTROIDS, RESIDUALS, PERM, SCALE, BIAS };        /* parts */
 enum {
-    IN_MAX = 65536,             /* an index of the permutation has 16 bits */
     LENGTH_MAX = 64,            /* of a vector */
     MODULE_MAX = 1024,          /* bytes of a name that config.json may know */
     PIECE = 512
@@ -121,8 +120,9 @@ check_columns(const struct found *f, const struct tensor *t, const char *name, b
 {
     char shown[STR_SHOWN];
     if (!t && said)
-        return claims_is_report_on_shard(f->claims) || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: it is quantized (VPTQ), but its %s, which it "
-            "has by config.json, cannot be found", str_shown(shown, f->codes->name, f->codes->name_len), name);
+        return claims_is_report_on_shard(f->claims)
+            || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: it is quantized (VPTQ), but its %s, "
+                "which it has by config.json, cannot be found", str_shown(shown, f->codes->name, f->codes->name_len), name);
     if (t && !said)
         return table_wrong(t, f->codes, err, "none as config.json says");
     return !t || (t->shape.rank == 1 && dim_cols(t) == in) || table_wrong(t, f->codes, err, "[%" PRIu64 "]", in);
@@ -138,33 +138,13 @@ check_types(const struct found *f, const struct weight *w, struct err *err)
     return true;
 }
 
-/* Whether each column is another one. */
-static bool
-check_perm(const struct claims *c, const struct tensor *t, uint64_t in, struct err *err)
-{
-    uint8_t seen[IN_MAX / 8] = { 0 };
-    char name[STR_SHOWN];
-    uint8_t *p = claims_read(c, t, 2 * IN_MAX, "bytes of a permutation", err);
-    bool ok = p != NULL;
-    for (uint64_t i = 0; ok && i < in; i++) {
-        uint32_t k = load_le16(p + 2 * i);
-        if (k >= in || (seen[k / 8] >> k % 8 & 1) != 0)
-            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRIu32 "%s, expected each of 0"
-                " to %" PRIu64 " once", str_shown(name, t->name, t->name_len), i, k, k < in ? " again" : "", in - 1);
-        else
-            seen[k / 8] |= (uint8_t)(1 << k % 8);
-    }
-    free(p);
-    return ok;
-}
-
 static bool
 check_shapes(const struct found *f, const struct weight *w, const struct vptq *q, const json_t *layer, struct err *err)
 {
     const struct tensor *codes = f->codes;
     uint64_t words = num_ceil_div(q->in * (q->bits + q->res_bits), 32), residuals = UINT64_C(1) << q->res_bits;
     bool norm = json_is_true(json_object_get(layer, "enable_norm"));
-    if (q->length == 0 || q->length > LENGTH_MAX || q->in == 0 || q->in > IN_MAX || q->out == 0
+    if (q->length == 0 || q->length > LENGTH_MAX || q->in == 0 || q->in > PERM_MAX || q->out == 0
             || number_of(layer, "group_size") != q->in)
         return table_wrong(codes, codes, err, "other numbers of its layer in config.json");
     if (codes->shape.rank != 3 || shape_dim(&codes->shape, 0) != 1 || dim_cols(codes) != words
@@ -202,7 +182,7 @@ fit(struct found *f, struct weight *w, struct err *err)
     shape_pack(packed, (const uint64_t[]){ q->out, q->in }, 2);
     w->shape = (struct shape){ 2, packed };
     return check_shapes(f, w, q, layer, err)
-        && (!w->part[PERM] || !f->claims->contents || check_perm(f->claims, w->part[PERM], q->in, err));
+        && (!w->part[PERM] || perm_check(f->claims, w->part[PERM], q->in, err));
 }
 
 /* --- decoding */
@@ -223,16 +203,10 @@ struct batch {
     uint32_t col[PIECE];
 };
 
-static float
-rounded(enum dtype type, float v)
-{
-    return type == DTYPE_F16 ? half_to_float(half_of_float(v))
-        : type == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : v;
-}
-
 /* Entry `lane` of the vectors that column j names. */
 static float
-vector_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], const uint8_t *row, uint64_t j, uint32_t lane)
+vector_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], const uint8_t *row, uint64_t j,
+    uint32_t lane)
 {
     const struct vptq *q = w->own;
     enum dtype type = w->part[CENTROIDS]->dtype;
@@ -246,34 +220,45 @@ vector_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], cons
     if (q->res_bits == 0)
         return v;
     uint64_t residual = pair >> q->bits & ((UINT64_C(1) << q->res_bits) - 1);
-    return rounded(type, v + scale_value(type, in[RESIDUALS].p, residual * q->length + lane));
+    return scale_round(type, v + scale_value(type, in[RESIDUALS].p, residual * q->length + lane));
 }
 
-/* Columns [from, to) of one output row into y, that of column `from` first. */
+/* Element `lane` of the column of an output row that column j of the indices is, the col-th. */
+static float
+element_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], const uint8_t *row, uint64_t j,
+    uint32_t lane, uint32_t col)
+{
+    enum dtype type = w->part[CENTROIDS]->dtype;
+    float v = vector_at(w, in, row, j, lane);
+    if (!w->part[SCALE])
+        return v;
+    v = scale_round(type, v * scale_value(type, in[SCALE].p, col));
+    return scale_round(type, v + scale_value(type, in[BIAS].p, col));
+}
+
+/* Columns [from, to) of output row o into y, that of column `from` first; row: its indices. With a permutation all of
+ * them are looked at, and put where they belong. */
 static void
-decode_row(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], const uint8_t *row,
-    uint32_t lane, uint64_t from, uint64_t to, enum dtype as, uint8_t *y)
+decode_row(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
+    const uint8_t *row, uint64_t o, uint64_t from, uint64_t to, enum dtype as, uint8_t *y)
 {
     const struct vptq *q = w->own;
-    enum dtype type = w->part[CENTROIDS]->dtype;
+    const struct tensor *perm = w->part[PERM];
     size_t size = dtype_facts(as)->bytes;
+    uint64_t j = perm ? 0 : from, end = perm ? q->in : to;
     struct batch b;
-    uint8_t done[PIECE * sizeof(float)];
-    uint64_t j = w->part[PERM] ? 0 : from, end = w->part[PERM] ? q->in : to;
+    float done[PIECE];          /* as the output has them */
     while (j < end) {
         for (b.n = 0; j < end && b.n < PIECE; j++) {
-            uint32_t col = w->part[PERM] ? load_le16(in[PERM].p + 2 * j) : (uint32_t)j;
+            uint32_t col = perm ? perm_at(perm, in[PERM].p, j) : (uint32_t)j;
             if (col < from || col >= to)
                 continue;
-            float v = vector_at(w, in, row, j, lane);
-            if (w->part[SCALE])
-                v = rounded(type, rounded(type, v * scale_value(type, in[SCALE].p, col)) + scale_value(type, in[BIAS].p, col));
-            b.v[b.n] = v;
+            b.v[b.n] = element_at(w, in, row, j, (uint32_t)(o % q->length), col);
             b.col[b.n++] = col;
         }
         kernels_round(k, as, done, b.v, b.n);
         for (size_t i = 0; i < b.n; i++)
-            memcpy(y + (b.col[i] - from) * size, done + i * size, size);
+            memcpy(y + (b.col[i] - from) * size, (const uint8_t *)done + i * size, size);
     }
 }
 
@@ -285,9 +270,9 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     uint64_t end = first + count, top = first / q->in / q->length, size = 4 * dim_cols(w->part[CODES]);
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        uint64_t row = at / q->in, col = at % q->in;
+        uint64_t o = at / q->in, col = at % q->in;
         n = num_min(q->in - col, end - at);
-        decode_row(w, k, in, in[CODES].p + (row / q->length - top) * size, (uint32_t)(row % q->length), col, col + n, to, y);
+        decode_row(w, k, in, in[CODES].p + (o / q->length - top) * size, o, col, col + n, to, y);
     }
 }
 
@@ -298,7 +283,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     if (q->open)
         snprintf(buf, SCHEME_DETAIL, "%s", q->open);
     else
-        snprintf(buf, SCHEME_DETAIL, "%.3g-bit, vectors of %" PRIu32, (double)(q->bits + q->res_bits) / q->length, q->length);
+        snprintf(buf, SCHEME_DETAIL, "%.3g-bit, vectors of %" PRIu32, (double)(q->bits + q->res_bits) / q->length,
+            q->length);
 }
 
 #define FLOAT_TYPES (IS(F16) | IS(BF16) | IS(F32))
