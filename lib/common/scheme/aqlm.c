@@ -16,10 +16,8 @@
 
 #include "base/limits.h"
 #include "base/num.h"
-#include "base/str.h"
 #include "scheme/dim.h"
 #include "scheme/scale.h"
-#include "scheme/step.h"
 #include "scheme/table.h"
 
 enum { CODES, BOOKS, SCALES };                          /* parts */
@@ -87,8 +85,7 @@ fit(struct found *f, struct weight *w, struct err *err)
         return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
     shape_pack(packed, dim, 2);
     w->shape = (struct shape){ 2, packed };
-    if (q->open)
-        w->vague = true;
+    w->vague = q->open != NULL;
     return true;
 }
 
