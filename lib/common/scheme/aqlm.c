@@ -8,8 +8,8 @@
  *     s = RN_T(((0 + codebooks[0][c0]) + codebooks[1][c1]) + ...)        in F32
  *     V[a*og + x][b*ig + y] = RN_T(s[x][y] * scales[a])                   c of codes[a][b]
  *
- * Sums of BF16 are refused: the library leaves them to an operator whose ties go away from zero on one processor and to
- * even on another. One entry is its own sum. Sources: aqlm utils.py, _dequantize_weight and unpack_int_data, executed
+ * Sums of BF16 are refused: the library leaves them to an operator (embedding_bag) whose ties went away from zero where it
+ * was executed, on a CPU, and nothing says that they do so elsewhere. One entry is its own sum. Sources: aqlm utils.py, _dequantize_weight and unpack_int_data, executed
  * for 1 to 8 codebooks. */
 #include <inttypes.h>
 #include <stdio.h>
