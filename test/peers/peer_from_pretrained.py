@@ -426,7 +426,7 @@ def modelopt(dense, to):
         second = tensor.float().abs().amax() / (6 * 448)
         scale = (groups.abs().amax(2) / 6 / second).to(torch.float8_e4m3fn)
         parts = groups / (scale.float() * second)[..., None].clamp(min=1e-30)
-        codes = grid[(parts.abs()[..., None] - grid).abs().argmin(-1)] * parts.sign()
+        codes = grid[(parts.abs()[..., None] - grid).abs().argmin(-1)] * parts.sign() + 0.0
         return {".weight": pack_fp4_to_uint8(codes.reshape(out, n_in)), ".weight_scale": scale, ".weight_scale_2": second,
                 ".input_scale": torch.tensor(0.5)}
 

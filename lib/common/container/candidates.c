@@ -56,6 +56,12 @@ step_of(const char *name)
     return NULL;
 }
 
+bool
+candidates_is_model(const char *name)
+{
+    return step_of(name) != NULL;
+}
+
 static int
 compare(const void *a, const void *b)
 {
