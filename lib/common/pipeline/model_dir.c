@@ -155,16 +155,16 @@ lay_out(const struct job *job, size_t i, struct err *err)
     return NULL;
 }
 
-/* Go on with a CRC-32 over all of a source. */
+/* Go on with a CRC-32 over [at, end) of a source. */
 static bool
-add_bytes(uLong *crc, struct source *src, uint64_t nbytes, struct err *err)
+add_bytes(uLong *crc, struct source *src, uint64_t at, uint64_t end, struct err *err)
 {
     enum { STEP = 1 << 20 };
     uint64_t n;
     uint8_t *buf = malloc(STEP);
     bool ok = buf || err_memory(err, STEP);
-    for (uint64_t at = 0; ok && at < nbytes; at += n) {
-        n = num_min(STEP, nbytes - at);
+    for (; ok && at < end; at += n) {
+        n = num_min(STEP, end - at);
         ok = source_read(src, at, buf, (size_t)n, err);
         *crc = ok ? crc32_z(*crc, buf, (size_t)n) : *crc;
         source_drop(src, at, at + n);
@@ -183,7 +183,7 @@ is_finished(const char *path, const struct journal_entry *e, uint64_t nbytes, bo
     if (!e || e->nbytes != nbytes || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != nbytes)
         return true;
     uLong crc = crc32_z(0, NULL, 0);
-    bool ok = source_open(&src, path, false, NULL, err) && add_bytes(&crc, src, nbytes, err);
+    bool ok = source_open(&src, path, false, NULL, err) && add_bytes(&crc, src, 0, nbytes, err);
     *finished = ok && (uint32_t)crc == e->crc;
     source_close(src);
     return ok;
@@ -243,14 +243,15 @@ add_text(uLong crc, const char *text)
     return crc32_z(crc, (const uint8_t *)text, strlen(text) + 1);
 }
 
-/* Which file the input is; of a pipe, which has no name, what came. */
+/* Which file the input is; of a pipe, which has no date, the data that came: its header is in those of the output. */
 static bool
 add_input(uLong *crc, const struct model *m, uint32_t i, struct err *err)
 {
     uint64_t stamp[2];
     source_stamp(m->src[i], stamp);
     *crc = crc32_z(*crc, (const uint8_t *)stamp, sizeof stamp);
-    return source_is_file(m->src[i]) || add_bytes(crc, m->src[i], model_end(m), err);
+    return source_is_file(m->src[i])
+        || add_bytes(crc, m->src[i], catalog_facts_of(m->catalog)->header_end, model_end(m), err);
 }
 
 /* What the bytes of the output depend on, as a number: the release; the headers, hence names, types, shapes and options;
