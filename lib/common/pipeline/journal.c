@@ -121,7 +121,10 @@ journal_open(struct journal *j, const char *dir, uint32_t job, size_t files, boo
     if (st.st_size != 0)        /* a last line that was cut is ended, and so is none */
         return read_journal(j, job, files, err) && put_line(j, "\n", err);
     snprintf(first, sizeof first, "amn 1 %08" PRIx32 " %zu\n", job, files);
-    return put_line(j, first, err);
+    if (put_line(j, first, err))
+        return true;
+    journal_drop(j);
+    return false;
 }
 
 const struct journal_entry *
@@ -145,6 +148,12 @@ bool
 journal_remove(struct journal *j, struct err *err)
 {
     return unlink(j->path) == 0 || failed(j, "it cannot be removed", errno, err);
+}
+
+void
+journal_drop(const struct journal *j)
+{
+    unlink(j->path);
 }
 
 void

@@ -40,8 +40,9 @@ const struct journal_entry *journal_find(const struct journal *j, const char *na
 /* A file is finished. It is on the disk when this returns. */
 bool journal_add(struct journal *j, const struct journal_entry *entry, struct err *err);
 
-/* All is done: the journal goes. */
+/* All is done: the journal goes. journal_drop(): for another reason, and without a word. */
 bool journal_remove(struct journal *j, struct err *err);
+void journal_drop(const struct journal *j);
 void journal_close(struct journal *j);
 
 #endif

@@ -16,8 +16,6 @@
 #include "plan/shards.h"
 #include "writer/shard_index.h"
 
-#define WEIGHTS ".safetensors"
-
 /* A job while it runs. */
 struct job {
     struct model_dir *dir;
@@ -121,18 +119,32 @@ make_dir(const struct model_dir *dir, struct err *err)
         || err_sys(err, ERR_CREATE, errno, "the directory cannot be made");
 }
 
-/* What a job that was killed left of a file of weights. */
+/* Whether a temporary file of this name would have become a file of the model. */
 static bool
-remove_temps(const struct model_dir *dir, struct err *err)
+is_ours(const struct job *job, const char *name)
 {
-    const char *name;
-    DIR *d = dir->resume ? opendir(dir->path) : NULL;
-    while (d && (name = folder_next(d, err)) != NULL) {
-        size_t n = sink_temp_of(name);
-        if (n >= sizeof WEIGHTS && memcmp(name + 1, "model", 5) == 0
-            && memcmp(name + 1 + n - (sizeof WEIGHTS - 1), WEIGHTS, sizeof WEIGHTS - 1) == 0)
-            unlinkat(dirfd(d), name, 0);
-    }
+    struct stat st;
+    struct err ignored;
+    err_init(&ignored);
+    if (strncmp(name, "model", 5) == 0 && candidates_is_model(name))
+        return true;
+    const char *folder = job->p->model->folder;
+    char *path = folder ? folder_path(folder, strlen(folder), name, &ignored) : NULL;
+    bool copied = path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    free(path);
+    return copied || strcmp(name, "config.json") == 0;
+}
+
+/* What a job that was killed left of the files that it was writing. */
+static bool
+remove_temps(const struct job *job, struct err *err)
+{
+    const char *entry;
+    char name[SINK_TEMP_NAME];
+    DIR *d = job->dir->resume ? opendir(job->dir->path) : NULL;
+    while (d && (entry = folder_next(d, err)) != NULL)
+        if (sink_temp_name(name, entry) && is_ours(job, name))
+            unlinkat(dirfd(d), entry, 0);
     if (d)
         closedir(d);
     return err->kind == ERR_NONE;
@@ -299,6 +311,17 @@ write_index(const struct job *job, struct err *err)
     return ok;
 }
 
+/* What comes before the weights. When that fails there is nothing to go on with, unless there was. */
+static bool
+begin(struct job *job, struct err *err)
+{
+    if (remove_temps(job, err) && side_files_write(job->p->model, job->dir->path, job->choice->decodes, err))
+        return true;
+    if (job->journal.n == 0)
+        journal_drop(&job->journal);
+    return false;
+}
+
 static bool
 write_all(struct job *job, struct err *err)
 {
@@ -307,8 +330,7 @@ write_all(struct job *job, struct err *err)
         && (check_dir(job, err) || in_dir(job->dir, err)) && model_spool(job->p->model, err) && measure(job, &number, err)
         && (make_dir(job->dir, err) || in_dir(job->dir, err))
         && journal_open(&job->journal, job->dir->path, number, job->shards.n, job->dir->resume, err)
-        && remove_temps(job->dir, err)
-        && side_files_write(job->p->model, job->dir->path, job->choice->decodes, err);
+        && begin(job, err);
     meter_phase(job->p->model->meter, "writing", job->dir->nbytes);
     job->p->one_of_many = true;
     for (size_t i = 0; ok && i < job->shards.n; i++)

@@ -55,16 +55,16 @@ shown_name(char buf[STR_SHOWN], const struct sink_options *options)
 
 #define TEMP_END ".XXXXXX"
 
-size_t
-sink_temp_of(const char *entry)
+bool
+sink_temp_name(char name[SINK_TEMP_NAME], const char *entry)
 {
     const size_t n = strlen(entry), end = sizeof TEMP_END - 1;
-    if (n <= 1 + end || entry[0] != '.' || entry[n - end] != '.')
-        return 0;
-    for (size_t i = n - end + 1; i < n; i++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", entry[i]))
-            return 0;
-    return n - 1 - end;
+    if (n <= 1 + end || n - 1 - end >= SINK_TEMP_NAME || entry[0] != '.' || entry[n - end] != '.'
+        || strspn(entry + n - end + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != end - 1)
+        return false;
+    memcpy(name, entry + 1, n - 1 - end);
+    name[n - 1 - end] = '\0';
+    return true;
 }
 
 /* Open a new file beside s->path. */
@@ -74,7 +74,7 @@ open_temp(struct sink *s, struct err *err)
     struct str name = { 0 };
     const char *slash = strrchr(s->path, '/');
     const char *base = slash ? slash + 1 : s->path;
-    str_format(&name, "%.*s.%.200s" TEMP_END, (int)(base - s->path), s->path, base);
+    str_format(&name, "%.*s.%.*s" TEMP_END, (int)(base - s->path), s->path, SINK_TEMP_NAME - 1, base);
     if (name.failed)
         return err_memory(err, strlen(s->path));
     s->fd = temp_make(name.p);
