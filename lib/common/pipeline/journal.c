@@ -99,6 +99,8 @@ open_locked(struct journal *j, int flags, struct stat *st, struct err *err)
 {
     int fd = open(j->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | flags, 0666);
     j->fd = fd + 1;
+    if (fd < 0 && errno == EEXIST)
+        return refused(j, "another job has just begun to write this directory", err);
     if (fd < 0)
         return failed(j, "it cannot be opened", errno, err);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)

@@ -97,12 +97,8 @@ check_dir(const struct job *job, struct err *err)
 {
     const struct model_dir *dir = job->dir;
     struct stat st;
-    if (lstat(dir->path, &st) != 0 && errno == ENOENT)
-        return true;
     if (stat(dir->path, &st) != 0)
-        return err_sys(err, ERR_CREATE, errno, "the directory cannot be examined");
-    if (!S_ISDIR(st.st_mode))
-        return err_sys(err, ERR_CREATE, ENOTDIR, "%s", "");
+        return errno == ENOENT || err_sys(err, ERR_CREATE, errno, "the directory cannot be examined");
     if (is_input(job->p->model, &st))
         return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is the directory of the input: take another one");
     char *journal = folder_path(dir->path, strlen(dir->path), JOURNAL_NAME, err);
@@ -115,7 +111,8 @@ check_dir(const struct job *job, struct err *err)
 static bool
 make_dir(const struct model_dir *dir, struct err *err)
 {
-    return mkdir(dir->path, 0777) == 0 || errno == EEXIST
+    struct stat st;
+    return mkdir(dir->path, 0777) == 0 || (errno == EEXIST && stat(dir->path, &st) == 0)
         || err_sys(err, ERR_CREATE, errno, "the directory cannot be made");
 }
 
