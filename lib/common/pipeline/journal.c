@@ -84,13 +84,14 @@ read_journal(struct journal *j, uint32_t job, size_t files, struct err *err)
 static bool
 put_line(struct journal *j, const char *line, struct err *err)
 {
-    size_t n = strlen(line);
-    ssize_t put;
-    while ((put = write(j->fd - 1, line, n)) < 0 && errno == EINTR)
-        ;
-    if (put != (ssize_t)n || fsync(j->fd - 1) != 0)
-        return failed(j, "it cannot be written", put >= 0 && (size_t)put != n ? ENOSPC : errno, err);
-    return true;
+    for (size_t n = strlen(line); n != 0;) {
+        ssize_t put = write(j->fd - 1, line, n);
+        if (put < 0 && errno != EINTR)
+            return failed(j, "it cannot be written", errno, err);
+        line += put > 0 ? put : 0;
+        n -= put > 0 ? (size_t)put : 0;
+    }
+    return fsync(j->fd - 1) == 0 || failed(j, "it cannot be flushed", errno, err);
 }
 
 /* Open it, and keep all others out as long as it is open. A file system without locks has none. */
