@@ -1,12 +1,18 @@
-"""peer_from_pretrained.py BIN FOLDER: directories that amn-remember writes, loaded by transformers.
+"""peer_from_pretrained.py BIN FOLDER [FAMILY...]: directories that amn-remember writes, loaded by transformers.
 
 For each family a tiny model is quantized by the family's own library, or written as it lays it out, in several files.
-`amn-remember -o DIR/` makes a directory of it, which from_pretrained() must load without a missing or unexpected name;
-its weights are compared bit by bit with what the library itself decodes of the same files, and so are the logits of
-the two models, which then have the same weights and run the same code.
+`amn-remember -o DIR/` makes a directory of it, which from_pretrained() must load without a missing or unexpected name.
+Its weights are compared bit by bit with what the library decodes of the same files, and its logits with those of the
+same model with these weights: no tolerance, since both run the same code.
 
-A family whose library is not installed, or cannot run on this CPU, is skipped by name.
+A family whose library is not installed is skipped by name. Those that want what requirements.txt cannot say, as they
+are of no use with their own requirements here:
+
+    pip install --no-deps --no-build-isolation autoawq==0.2.9 gptqmodel==7.7.0
+    pip install --no-deps threadpoolctl device-smi pypcre tokenicer logbar defuser
+    pip install amd-quark==0.13
 """
+import contextlib
 import gc
 import glob
 import json
@@ -16,8 +22,10 @@ import subprocess
 import sys
 import traceback
 
-os.environ.update(TRANSFORMERS_VERBOSITY="error", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1")
+os.environ.update(TRANSFORMERS_VERBOSITY="error", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_PROGRESS_BARS="1",
+                  TORCHDYNAMO_DISABLE="1")
 
+import numpy
 import torch
 import transformers
 from huggingface_hub import save_torch_state_dict
@@ -25,14 +33,10 @@ from safetensors import safe_open
 
 from peers import Tally, Tools, same_bits
 
-SHARD, PART = "150KB", "96K"
+SHARD, PART = "150KB", "96K"        # of a file that the library writes, and of one of amn-remember
 
 SIZES = dict(vocab_size=320, hidden_size=128, intermediate_size=256, num_hidden_layers=2, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=64)
-
-
-class Skip(Exception):
-    pass
 
 
 # --- models
@@ -254,7 +258,6 @@ def mxfp4(dense, to):
 
 def bitnet(dense, to):
     from transformers.integrations.bitnet import pack_weights, unpack_weights
-    tensors = {}
 
     def quantize(tensor):
         scale = tensor.float().abs().mean().clamp(min=1e-5)
@@ -326,16 +329,14 @@ def quanto(weights):
 
 def mlx(dense, to):
     import mlx.core as mx
-    tensors = {}
     block = {"group_size": 64, "bits": 4}
 
     def to_torch(array):
-        return torch.from_numpy(__import__("numpy").array(array.astype(mx.float32)))
+        return torch.from_numpy(numpy.array(array.astype(mx.float32)))
 
     def quantize(tensor):
         parts = mx.quantize(mx.array(tensor.float().numpy()), **block)
-        return {".weight": torch.from_numpy(__import__("numpy").array(parts[0])), ".scales": to_torch(parts[1]),
-                ".biases": to_torch(parts[2])}
+        return {".weight": torch.from_numpy(numpy.array(parts[0])), ".scales": to_torch(parts[1]), ".biases": to_torch(parts[2])}
 
     lay_out(dense, to, quantize, {"quantization": block, "quantization_config": block})
     tensors = stored(to)
@@ -446,6 +447,21 @@ def modelopt(dense, to):
     return of_checkpoint(dense, to, tensors)
 
 
+def quark(scheme):
+    """Exported twice: as codes, and as what they stand for."""
+    def family(dense, to):
+        from quark.torch import ModelQuantizer, export_safetensors
+        from quark.torch.quantization.config.template import LLMTemplate
+        for folder, form in (to + ".reference", "fake_quantized"), (to, "real_quantized"):
+            model, _ = load(dense)
+            quantizer = ModelQuantizer(LLMTemplate.get("llama").get_config(scheme=scheme))
+            model = quantizer.freeze(quantizer.quantize_model(model, [torch.arange(12).reshape(1, 12)]))
+            export_safetensors(model, folder, weight_format=form)
+        shutil.copy(os.path.join(dense, "config.json"), to + ".reference")
+        return load(to + ".reference")[0].state_dict()
+    return family
+
+
 FAMILIES = {
     "fp8": (llama, fp8), "fp8-tied": (tied, fp8), "fp8-mixtral": (mixtral, fp8), "fp8-llava": (llava, fp8_nested),
     "bnb-nf4": (llama, bitsandbytes(load_in_4bit=True, bnb_4bit_quant_type="nf4")),
@@ -466,6 +482,7 @@ FAMILIES = {
     "quanto-int8": (llama, quanto("qint8")), "quanto-int4": (biased, quanto("qint4")),
     "quanto-float8": (llama, quanto("qfloat8")),
     "mlx": (llama, mlx), "metal": (llama, metal),
+    "quark-fp8": (llama, quark("fp8")), "quark-int8": (llama, quark("int8")), "quark-mxfp4": (llama, quark("mxfp4")),
     "gptq": (half, gptq), "awq": (half, awq), "modelopt-nvfp4": (llama, modelopt),
 }
 
@@ -526,7 +543,8 @@ def check_model(tally, name, folder, want):
 def check_family(tally, tools, name, make, family):
     dense, quantized, folder = (tools.path(f"{name}.{part}") for part in ("dense", "quantized", "remembered"))
     save_dense(make, dense)
-    want = family(dense, quantized)
+    with contextlib.redirect_stdout(sys.stderr):
+        want = family(dense, quantized)
     if remember(tally, tools, name, quantized, folder):
         check_folder(tally, name, quantized, folder)
         check_model(tally, name, folder, want)
@@ -540,7 +558,7 @@ def main():
             continue
         try:
             check_family(tally, tools, name, make, family)
-        except (Skip, ImportError) as e:
+        except ImportError as e:
             print(f"skipped {name}: {e}")
         except Exception:
             traceback.print_exc(file=sys.stdout)
