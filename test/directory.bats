@@ -156,7 +156,8 @@ same() {
 @test "names of tensors that JSON escapes" {
     python3 - <<'END'
 import json
-names = ['a"b', "back\\slash", "line\nend", "\x01", "\x7f", "\u2028", "\u202e", "\u00e9", "\U0001f600", "../x", "", "%s%n", "z" * 300]
+names = ['a"b', "back\\slash", "line\nend", "\x01", "\x7f", "\u2028", "\u202e", "\u00e9", "\U0001f600", "../x", "",
+         "%s%n", "z" * 300]
 head = {n: {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i, n in enumerate(names)}
 text = json.dumps(head).encode()
 open("m.safetensors", "wb").write(len(text).to_bytes(8, "little") + text + bytes(len(names)))
@@ -169,7 +170,8 @@ index = json.load(open("d/model.safetensors.index.json"))["weight_map"]
 there = {}
 for path in glob.glob("d/*.safetensors"):
     with open(path, "rb") as f:
-        there |= {name: path[2:] for name in json.loads(f.read(int.from_bytes(f.read(8), "little"))) if name != "__metadata__"}
+        head = json.loads(f.read(int.from_bytes(f.read(8), "little")))
+        there |= {name: path[2:] for name in head if name != "__metadata__"}
 assert there == index and len(there) == 13, (there, index)
 assert list(index) == sorted(index)
 END
@@ -323,7 +325,8 @@ f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
         python3 -c 'import json, struct, sys
 head, at, data = {}, 0, b""
 for i in range(6):
-    for name, dtype, shape, raw in (("l%d.weight", "F8_E4M3", [128, 128], bytes((j * int(sys.argv[1]) + i) % 120 for j in range(16384))),
+    codes = bytes((j * int(sys.argv[1]) + i) % 120 for j in range(16384))
+    for name, dtype, shape, raw in (("l%d.weight", "F8_E4M3", [128, 128], codes),
                                     ("l%d.weight_scale_inv", "F32", [1, 1], struct.pack("<f", 2))):
         head[name % i] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(raw)]}
         at += len(raw)
@@ -358,7 +361,7 @@ sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text + data)' "$1"
     try 0 amn-remember -o part/ --shard-size 2K --resume in
     diff -r whole part
     rm part/model*
-    { cat journal; echo; echo '../../x 3 00000000'; echo 'model-00001-of-00003.safetensors 12'; printf 'mod'; } >part/.amn-journal
+    { cat journal; printf '\n../../x 3 00000000\nmodel-00001-of-00003.safetensors 12\nmod'; } >part/.amn-journal
     try 0 amn-remember -o part/ --shard-size 2K --resume in
     diff -r whole part
     mkdir odd odd/.amn-journal other

@@ -252,7 +252,8 @@ def mxfp4(dense, to):
         return name.endswith(("experts.gate_up_proj", "experts.down_proj"))
 
     lay_out(dense, to, quantize, {"quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": [
-        "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}}, takes=takes, suffix="")
+        "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}}, takes=takes,
+        suffix="")
     return load(to, quantization_config=transformers.Mxfp4Config(dequantize=True))[0].state_dict()
 
 
@@ -336,7 +337,8 @@ def mlx(dense, to):
 
     def quantize(tensor):
         parts = mx.quantize(mx.array(tensor.float().numpy()), **block)
-        return {".weight": torch.from_numpy(numpy.array(parts[0])), ".scales": to_torch(parts[1]), ".biases": to_torch(parts[2])}
+        packed = torch.from_numpy(numpy.array(parts[0]))
+        return {".weight": packed, ".scales": to_torch(parts[1]), ".biases": to_torch(parts[2])}
 
     lay_out(dense, to, quantize, {"quantization": block, "quantization_config": block})
     tensors = stored(to)
@@ -379,15 +381,17 @@ def gptq(dense, to):
             quantizer.find_params(part, weight=True)
             scales.append(quantizer.scale)
             zeros.append(quantizer.zero)
-        layer = TorchLinear(bits=4, group_size=32, sym=False, desc_act=False, in_features=n_in, out_features=out, bias=False,
-                            pack_dtype=torch.int32, register_buffers=True, format="gptq",
+        layer = TorchLinear(bits=4, group_size=32, sym=False, desc_act=False, in_features=n_in, out_features=out,
+                            bias=False, pack_dtype=torch.int32, register_buffers=True, format="gptq",
                             backend=gptqmodel.utils.backend.BACKEND.AUTO)
-        layer.pack_original(linear, torch.cat(scales, 1), torch.cat(zeros, 1), (torch.arange(n_in) // 32).to(torch.int32))
+        groups = (torch.arange(n_in) // 32).to(torch.int32)
+        layer.pack_original(linear, torch.cat(scales, 1), torch.cat(zeros, 1), groups)
         convert_gptq_v2_to_v1_format_module(layer, config)
         return {"." + key: getattr(layer, key).clone() for key in ("qweight", "qzeros", "scales", "g_idx")}
 
     lay_out(dense, to, quantize, {"quantization_config": {
-        "quant_method": "gptq", "bits": 4, "group_size": 32, "sym": False, "desc_act": False, "checkpoint_format": "gptq"}})
+        "quant_method": "gptq", "bits": 4, "group_size": 32, "sym": False, "desc_act": False,
+        "checkpoint_format": "gptq"}})
     shutil.copy(os.path.join(to, "config.json"), os.path.join(to, "quantize_config.json"))
     dequantize_model(to, to + ".reference", target_dtype=torch.float16)
     return load(to + ".reference")[0].state_dict()
@@ -405,8 +409,8 @@ def awq(dense, to):
         scales = ((largest - least) / 15).half().float()
         zeros = (-least / scales).round().clamp(0, 15)
         linear = torch.nn.Linear(n_in, out, bias=False)
-        linear.weight.data = (((groups / scales[..., None]).round() + zeros[..., None]).clamp(0, 15) - zeros[..., None]).mul(
-            scales[..., None]).reshape(out, n_in)
+        codes = ((groups / scales[..., None]).round() + zeros[..., None]).clamp(0, 15)
+        linear.weight.data = ((codes - zeros[..., None]) * scales[..., None]).reshape(out, n_in)
         packed = WQLinear_GEMM.from_linear(linear, 4, 32, scales=scales.T.contiguous(), zeros=zeros.T.contiguous())
         decoded.append(dequantize_gemm(packed.qweight, packed.qzeros, packed.scales.float(), 4, 32).T)
         return {".qweight": packed.qweight, ".qzeros": packed.qzeros, ".scales": packed.scales}
@@ -428,8 +432,8 @@ def modelopt(dense, to):
         scale = (groups.abs().amax(2) / 6 / second).to(torch.float8_e4m3fn)
         parts = groups / (scale.float() * second)[..., None].clamp(min=1e-30)
         codes = grid[(parts.abs()[..., None] - grid).abs().argmin(-1)] * parts.sign() + 0.0
-        return {".weight": pack_fp4_to_uint8(codes.reshape(out, n_in)), ".weight_scale": scale, ".weight_scale_2": second,
-                ".input_scale": torch.tensor(0.5)}
+        return {".weight": pack_fp4_to_uint8(codes.reshape(out, n_in)), ".weight_scale": scale,
+                ".weight_scale_2": second, ".input_scale": torch.tensor(0.5)}
 
     said = {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "NVFP4", "group_size": 16,
                                                               "exclude_modules": ["lm_head"]}}
@@ -471,7 +475,8 @@ FAMILIES = {
     "bnb-nf4-mixtral": (mixtral, bitsandbytes(load_in_4bit=True, bnb_4bit_quant_type="nf4")),
     "bnb-nf4-llava": (llava, bitsandbytes(load_in_4bit=True, bnb_4bit_quant_type="nf4")),
     **{"ct-" + preset.lower(): (llama, compressed_tensors(preset)) for preset in (
-        "W4A16", "W4A16_ASYM", "W3A16", "W8A16", "W8A8", "FP8", "FP8_DYNAMIC", "FP8_BLOCK", "NVFP4A16", "MXFP4A16", "MXFP8A16")},
+        "W4A16", "W4A16_ASYM", "W3A16", "W8A16", "W8A8", "FP8", "FP8_DYNAMIC", "FP8_BLOCK", "NVFP4A16", "MXFP4A16",
+        "MXFP8A16")},
     "ct-w4a16-mixtral": (mixtral, compressed_tensors("W4A16")),
     "ct-w4a16-llava": (llava, compressed_tensors("W4A16", nested="text_config")),
     "mxfp4-gpt-oss": (gpt_oss, mxfp4),
@@ -501,9 +506,10 @@ def logits(model):
 
 def remember(tally, tools, name, quantized, folder):
     """In the type of the model, as config.json says it."""
-    to = {torch.float16: "f16", torch.float32: "f32"}.get(transformers.AutoConfig.from_pretrained(quantized).dtype, "bf16")
-    done = subprocess.run([os.path.join(tools.bin, "amn-remember"), "-q", "--to", to, "-o", folder + "/", "--shard-size",
-                           PART, quantized], check=False)
+    dtype = transformers.AutoConfig.from_pretrained(quantized).dtype
+    to = {torch.float16: "f16", torch.float32: "f32"}.get(dtype, "bf16")
+    done = subprocess.run([os.path.join(tools.bin, "amn-remember"), "-q", "--to", to, "-o", folder + "/",
+                           "--shard-size", PART, quantized], check=False)
     return tally.check(done.returncode == 0, f"{name}: the tool failed")
 
 
@@ -530,11 +536,7 @@ def check_model(tally, name, folder, want):
     got = model.state_dict()
     tally.check(got.keys() == want.keys(), f"{name}: names {sorted(got.keys() ^ want.keys())[:4]}")
     for key in got.keys() & want.keys():
-        if not same_bits(got[key], want[key].to(got[key].dtype)):
-            differ = (got[key].float() - want[key].float()).abs().max().item() if got[key].shape == want[key].shape else 0
-            tally.check(False, f"{name}: {key} {got[key].dtype} {want[key].dtype} {tuple(got[key].shape)} {differ}")
-        else:
-            tally.check(True, name)
+        tally.check(same_bits(got[key], want[key].to(got[key].dtype)), f"{name}: {key}")
     have = logits(model)
     model.load_state_dict({k: v.to(got[k].dtype) for k, v in want.items()})
     tally.check(have.isfinite().all() and torch.equal(have, logits(model)), f"{name}: logits")

@@ -74,8 +74,8 @@ read_journal(struct journal *j, uint32_t job, size_t files, struct err *err)
     }
     bool ok = read_lines(j, file, job, files, &ours, err);
     fclose(file);
-    return ok && (ours || refused(j, "it is the journal of another job: of another input, other options or another release; "
-        "take an empty directory", err));
+    return ok && (ours || refused(j, "it is the journal of another job: of another input, other options or another "
+        "release; take an empty directory", err));
 }
 
 /* --- what is added */

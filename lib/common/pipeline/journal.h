@@ -30,8 +30,8 @@ struct journal {
     size_t n, room;
 };
 
-/* Begin a journal for a job of `files` files in a directory, or with `resume` go on with the one that is there, if any: that
- * of another job, or one that another process has open, is ERR_CREATE. Close it also after a failure. */
+/* Begin a journal for a job of `files` files in a directory, or with `resume` go on with the one that is there, if any:
+ * that of another job, or one that another process has open, is ERR_CREATE. Close it also after a failure. */
 bool journal_open(struct journal *j, const char *dir, uint32_t job, size_t files, bool resume, struct err *err);
 
 /* The entry for a file, or NULL. */

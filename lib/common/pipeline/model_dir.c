@@ -90,8 +90,8 @@ is_input(const struct model *m, const struct stat *st)
     return m->folder && stat(m->folder, &of) == 0 && of.st_dev == st->st_dev && of.st_ino == st->st_ino;
 }
 
-/* Before anything is made. A job that goes on where there is nothing yet begins; and so it does behind a journal that has
- * not a byte. */
+/* Before anything is made. A job that goes on where there is nothing yet begins; and so it does behind a journal that
+ * has not a byte. */
 static bool
 check_dir(const struct job *job, struct err *err)
 {
@@ -263,8 +263,8 @@ add_input(uLong *crc, const struct model *m, uint32_t i, struct err *err)
         || add_bytes(crc, m->src[i], catalog_facts_of(m->catalog)->header_end, model_end(m), err);
 }
 
-/* What the bytes of the output depend on, as a number: the release; the headers, hence names, types, shapes and options;
- * how weights are read, and what configs say of that; and what the input is. Also the length of all files. */
+/* What the bytes of the output depend on, as a number: the release; the headers, hence names, types, shapes and
+ * options; how weights are read, and what configs say of that; and what the input is. Also the length of all files. */
 static bool
 measure(struct job *job, uint32_t *number, struct err *err)
 {
@@ -282,8 +282,10 @@ measure(struct job *job, uint32_t *number, struct err *err)
     for (size_t i = 0; i < job->choice->n; i++)
         if (job->choice->list[i].decode)
             crc = add_text(crc, job->choice->list[i].decode->scheme->code);
-    for (size_t i = 0; i < catalog_config_count(m->catalog); i++)
-        crc = crc32_z(crc, (const uint8_t *)catalog_config_at(m->catalog, i)->text, catalog_config_at(m->catalog, i)->n);
+    for (size_t i = 0; i < catalog_config_count(m->catalog); i++) {
+        const struct catalog_config *config = catalog_config_at(m->catalog, i);
+        crc = crc32_z(crc, (const uint8_t *)config->text, config->n);
+    }
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->nsrc; i++)
         ok = add_input(&crc, m, i, err);
@@ -324,8 +326,8 @@ write_all(struct job *job, struct err *err)
 {
     uint32_t number;
     bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, err)
-        && (check_dir(job, err) || in_dir(job->dir, err)) && model_spool(job->p->model, err) && measure(job, &number, err)
-        && (make_dir(job->dir, err) || in_dir(job->dir, err))
+        && (check_dir(job, err) || in_dir(job->dir, err)) && model_spool(job->p->model, err)
+        && measure(job, &number, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
         && journal_open(&job->journal, job->dir->path, number, job->shards.n, job->dir->resume, err)
         && begin(job, err);
     meter_phase(job->p->model->meter, "writing", job->dir->nbytes);

@@ -3,8 +3,8 @@
  *
  * The small files come first, so that what is wrong with them is known before hours of work; then one file of weights
  * after the other gets its name when it is complete; and last the index, so that what was interrupted is no model. Its
- * journal stays, and with `resume` the same job goes on behind the files that are as the journal says; where there is none,
- * it begins. */
+ * journal stays, and with `resume` the same job goes on behind the files that are as the journal says; where there is
+ * none, it begins. */
 #ifndef PIPELINE_MODEL_DIR_H
 #define PIPELINE_MODEL_DIR_H
 

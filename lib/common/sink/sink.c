@@ -130,7 +130,8 @@ open_path(struct sink *s, const char *path, struct err *err)
     if (!there && lstat(path, &st) == 0)
         return errno = ENOENT, failed(s->name, err, ERR_CREATE, "it is a symbolic link to a file that is not there");
     if (there && S_ISDIR(st.st_mode))
-        return errno = EISDIR, failed(s->name, err, ERR_CREATE, "it cannot be written (a model directory has a slash at its end)");
+        return errno = EISDIR, failed(s->name, err, ERR_CREATE,
+            "it cannot be written (a model directory has a slash at its end)");
     if (there && !S_ISREG(st.st_mode)) {        /* a device or a FIFO: there is nothing to replace */
         s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         return s->fd >= 0 || failed(s->name, err, ERR_CREATE, "it cannot be opened");
