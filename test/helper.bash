@@ -133,3 +133,35 @@ without_sanitizer() {
 is_sanitized() {
     grep -q __asan_init "$AMN_BIN/amn-remember"
 }
+
+# cases PREFIX COUNT: those of schemes/EXPECT of the fixtures, which has status, file or folder, and what the message says.
+# Each of them, at least COUNT, by name and, when it is a file, through a pipe. Of what is refused nothing comes out, and
+# amn-inspect ends as it should as well.
+cases() {
+    local status name word got n=0
+    while read -r status name word; do
+        case $name in "$1"*) ;; *) continue ;; esac
+        if [ -d "$fx/schemes/$name" ]; then
+            try "$status" amn-remember "$fx/schemes/$name" || return 1
+            mv out out.file; mv err err.file
+            cp out.file out.pipe; cp err.file err.pipe
+        else
+            both "$status" "$fx/schemes/$name" amn-remember || return 1
+        fi
+        cmp out.file out.pipe || return 1
+        if [ "$status" -ne 0 ]; then
+            is_empty out.file || return 1
+        fi
+        if [ "$word" = - ]; then
+            is_empty err.file || { echo "in $name"; return 1; }
+        else
+            grep -qF -e "$word" err.file && grep -qF -e "$word" err.pipe ||
+                { echo "no $word of $name in:"; cat err.file; return 1; }
+        fi
+        got=0
+        amn-inspect "$fx/schemes/$name" >out 2>err || got=$?
+        case $got in 0 | 65 | 69 | 75) ;; *) echo "status $got of amn-inspect $name"; cat err; return 1 ;; esac
+        n=$((n + 1))
+    done <"$fx/schemes/EXPECT"
+    [ "$n" -ge "$2" ]
+}

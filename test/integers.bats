@@ -88,51 +88,8 @@ for name, bits in steps.items():
 PYTHON
 }
 
-# cases are those of test/schemes.bats: a status, a file or folder, and what the message says.
 @test "shapes, types, companions and contents made wrong, and shapes without elements" {
-    n=0
-    while read -r status name word; do
-        case $name in ints-*) ;; *) continue ;; esac
-        for tool in amn-remember amn-inspect; do
-            [ $tool = amn-remember ] || status='0|65|69'
-            got=0
-            $tool "$fx/schemes/$name" >out 2>err || got=$?
-            case "|$status|" in *"|$got|"*) ;; *) echo "status $got of $name"; cat err; return 1 ;; esac
-            [ $tool = amn-remember ] || continue
-            [ "$status" -eq 0 ] || is_empty out
-            [ "$word" = - ] || grep -qF -e "$word" err || { echo "no $word of $name in:"; cat err; return 1; }
-            [ -d "$fx/schemes/$name" ] || {
-                cat "$fx/schemes/$name" | try "$status" amn-remember -
-                [ "$status" -eq 0 ] || is_empty out
-            }
-        done
-        n=$((n + 1))
-    done <"$fx/schemes/EXPECT"
-    [ $n -ge 59 ]
-}
-
-# split FILE NAME...: a model folder of two shards, of which the second has the tensors whose names end so.
-split() {
-    python3 - "$@" <<'PYTHON'
-import json, os, struct, sys
-data = open(sys.argv[1], "rb").read()
-n = struct.unpack_from("<Q", data)[0]
-top = json.loads(data[8:8 + n])
-top.pop("__metadata__", None)
-os.mkdir("model")
-names = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
-where = {k: names[k.endswith(tuple(sys.argv[2:]))] for k in top}
-json.dump({"metadata": {}, "weight_map": where}, open("model/model.safetensors.index.json", "w"))
-for name in names:
-    head, body = {}, b""
-    for k, t in top.items():
-        if where[k] == name:
-            a, b = t["data_offsets"]
-            head[k] = dict(t, data_offsets=[len(body), len(body) + b - a])
-            body += data[8 + n + a:8 + n + b]
-    text = json.dumps(head).encode()
-    open("model/" + name, "wb").write(struct.pack("<Q", len(text)) + text + body)
-PYTHON
+    cases ints- 59
 }
 
 @test "scales and zero points in another shard; a shard alone is refused and names the index" {
@@ -141,7 +98,7 @@ PYTHON
         "ct-stream-w3-asym .weight_scale .weight_shape" "ct-codes-group-asym .weight_scale" "modelopt-int4-smooth .weight_scale"; do
         set -- $case
         rm -rf model
-        split "$g/$1.safetensors" "${@:2}"
+        "$helpers/shards" "$g/$1.safetensors" model "${@:2}"
         try 0 amn-remember --order name "$g/$1.safetensors"
         mv out whole
         try 0 amn-remember --order name model
