@@ -6,6 +6,7 @@
 #include "kernel/bits.h"
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
+#include "kernel/convrot.h"
 #include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
@@ -80,6 +81,8 @@ static const struct kernels scalar = {
     .affine_f32 = affine_f32,
     .bits_stream = bits_stream,
     .bits_lane = bits_lane,
+    .convrot_f32 = convrot_f32,
+    .convrot_bf16 = convrot_bf16,
     .int8_row_f32 = int8_row_f32,
     .int8_row_bf16 = int8_row_bf16,
     .turn = turn,

@@ -57,6 +57,12 @@ typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, 
 typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
     unsigned bits);
 
+/* convrot.h: rows of INT8 codes that were rotated in groups. */
+typedef void kernel_convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group,
+    float scale);
+typedef void kernel_convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group,
+    float scale);
+
 /* int8_row.h: a row of INT8 codes with its absmax. */
 typedef void kernel_int8_row_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
 typedef void kernel_int8_row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax);
@@ -81,6 +87,8 @@ struct kernels {
     kernel_affine_f32 *affine_f32;
     kernel_bits_stream *bits_stream;
     kernel_bits_lane *bits_lane;
+    kernel_convrot_f32 *convrot_f32;
+    kernel_convrot_bf16 *convrot_bf16;
     kernel_int8_row_f32 *int8_row_f32;
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_turn *turn;
