@@ -95,7 +95,8 @@ agree(const struct kernels *scalar, const struct kernels *k, const struct trial 
 static void
 test_groups(const struct kernels *scalar, const struct kernels *k)
 {
-    static const float scales[] = { 0.0078125f, 0.0137f, -0.002f, 0, -0.0f, 1e-44f, 3e38f, INFINITY, NAN };
+    static const float scales[] = { 0.0078125f, 0.0137f, -0.002f, 0, -0.0f, 1e-44f, 3e38f, INFINITY, NAN, 0x1p-100f,
+        0x1p100f };
 
     for (size_t group = 4; group <= CONVROT_MOST; group *= 4) {
         size_t trials = group > 1024 ? 6 : 300, most = CODES - group;

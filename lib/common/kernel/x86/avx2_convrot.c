@@ -1,5 +1,6 @@
-/* avx2_convrot: the first three digits in 16 bits, where no sum exceeds 64 * 128, the others in 32. The first two lie
- * within a register: there a row of H4 is the sum of all, less twice the element that the others are not. */
+/* avx2_convrot: the first four digits in 16 bits, the others in 32. A row of H_256 has 136 times +1 and 120 times -1, so
+ * that its sums lie within 136 * 128 + 120 * 127 = 32648; what they are made of may wrap around. The first two digits
+ * lie within a register: there a row of H4 is the sum of all, less twice the element that the others are not. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -7,7 +8,7 @@
 #include "kernel/convrot.h"
 #include "kernel/x86/avx2_inline.h"
 
-enum { LANES = 8, WORDS = 16, THREE = 64 };
+enum { LANES = 8, WORDS = 16, THREE = 64, FOUR = 256 };
 
 static ALWAYS_INLINE __m256i
 words_at(const uint8_t *x)
@@ -41,52 +42,80 @@ second_digit(__m256i v)
     return less_twice(_mm256_add_epi16(sum, _mm256_permute4x64_epi64(sum, 0x4E)), _mm256_permute4x64_epi64(v, 0x1B));
 }
 
-/* Whether sums are new, or go to those that are there. */
-enum way { SET, ADD, SUB };
+static ALWAYS_INLINE __m256i
+load_words(const int16_t *w)
+{
+    return _mm256_loadu_si256((const __m256i *)w);
+}
 
 static ALWAYS_INLINE void
-put_words(int32_t *s, __m256i v, const enum way way)
+put_words(int16_t *w, __m256i v)
 {
-    for (int i = 0; i < 2; i++) {
-        __m256i *to = (__m256i *)(s + i * LANES);
-        __m256i sums = _mm256_cvtepi16_epi32(i ? _mm256_extracti128_si256(v, 1) : _mm256_castsi256_si128(v));
+    _mm256_storeu_si256((__m256i *)w, v);
+}
 
-        if (way == ADD)
-            sums = _mm256_add_epi32(_mm256_loadu_si256(to), sums);
-        if (way == SUB)
-            sums = _mm256_sub_epi32(_mm256_loadu_si256(to), sums);
-        _mm256_storeu_si256(to, sums);
-    }
+/* The four rows of H4, `step` words apart. */
+static ALWAYS_INLINE void
+put_digit(int16_t *w, size_t step, __m256i a, __m256i b, __m256i c, __m256i d)
+{
+    __m256i ab = _mm256_add_epi16(a, b), cd = _mm256_add_epi16(c, d);
+    __m256i ba = _mm256_sub_epi16(a, b), dc = _mm256_sub_epi16(c, d);
+
+    put_words(w, _mm256_add_epi16(ab, dc));
+    put_words(w + step, _mm256_sub_epi16(ab, dc));
+    put_words(w + 2 * step, _mm256_add_epi16(cd, ba));
+    put_words(w + 3 * step, _mm256_sub_epi16(cd, ba));
 }
 
 /* Groups of 4 or 16: n codes, in registers of 16. */
 static ALWAYS_INLINE void
-few_digits(int32_t *s, const uint8_t *x, size_t n, const bool two)
+few_digits(int16_t *w, const uint8_t *x, size_t n, const bool two)
 {
-    for (; n > 0; n -= n < WORDS ? n : WORDS, x += WORDS, s += WORDS) {
+    for (; n > 0; n -= n < WORDS ? n : WORDS, x += WORDS, w += WORDS) {
         uint8_t last[WORDS] = { 0 };
         const uint8_t *from = x;
 
         if (n < WORDS)
             from = memcpy(last, x, n);
         __m256i v = first_digit(words_at(from));
-        put_words(s, two ? second_digit(v) : v, SET);
+        put_words(w, two ? second_digit(v) : v);
     }
 }
 
-static ALWAYS_INLINE void
-three_digits(int32_t *s, const uint8_t *x, size_t n, const enum way way)
+static ALWAYS_INLINE __m256i
+two_digits(const uint8_t *x)
 {
-    for (size_t i = 0; i < n; i += THREE) {
-        __m256i a = second_digit(first_digit(words_at(x + i))), b = second_digit(first_digit(words_at(x + i + 16)));
-        __m256i c = second_digit(first_digit(words_at(x + i + 32))), d = second_digit(first_digit(words_at(x + i + 48)));
-        __m256i ab = _mm256_add_epi16(a, b), cd = _mm256_add_epi16(c, d);
-        __m256i ba = _mm256_sub_epi16(a, b), dc = _mm256_sub_epi16(c, d);
+    return second_digit(first_digit(words_at(x)));
+}
 
-        put_words(s + i, _mm256_add_epi16(ab, dc), way);
-        put_words(s + i + 16, _mm256_sub_epi16(ab, dc), way);
-        put_words(s + i + 32, _mm256_add_epi16(cd, ba), way);
-        put_words(s + i + 48, _mm256_sub_epi16(cd, ba), way);
+/* n codes through the digits that they have, up to four. */
+static void
+make_words(int16_t *w, const uint8_t *x, size_t n, size_t group)
+{
+    if (group == 4) {
+        few_digits(w, x, n, false);
+        return;
+    }
+    if (group == 16) {
+        few_digits(w, x, n, true);
+        return;
+    }
+    for (size_t i = 0; i < n; i += THREE)
+        put_digit(w + i, WORDS, two_digits(x + i), two_digits(x + i + 16), two_digits(x + i + 32), two_digits(x + i + 48));
+    for (size_t base = 0; group >= FOUR && base < n; base += FOUR)
+        for (int16_t *p = w + base; p < w + base + THREE; p += WORDS)
+            put_digit(p, THREE, load_words(p), load_words(p + THREE), load_words(p + 2 * THREE), load_words(p + 3 * THREE));
+}
+
+/* Add words to the sums, or take them off. */
+static void
+add_words(int32_t *s, const int16_t *w, size_t n, bool minus)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        __m256i *to = (__m256i *)(s + i), old = _mm256_loadu_si256(to);
+        __m256i v = _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(w + i)));
+
+        _mm256_storeu_si256(to, minus ? _mm256_sub_epi32(old, v) : _mm256_add_epi32(old, v));
     }
 }
 
@@ -117,25 +146,18 @@ static void
 sums(int32_t *s, const uint8_t *x, const struct convrot_tile *t, size_t group)
 {
     size_t base = t->at / group * group, tile = (t->at - base) / CONVROT_TILE;
+    int16_t w[ROOM];
 
-    if (group < THREE) {
-        if (group == 4)
-            few_digits(s, x + t->at, t->len, false);
-        else
-            few_digits(s, x + t->at, t->len, true);
-        return;
+    memset(s, 0, ROOM * sizeof *s);
+    if (group <= CONVROT_TILE) {
+        make_words(w, x + t->at, t->len, group);
+        add_words(s, w, t->len, false);
     }
-    if (group <= CONVROT_TILE)
-        three_digits(s, x + t->at, t->len, SET);
     for (size_t k = 0; group > CONVROT_TILE && k < group / CONVROT_TILE; k++) {
-        if (k == 0)
-            memset(s, 0, t->len * sizeof *s);
-        if (convrot_is_minus(k, tile))
-            three_digits(s, x + base + k * CONVROT_TILE, t->len, SUB);
-        else
-            three_digits(s, x + base + k * CONVROT_TILE, t->len, ADD);
+        make_words(w, x + base + k * CONVROT_TILE, t->len, group);
+        add_words(s, w, t->len, convrot_is_minus(k, tile));
     }
-    for (size_t step = THREE; step < group && step < CONVROT_TILE; step *= 4)
+    for (size_t step = FOUR; step < group && step < CONVROT_TILE; step *= 4)
         digit(s, t->len, step);
 }
 
@@ -171,9 +193,48 @@ row_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, si
     }
 }
 
+/* Sixteen words to BF16, the odd ones and the even ones in the upper halves of integers. */
+static ALWAYS_INLINE __m256i
+words_bf16(const int16_t *w, __m256 factor)
+{
+    __m256i v = load_words(w), even = _mm256_slli_epi32(v, 16), odd = _mm256_and_si256(v, _mm256_set1_epi32(-0x10000));
+
+    return interleave256(bf16_high256(_mm256_mul_ps(_mm256_cvtepi32_ps(even), factor)),
+        bf16_high256(_mm256_mul_ps(_mm256_cvtepi32_ps(odd), factor)));
+}
+
+/* The usual case: no more than four digits, and a scale that needs no care: positive, and so far from both ends that one
+ * product gives the bits of the two, which can be neither 0, but for a sum of 0, nor subnormal nor infinite. */
+static void
+usual_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
+{
+    const __m256 factor = _mm256_set1_ps(scale * convrot_shrink(group) * 0x1p-16f);
+    struct convrot_tile t;
+    int16_t w[ROOM];
+
+    for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
+        size_t i = 0;
+
+        t = convrot_tile(at, n, group);
+        make_words(w, x + t.at, t.len, group);
+        for (; t.n - i >= WORDS; i += WORDS)
+            _mm256_storeu_si256((__m256i *)(y + i), words_bf16(w + t.skip + i, factor));
+        if (i < t.n) {
+            uint16_t last[WORDS];
+
+            _mm256_storeu_si256((__m256i *)last, words_bf16(w + t.skip + i, factor));
+            memcpy(y + i, last, (t.n - i) * sizeof *y);
+        }
+    }
+}
+
 static void
 row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
 {
+    if (group <= FOUR && scale >= 0x1p-100f && scale <= 0x1p100f) {
+        usual_bf16(y, x, first, n, group, scale);
+        return;
+    }
     const __m256 factor = _mm256_set1_ps(scale), shrink = _mm256_set1_ps(convrot_shrink(group));
     struct convrot_tile t;
     int32_t s[ROOM];
