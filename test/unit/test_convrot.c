@@ -1,4 +1,4 @@
-/* test_convrot: rotated rows, by every set of kernels: known vectors, the scalar set against the sum that the header
+/* test_convrot: rotated rows, and integers to be rotated, by every set of kernels: known vectors, the scalar set against the sum that the header
  * writes, the others bit for bit against the scalar set. All buffers end at a page that cannot be touched. */
 #include "check.h"
 
@@ -142,6 +142,33 @@ test_known(const struct kernels *k)
         CHECK(f[i] == (row[i] == '+' ? 1 : -1));
 }
 
+/* What asym_w4a8_int8 makes of codes and scales before they are rotated back. */
+static void
+test_round(const struct kernels *k)
+{
+    static const float special[] = { 0.5f, 1.5f, -0.5f, -2.5f, 126.5f, 127.4f, 127.5f, -127.5f, 1e30f, -INFINITY, NAN, -0.0f };
+    static const int8_t rounded[] = { 0, 2, 0, -2, 126, 127, 127, -127, 127, -127, 0, 0 };
+    enum { SPECIAL = sizeof rounded, MOST = 300 };
+    bool ok = true;
+
+    for (size_t n = 0; n <= MOST; n++) {
+        float *x = (float *)(void *)codes.end - n;
+        int8_t *y = (int8_t *)output.end - n, expected[MOST];
+
+        for (size_t i = 0; i < n; i++) {
+            size_t which = fence_random() % (2 * SPECIAL);
+            int v = (int)(fence_random() % 255) - 127;
+
+            x[i] = which < SPECIAL ? special[which] : (float)v + 0.25f * (float)(fence_random() % 3) - 0.25f;
+            expected[i] = which < SPECIAL ? rounded[which] : (int8_t)v;
+        }
+        *(output.end - n - 1) = CANARY;
+        k->round_int8(y, x, n);
+        ok = ok && memcmp(y, expected, n) == 0 && *(output.end - n - 1) == CANARY;
+    }
+    CHECK_ROW(ok, k->name);
+}
+
 int
 main(void)
 {
@@ -169,6 +196,8 @@ main(void)
         fence_what[1] = "convrot";
         test_known(k);
         test_groups(scalar, k);
+        fence_what[1] = "round_int8";
+        test_round(k);
     }
     return check_done("test_convrot");
 }

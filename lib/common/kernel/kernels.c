@@ -48,6 +48,7 @@ static const struct kernels scalar = {
     .name = "scalar",
     .round_bf16 = round_bf16,
     .round_f16 = round_f16,
+    .round_int8 = round_int8,
     .block_f32 = {
         [DTYPE_Q4_0] = q4_0_dequantize,         [DTYPE_Q4_1] = q4_1_dequantize,
         [DTYPE_Q5_0] = q5_0_dequantize,         [DTYPE_Q5_1] = q5_1_dequantize,

@@ -22,7 +22,24 @@
 #include "scheme/scale.h"
 #include "scheme/step.h"
 
-enum { MAP = 16, GROUP_MIN = 4 };
+enum { MAP = 16, SCALES = 256, GROUP_MIN = 4, EIGHT = 8 };
+
+/* Eight bytes in whatever order, and their top bits. */
+#define TOPS UINT64_C(0x8080808080808080)
+
+static uint64_t
+load_eight(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, EIGHT);
+    return v;
+}
+
+static void
+store_eight(uint8_t *p, uint64_t v)
+{
+    memcpy(p, &v, EIGHT);
+}
 
 /* --- what a run needs */
 
@@ -85,7 +102,8 @@ struct job {
     const struct kernels *k;
     const struct part_bytes *in;
     struct span spans[SCHEME_PARTS];
-    float map[MAP];             /* what 4-bit codes stand for */
+    float map[MAP];             /* what 4-bit codes stand for, */
+    float e4m3[SCALES];         /* and those of scales */
     enum dtype to;
 };
 
@@ -96,13 +114,14 @@ bytes_at(const struct job *j, unsigned part, uint64_t at)
     return j->in[part].p + (at - j->spans[part].at);
 }
 
-static float
-group_scale(const struct job *j, uint64_t i)
+/* The scales of n groups from group g on. */
+static void
+group_scales(const struct job *j, float *scales, uint64_t g, size_t n)
 {
-    enum dtype type = j->w->part[COMFY_GROUPS]->dtype;
-    if (type == DTYPE_F32)
-        return scale_value(type, bytes_at(j, COMFY_GROUPS, 4 * i), 0);
-    return float8_to_float(DTYPE_F8_E4M3, *bytes_at(j, COMFY_GROUPS, i));
+    bool wide = j->w->part[COMFY_GROUPS]->dtype == DTYPE_F32;
+    const uint8_t *p = bytes_at(j, COMFY_GROUPS, wide ? 4 * g : g);
+    for (size_t i = 0; i < n; i++)
+        scales[i] = wide ? scale_value(DTYPE_F32, p, i) : j->e4m3[p[i]];
 }
 
 /* n codes of 6 bits from column col of a row on. */
@@ -114,18 +133,11 @@ unpack_six(const struct job *j, uint8_t *codes, uint64_t row, uint64_t col, size
     unsigned in = j->spans[COMFY_HIGH].len != 0 ? COMFY_HIGH : COMFY_CODES;
     j->k->bits_stream(codes, bytes_at(j, COMFY_CODES, base + col / 8 * 4), (size_t)col, n, 4);
     j->k->bits_stream(high, bytes_at(j, in, base + cols / 2 + col / 8 * 2), (size_t)col, n, 2);
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    for (; n - i >= EIGHT; i += EIGHT)
+        store_eight(codes + i, load_eight(codes + i) | load_eight(high + i) << 4);
+    for (; i < n; i++)
         codes[i] = (uint8_t)(codes[i] | high[i] << 4);
-}
-
-/* Clamped, and rounded to even by the place where the bits of a float of this size end. NaN becomes 0. */
-static void
-to_int8(uint8_t *q, const float *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        float x = v[i] > 127 ? 127 : v[i] < -127 ? -127 : v[i];
-        q[i] = (uint8_t)bits_of_float(x + 0x1.8p23f);
-    }
 }
 
 /* n codes of asym_w4a8_int8 from column col of a row on, as INT8. */
@@ -138,10 +150,10 @@ remake(const struct job *j, uint8_t *q, uint64_t row, uint64_t col, uint64_t cou
         uint8_t codes[STEP];
         float v[STEP], scales[STEP / GROUP_MIN + 1], zeros[STEP / GROUP_MIN + 1];
         n = num_min(count, STEP - col % STEP);
-        for (size_t i = 0; i <= (at + n - 1) / c->group - g; i++) {
-            scales[i] = group_scale(j, g + i);
+        size_t groups = (size_t)((at + n - 1) / c->group - g + 1);
+        group_scales(j, scales, g, groups);
+        for (size_t i = 0; i < groups; i++)
             zeros[i] = 32;
-        }
         if (c->bits == 4) {
             j->k->codes4_f32(v, bytes_at(j, COMFY_CODES, at / 2), (size_t)(at % c->group), (size_t)n, &(struct codes4){
                 .map = j->map, .scales = scales, .group = (size_t)c->group, .low_first = true });
@@ -150,7 +162,7 @@ remake(const struct job *j, uint8_t *q, uint64_t row, uint64_t col, uint64_t cou
             j->k->codes8_f32(v, codes, (size_t)(at % c->group), (size_t)n, &(struct codes8){
                 .zeros = zeros, .scales = scales, .group = (size_t)c->group });
         }
-        to_int8(q, v, (size_t)n);
+        j->k->round_int8((int8_t *)q, v, (size_t)n);
     }
 }
 
@@ -166,7 +178,10 @@ find_codes(const struct job *j, uint8_t *room, uint64_t row, uint64_t col, uint6
         return room;
     }
     j->k->bits_stream(room, bytes_at(j, COMFY_CODES, at / 8 * 4), (size_t)at, (size_t)n, 4);
-    for (uint64_t i = 0; i < n; i++)
+    uint64_t i = 0;
+    for (; n - i >= EIGHT; i += EIGHT)          /* no byte borrows from the next one */
+        store_eight(room + i, ((load_eight(room + i) ^ TOPS / 16) + (TOPS - TOPS / 16)) ^ TOPS);
+    for (; i < n; i++)
         room[i] = (uint8_t)((room[i] ^ 8) - 8);
     return room;
 }
@@ -218,6 +233,8 @@ comfy_decode(const struct weight *w, const struct kernels *k, const struct part_
             comfy_run(&j.spans[p], w, p, first, count);
     for (unsigned i = 0; i < MAP; i++)
         j.map[i] = w->part[COMFY_CODEBOOK] ? scale_value(DTYPE_F32, in[COMFY_CODEBOOK].p, i) : (float)i - 8;
+    for (unsigned i = 0; w->part[COMFY_GROUPS] && i < SCALES; i++)
+        j.e4m3[i] = float8_to_float(DTYPE_F8_E4M3, (uint8_t)i);
     blocks_run(b, first, count, &from, &ignored);
     for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
         uint64_t row = at / b->cols, col = at % b->cols;
