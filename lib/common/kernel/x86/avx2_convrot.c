@@ -54,17 +54,17 @@ put_words(int16_t *w, __m256i v)
     _mm256_storeu_si256((__m256i *)w, v);
 }
 
-/* The four rows of H4, `step` words apart. */
+/* The four rows of H4. */
 static ALWAYS_INLINE void
-put_digit(int16_t *w, size_t step, __m256i a, __m256i b, __m256i c, __m256i d)
+digit_words(__m256i v[4])
 {
-    __m256i ab = _mm256_add_epi16(a, b), cd = _mm256_add_epi16(c, d);
-    __m256i ba = _mm256_sub_epi16(a, b), dc = _mm256_sub_epi16(c, d);
+    __m256i ab = _mm256_add_epi16(v[0], v[1]), cd = _mm256_add_epi16(v[2], v[3]);
+    __m256i ba = _mm256_sub_epi16(v[0], v[1]), dc = _mm256_sub_epi16(v[2], v[3]);
 
-    put_words(w, _mm256_add_epi16(ab, dc));
-    put_words(w + step, _mm256_sub_epi16(ab, dc));
-    put_words(w + 2 * step, _mm256_add_epi16(cd, ba));
-    put_words(w + 3 * step, _mm256_sub_epi16(cd, ba));
+    v[0] = _mm256_add_epi16(ab, dc);
+    v[1] = _mm256_sub_epi16(ab, dc);
+    v[2] = _mm256_add_epi16(cd, ba);
+    v[3] = _mm256_sub_epi16(cd, ba);
 }
 
 /* Groups of 4 or 16: n codes, in registers of 16. */
@@ -88,6 +88,28 @@ two_digits(const uint8_t *x)
     return second_digit(first_digit(words_at(x)));
 }
 
+/* 64 codes. */
+static ALWAYS_INLINE void
+three_digits(int16_t *w, const uint8_t *x)
+{
+    __m256i v[4];
+
+    for (int k = 0; k < 4; k++)
+        v[k] = two_digits(x + k * WORDS);
+    digit_words(v);
+    for (int k = 0; k < 4; k++)
+        put_words(w + k * WORDS, v[k]);
+}
+
+/* The fourth digit of 4 x 16 words. */
+static ALWAYS_INLINE void
+fourth_digit(__m256i v[4], const int16_t *w)
+{
+    for (int k = 0; k < 4; k++)
+        v[k] = load_words(w + k * THREE);
+    digit_words(v);
+}
+
 /* n codes through the digits that they have, up to four. */
 static void
 make_words(int16_t *w, const uint8_t *x, size_t n, size_t group)
@@ -101,10 +123,15 @@ make_words(int16_t *w, const uint8_t *x, size_t n, size_t group)
         return;
     }
     for (size_t i = 0; i < n; i += THREE)
-        put_digit(w + i, WORDS, two_digits(x + i), two_digits(x + i + 16), two_digits(x + i + 32), two_digits(x + i + 48));
+        three_digits(w + i, x + i);
     for (size_t base = 0; group >= FOUR && base < n; base += FOUR)
-        for (int16_t *p = w + base; p < w + base + THREE; p += WORDS)
-            put_digit(p, THREE, load_words(p), load_words(p + THREE), load_words(p + 2 * THREE), load_words(p + 3 * THREE));
+        for (int16_t *p = w + base; p < w + base + THREE; p += WORDS) {
+            __m256i v[4];
+
+            fourth_digit(v, p);
+            for (int k = 0; k < 4; k++)
+                put_words(p + k * THREE, v[k]);
+        }
 }
 
 /* Add words to the sums, or take them off. */
@@ -194,13 +221,30 @@ row_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, si
 }
 
 /* Sixteen words to BF16, the odd ones and the even ones in the upper halves of integers. */
-static ALWAYS_INLINE __m256i
-words_bf16(const int16_t *w, __m256 factor)
+static ALWAYS_INLINE void
+put_bf16(uint16_t *y, __m256i v, __m256 factor)
 {
-    __m256i v = load_words(w), even = _mm256_slli_epi32(v, 16), odd = _mm256_and_si256(v, _mm256_set1_epi32(-0x10000));
+    __m256i even = _mm256_slli_epi32(v, 16), odd = _mm256_and_si256(v, _mm256_set1_epi32(-0x10000));
 
-    return interleave256(bf16_high256(_mm256_mul_ps(_mm256_cvtepi32_ps(even), factor)),
-        bf16_high256(_mm256_mul_ps(_mm256_cvtepi32_ps(odd), factor)));
+    _mm256_storeu_si256((__m256i *)y, interleave256(bf16_high256(_mm256_mul_ps(_mm256_cvtepi32_ps(even), factor)),
+        bf16_high256(_mm256_mul_ps(_mm256_cvtepi32_ps(odd), factor))));
+}
+
+/* A whole group of 256. */
+static ALWAYS_INLINE void
+four_bf16(uint16_t *restrict y, const uint8_t *restrict x, __m256 factor)
+{
+    int16_t w[FOUR];
+
+    for (size_t i = 0; i < FOUR; i += THREE)
+        three_digits(w + i, x + i);
+    for (size_t i = 0; i < THREE; i += WORDS) {
+        __m256i v[4];
+
+        fourth_digit(v, w + i);
+        for (int k = 0; k < 4; k++)
+            put_bf16(y + i + k * THREE, v[k], factor);
+    }
 }
 
 /* The usual case: no more than four digits, and a scale that needs no care: positive, and so far from both ends that one
@@ -216,13 +260,19 @@ usual_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t
         size_t i = 0;
 
         t = convrot_tile(at, n, group);
+        if (group == FOUR && t.skip == 0 && n >= FOUR) {
+            t.n = t.n / FOUR * FOUR;
+            for (; i < t.n; i += FOUR)
+                four_bf16(y + i, x + t.at + i, factor);
+            continue;
+        }
         make_words(w, x + t.at, t.len, group);
         for (; t.n - i >= WORDS; i += WORDS)
-            _mm256_storeu_si256((__m256i *)(y + i), words_bf16(w + t.skip + i, factor));
+            put_bf16(y + i, load_words(w + t.skip + i), factor);
         if (i < t.n) {
             uint16_t last[WORDS];
 
-            _mm256_storeu_si256((__m256i *)last, words_bf16(w + t.skip + i, factor));
+            put_bf16(last, load_words(w + t.skip + i), factor);
             memcpy(y + i, last, (t.n - i) * sizeof *y);
         }
     }
