@@ -127,12 +127,24 @@ bad_codes(const struct checked *w, const char *format, const char *expected, str
         shape_text(shape, &w->codes->shape), format, expected);
 }
 
-/* C hides in the number of scales a row, the bits in C. */
+/* Whether rows hold codes of 4 or 6 bits, when so many columns share a scale: C hides in the number of scales a row, the
+ * bits in C. */
+static bool
+w4a8_fits(struct checked *w, const struct tensor *scale, uint64_t gs)
+{
+    bool codebook = table_found(w->f, ROLE_CODEBOOK) != NULL;
+    w->block = gs;
+    bool ok = num_mul(&w->cols, gs, shape_dim(&scale->shape, scale->shape.rank - 1));
+    bool four = ok && w->cols % 16 == 0 && w->stored == w->cols / 2;
+    return four || (ok && w->cols % 32 == 0 && w->stored == w->cols / 4 * 3 && gs % 16 == 0 && !codebook);
+}
+
+/* What a marker that is not read could say is looked for among what is usual. */
 static bool
 w4a8_params(struct checked *w, struct err *err)
 {
+    static const uint8_t usual[] = { 16, 32, 64, 128, 8, 4 };
     const struct tensor *scale = table_found(w->f, ROLE_SCALE);
-    bool codebook = table_found(w->f, ROLE_CODEBOOK) != NULL;
     uint64_t gs;
     if (!number(w, "group_size", 16, &gs, err))
         return false;
@@ -140,11 +152,10 @@ w4a8_params(struct checked *w, struct err *err)
         return wrong(w, "group_size", "4, 8 or a multiple of 16", err);
     if (scale->shape.rank == 0)                 /* reported with the companions */
         return true;
-    w->block = gs;
-    bool ok = num_mul(&w->cols, gs, shape_dim(&scale->shape, scale->shape.rank - 1));
-    bool four = ok && w->cols % 16 == 0 && w->stored == w->cols / 2;
-    bool six = ok && w->cols % 32 == 0 && w->stored == w->cols / 4 * 3 && gs % 16 == 0 && !codebook;
-    return four || six ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
+    bool fits = w4a8_fits(w, scale, gs);
+    for (size_t i = 0; w->marker->unread && !fits && i < sizeof usual; i++)
+        fits = w4a8_fits(w, scale, usual[i]);
+    return fits ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
         "4 or 6 bits for each of group_size times the columns of weight_s_rel", err);
 }
 
