@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+from bench_families import FAMILIES, tensors_of
+
 MIB = 1 << 20
 SPARE = 300 * 1000 * 1000           # bytes that are touched before a run, more than it makes
 
@@ -299,6 +301,7 @@ class Bench:
         self.remember = os.path.join(os.path.abspath(opt.bin), "amn-remember")
         self.inspect = os.path.join(os.path.abspath(opt.bin), "amn-inspect")
         self.input, self.out, self.new = (os.path.join(folder, n) for n in ("in", "out", "new"))
+        self.folder = folder
         self.layers, self.only, self.all = layers, opt.only, opt.all
         self.touch = layers * LAYER_OUT + SPARE
         self.pinned = {cpus[min(1, len(cpus) - 1)]}
@@ -374,6 +377,21 @@ class Bench:
         self.reference()
         self.table.row(f"S3  GPTQ 4-bit [{out}, {in_}] -> file", self.to_file(), self.cat(), 0.65, self.touch, self.out)
 
+    def family(self, row, name, goal, maker, config):
+        """A scheme of safetensors, as a directory with the config.json that it needs."""
+        if not self.wants(row):
+            return
+        self.input = os.path.join(self.folder, "model")
+        os.makedirs(self.input, exist_ok=True)
+        write_safetensors(os.path.join(self.input, "model.safetensors"), tensors_of(maker, self.layers * LAYER_OUT))
+        with open(os.path.join(self.input, "config.json"), "w") as f:
+            json.dump(config or {}, f)
+        label = f"{row}  {name} -> file"
+        if self.reference():
+            self.table.row(label, self.to_file(), self.cat(), goal, self.touch, self.out)
+        else:
+            self.table.line(f"{label}: not supported")
+
     def header(self, label, nbytes):
         """Milliseconds long, so ten times the rounds, and no memory to prime."""
         rounds, self.table.rounds = self.table.rounds, 10 * self.table.rounds
@@ -387,6 +405,10 @@ class Bench:
             self.gguf(dtype, 0.75 if dtype in FAST else 1.5)
         self.gptq(4096, 4096)
         self.gptq(4096, 11008)
+        inputs = self.input
+        for family in FAMILIES if self.all else ():
+            self.family(*family)
+        self.input = inputs
         if self.wants("S9"):
             self.header("S9  inspect Q4_K", make_gguf(self.input, "Q4_K", 1, tokens=150000))
         highest = self.table.highest
@@ -414,7 +436,7 @@ def main():
     parser.add_argument("bin", help="folder of the tools")
     parser.add_argument("--rounds", type=int, default=7, help="A B B A rounds of each row (7)")
     parser.add_argument("--quick", action="store_true", help="two rounds")
-    parser.add_argument("--all", action="store_true", help="every block type of GGUF: S3 and S4")
+    parser.add_argument("--all", action="store_true", help="every block type of GGUF and scheme of safetensors: S3, S4, S15")
     parser.add_argument("--only", type=lambda s: s.upper().split(","), help="these rows, such as S1,S3")
     parser.add_argument("--cpus", type=int, default=2, help="CPUs to run on (2, as the goals are)")
     parser.add_argument("--layers", type=int, default=4, help="layers of the inputs; one makes 256 MiB of output (4)")

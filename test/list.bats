@@ -449,18 +449,17 @@ PY
 }
 
 @test "a folder that cannot be read: what lies elsewhere is listed, then 66" {
-    [ "$(id -u)" -ne 0 ] || skip "root may read everything"
     put o--x $first model.safetensors "$good"
     put o--y $first model.safetensors "$good"
     manifest h/library/m/latest
     manifest h/alice/m/latest
     chmod 000 "$hub/models--o--y/snapshots/$first" "$HOME/.ollama/models/manifests/h/alice"
-    try 66 amn list
+    try 66 bound amn list
     error_line 'amn list' 'cannot open'
     [ "$(jq -r .name out | tr '\n' ' ')" = "hf:o/x@$first hf:o/y@$first ollama:m:latest " ]
     chmod 755 "$HOME/.ollama/models/manifests/h/alice"
     chmod 000 "$hub"
-    try 66 amn list
+    try 66 bound amn list
     [ "$(jq -r .store out | sort -u)" = ollama ]
 }
 

@@ -41,16 +41,17 @@ skipped=0
 bad_parts=
 run_parts() {
     find "$work" -name '*.sh' | sort |
-        xargs -P "${1:-$(getconf _NPROCESSORS_ONLN)}" -I {} sh -c '. "$0"/parts; (. "$1") >"$1.log" 2>&1; echo $? >"$1.status"' \
-            "$work" {}
+        xargs -P "${1:-$(getconf _NPROCESSORS_ONLN)}" -I {} sh -c '. "$0"/parts
+            began=$(date +%s); (. "$1") >"$1.log" 2>&1; echo $? $(($(date +%s) - began)) >"$1.status"' "$work" {}
     for script in "$work"/*.sh; do
-        show_part "$(cat "${script%.sh}.name")" "$script.log" "$(cat "$script.status")"
+        read -r status seconds <"$script.status"
+        echo "== $(cat "${script%.sh}.name") ($seconds s)"
+        show_part "$(cat "${script%.sh}.name")" "$script.log" "$status"
         rm "$script"
     done
 }
 
 show_part() {
-    echo "== $1"
     cat "$2"
     set -- "$1" "$3" $(awk '{ sub(/^.*: /, "") }
         /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { p += $1; f += $3; s += $5 }

@@ -29,6 +29,7 @@ struct listing {
     struct cli cli;
     struct page page;
     struct ndjson json;
+    struct err unread;          /* the first that this machine failed to read; all is listed that can be */
     struct row *rows;           /* n of them; owned */
     size_t n, room;
 };
@@ -128,7 +129,14 @@ note(const struct cli *cli, const struct found *f)
     cli_note(cli, operand, "%s%s%s: %s", file, *file ? ": " : "", err_kind_name(f->why->kind), f->why->text);
 }
 
-/* What is wrong with a model is told in its line, unless it is no fault of the model. */
+/* A file of it was there, and could not be read. */
+static bool
+is_unread(const struct err *why)
+{
+    return why->sys != 0 && !err_absent(why->sys);
+}
+
+/* What is wrong with a model is told in its line, and in a note unless it is the failure that the listing ends with. */
 static bool
 add_model(struct listing *l, const char *operand, struct err *err)
 {
@@ -143,6 +151,8 @@ add_model(struct listing *l, const char *operand, struct err *err)
         && summary_make(&summary, model.catalog, roles, &why);
     if (why.kind == ERR_MEMORY || why.kind == ERR_BUG)
         *err = why;
+    else if (!good && is_unread(&why) && l->unread.kind == ERR_NONE)
+        l->unread = why;
     else if (!good)
         note(&l->cli, &found);
     bool ok = err->kind == ERR_NONE && model_spares_stdout(&model, err);
@@ -275,20 +285,19 @@ list(struct listing *l, struct err *err)
 {
     struct names operands = { 0 };
     struct str where = { 0 };
-    struct err missing;
-    err_init(&missing);
-    enumerate(&operands, &where, &l->cli, &missing);
-    bool ok = missing.kind != ERR_MEMORY;
+    err_init(&l->unread);
+    enumerate(&operands, &where, &l->cli, &l->unread);
+    bool ok = l->unread.kind != ERR_MEMORY;
     for (size_t i = 0; ok && l->page.sys == 0 && i < operands.n; i++)
         ok = add_model(l, operands.name[i], err);
     if (ok && l->n != 0)
         add_table(l);
-    if (ok && operands.n == 0 && missing.kind == ERR_NONE)
+    if (ok && operands.n == 0 && l->unread.kind == ERR_NONE)
         cli_warn(&l->cli, NULL, "there are no models: %s", where.p ? where.p : "");
     if (page_finish(&l->page, err))
         cli_finish_stdout(err);
     if (err->kind == ERR_NONE)
-        *err = missing;
+        *err = l->unread;
     names_clear(&operands);
     str_clear(&where);
     return err->kind == ERR_NONE;

@@ -163,8 +163,8 @@ main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], verbs_word(cli_tools[CLI_LIST].name)) == 0)
         return list_main(argc - 1, argv + 1);
     err_init(&err);
-    char *folder = verbs_folder(argc > 0 ? argv[0] : "amn");
-    bool ok = front(folder, argv + (argc > 0), &err);
+    char *folder;
+    bool ok = verbs_folder(&folder, argc > 0 ? argv[0] : "amn", &err) && front(folder, argv + (argc > 0), &err);
     free(folder);
     if (ok)
         return 0;

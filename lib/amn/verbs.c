@@ -1,6 +1,8 @@
 #include "verbs.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,11 +12,17 @@ enum { PREFIX = sizeof "amn-" - 1 };
 
 /* --- programs -------------------------------------------------------------------------------------------- */
 
+/* `ours`: it lies in the folder of this program. What may not be looked at elsewhere in PATH is passed, as a shell does. */
 static bool
-is_program(const char *path)
+is_program(const char *path, bool ours, struct err *err)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+    char shown[STR_SHOWN];
+    if (stat(path, &st) == 0)
+        return S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+    if (!err_absent(errno) && (ours || errno != EACCES))
+        err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, path, strlen(path)));
+    return false;
 }
 
 /* The next folder of PATH, *n bytes of it, and move *path behind it; NULL at the end. An empty one is this one. */
@@ -34,13 +42,13 @@ next_folder(const char **path, size_t *n)
 
 /* Whether dir[0..n) holds the program; its path in *file. */
 static bool
-try_folder(struct str *file, const char *dir, size_t n, const char *name, struct err *err)
+try_folder(struct str *file, const char *dir, size_t n, const char *name, bool ours, struct err *err)
 {
     file->len = 0;
     str_format(file, "%.*s/%s", (int)n, dir, name);
     if (file->failed)
         return err_memory(err, file->room);
-    return is_program(file->p);
+    return is_program(file->p, ours, err);
 }
 
 bool
@@ -48,9 +56,9 @@ verbs_program(struct str *file, const char *folder, const char *name, struct err
 {
     const char *path = getenv("PATH"), *dir;
     size_t n;
-    bool found = folder && try_folder(file, folder, strlen(folder), name, err);
+    bool found = folder && try_folder(file, folder, strlen(folder), name, true, err);
     while (!found && err->kind == ERR_NONE && (dir = next_folder(&path, &n)) != NULL)
-        found = try_folder(file, dir, n, name, err);
+        found = try_folder(file, dir, n, name, false, err);
     return found;
 }
 
@@ -73,19 +81,22 @@ verbs_find(struct str *file, const char *folder, const char *verb, struct err *e
     return found;
 }
 
-char *
-verbs_folder(const char *argv0)
+bool
+verbs_folder(char **folder, const char *argv0, struct err *err)
 {
     struct str file = { 0 };
-    struct err err;
-    err_init(&err);
-    if (!strchr(argv0, '/') && verbs_program(&file, NULL, argv0, &err))
+    *folder = NULL;
+    if (!strchr(argv0, '/') && verbs_program(&file, NULL, argv0, err))
         argv0 = file.p;
-    char *real = strchr(argv0, '/') ? realpath(argv0, NULL) : NULL;
-    if (real)
-        *strrchr(real, '/') = '\0';
+    if (err->kind == ERR_NONE && strchr(argv0, '/')) {
+        *folder = realpath(argv0, NULL);
+        if (!*folder && errno == ENOMEM)
+            err_memory(err, PATH_MAX);
+    }
+    if (*folder)
+        *strrchr(*folder, '/') = '\0';
     str_clear(&file);
-    return real;
+    return err->kind == ERR_NONE;
 }
 
 /* --- words ----------------------------------------------------------------------------------------------- */
@@ -121,7 +132,7 @@ look_into(struct names *others, const char *dir, size_t n, struct err *err)
             continue;
         const char *verb = verbs_word(e->d_name);
         bool other = is_verb(verb) && !verbs_tool(verb) && strcmp(verb, "help") != 0;
-        if (other && try_folder(&path, dir, n, e->d_name, err))
+        if (other && try_folder(&path, dir, n, e->d_name, false, err))
             ok = names_add(others, verb, strlen(verb), err);
         ok = ok && err->kind == ERR_NONE;
     }

@@ -7,8 +7,8 @@
 #include "cli/tools.h"
 
 /* The folder that this program really lies in, behind every symbolic link of its own name. The caller frees it; NULL when it
- * cannot be told, which is no failure. */
-char *verbs_folder(const char *argv0);
+ * cannot be told, which is no failure. ERR_MEMORY. */
+bool verbs_folder(char **folder, const char *argv0, struct err *err);
 
 /* The path of a program: in `folder`, unless that is NULL, else in PATH. False when there is none, and without memory, with
  * ERR_MEMORY. */

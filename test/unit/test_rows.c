@@ -52,6 +52,7 @@ struct trial {
     size_t first, n, group;
     bool is_signed, has_zeros;          /* codes8 */
     bool affine, term_first;
+    bool nibbles;                       /* two codes a byte; with affine, to BF16 */
     enum dtype in, to;
 };
 
@@ -64,17 +65,36 @@ pairs(struct fence of, const struct trial *t)
     return (const float *)(void *)of.end - ngroups;
 }
 
+/* Codes lie at the end of theirs as well. */
+static const uint8_t *
+codes_of(const struct trial *t)
+{
+    return codes.end - (t->nibbles ? (t->first % 2 + t->n + 1) / 2 : t->n);
+}
+
+static uint8_t
+code_of(const struct trial *t, size_t i)
+{
+    size_t at = t->first % 2 + i;
+
+    return t->nibbles ? codes_of(t)[at / 2] >> at % 2 * 4 & 15 : codes_of(t)[i];
+}
+
 static void
 run(const struct kernels *k, struct fence to, const struct trial *t)
 {
     size_t size = dtype_facts(t->to)->bytes;
     uint8_t *y = to.end - t->n * size;
-    const uint8_t *x = codes.end - t->n;
+    const uint8_t *x = codes_of(t);
     const struct codes8 c = { t->has_zeros ? pairs(first_input, t) : NULL, pairs(second_input, t), t->group, t->is_signed };
     const struct affine a = { pairs(second_input, t), pairs(first_input, t), t->group, t->in, t->term_first };
 
     memset(y - GUARD, CANARY, t->n * size + GUARD);
-    if (t->affine)
+    if (t->nibbles)
+        k->affine4_bf16((uint16_t *)(void *)y, x, t->first, t->n, &a);
+    else if (t->affine && t->to == DTYPE_BF16)
+        k->affine_bf16((uint16_t *)(void *)y, x, t->first, t->n, &a);
+    else if (t->affine)
         k->affine_f32((float *)(void *)y, x, t->first, t->n, &a);
     else if (t->to == DTYPE_F32)
         k->codes8_f32((float *)(void *)y, x, t->first, t->n, &c);
@@ -98,7 +118,7 @@ holds(const struct kernels *k, const struct trial *t)
     run(k, output, t);
     for (size_t i = 0; i < t->n; i++) {
         size_t g = (t->first + i) / t->group - t->first / t->group;
-        uint8_t code = codes.end[-(ptrdiff_t)t->n + (ptrdiff_t)i];
+        uint8_t code = code_of(t, i);
         float v = t->is_signed ? (int8_t)code : code;
 
         if (t->affine && t->term_first)
@@ -130,15 +150,15 @@ random_trial(size_t group, size_t n)
 {
     static const enum dtype types[] = { DTYPE_BF16, DTYPE_F16, DTYPE_F32 };
     struct trial t = { .first = fence_random() % (3 * group), .n = n, .group = group, .affine = fence_random() % 2,
-        .to = DTYPE_F32 };
+        .to = fence_random() % 2 ? DTYPE_F32 : DTYPE_BF16 };
 
     if (t.affine) {
         t.term_first = fence_random() % 2;
+        t.nibbles = t.to == DTYPE_BF16 && fence_random() % 2;
         t.in = types[fence_random() % 3];
     } else {
         t.is_signed = fence_random() % 2;
         t.has_zeros = fence_random() % 4 != 0;
-        t.to = fence_random() % 2 ? DTYPE_F32 : DTYPE_BF16;
     }
     return t;
 }

@@ -43,10 +43,28 @@ load_be64(const uint8_t *p)
 }
 
 static inline void
+store_le32(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+    p[2] = (uint8_t)(v >> 16);
+    p[3] = (uint8_t)(v >> 24);
+}
+
+static inline void
 store_le64(uint8_t *p, uint64_t v)
 {
-    for (int i = 0; i < 8; i++)
-        p[i] = (uint8_t)(v >> 8 * i);
+    store_le32(p, (uint32_t)v);
+    store_le32(p + 4, (uint32_t)(v >> 32));
+}
+
+/* The low byte of each of four units of 16 bits, side by side. */
+static inline uint32_t
+bytes_even(uint64_t v)
+{
+    v &= UINT64_C(0x00FF00FF00FF00FF);
+    v = (v | v >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+    return (uint32_t)(v | v >> 16);
 }
 
 /* Turn each of n units of `width` bytes around, in place. */

@@ -1,5 +1,6 @@
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +65,12 @@ err_sys(struct err *err, enum err_kind kind, int sys, const char *format, ...)
     snprintf(err->text + n, sizeof err->text - n, "%s%s", n ? ": " : "", strerror(sys));
     err->sys = sys;
     return false;
+}
+
+bool
+err_absent(int sys)
+{
+    return sys == ENOENT || sys == ENOTDIR || sys == ELOOP || sys == ENAMETOOLONG;
 }
 
 bool

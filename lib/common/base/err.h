@@ -58,6 +58,9 @@ bool err_vset(struct err *err, enum err_kind kind, uint64_t at, const char *befo
 bool err_sys(struct err *err, enum err_kind kind, int sys, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Whether `sys` says that nothing is there under a name, rather than that it cannot be looked at. */
+bool err_absent(int sys);
+
 /* err_set ERR_MEMORY for a failed allocation of n bytes. */
 bool err_memory(struct err *err, uint64_t n);
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
 #include "base/str.h"
 #include "container/beside.h"
 #include "container/folder.h"
@@ -56,26 +55,6 @@ step_of(const char *name)
     return NULL;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool
-add(struct candidates *c, const char *name, struct err *err)
-{
-    char **names = array_grow(c->name, c->n, &c->room, sizeof *names, err);
-    if (!names)
-        return false;
-    c->name = names;
-    names[c->n] = strdup(name);
-    if (!names[c->n])
-        return err_memory(err, strlen(name) + 1);
-    c->n++;
-    return true;
-}
-
 static bool
 list(struct candidates *c, const char *dir, struct err *err)
 {
@@ -85,10 +64,9 @@ list(struct candidates *c, const char *dir, struct err *err)
     const char *name;
     bool ok = true;
     while (ok && (name = folder_next(d, err)) != NULL)
-        ok = !step_of(name) || add(c, name, err);
+        ok = !step_of(name) || names_add(&c->names, name, strlen(name), err);
     closedir(d);
-    if (c->n != 0)
-        qsort(c->name, c->n, sizeof *c->name, compare);
+    names_sort(&c->names);
     return ok && err->kind == ERR_NONE;
 }
 
@@ -120,10 +98,10 @@ several(const struct candidates *c, const struct step *step, const char *dir, st
     char folder[STR_SHOWN], file[STR_SHOWN];
     const char *first = NULL;
     size_t n = 0;
-    for (size_t i = 0; i < c->n; i++)
-        if (step_of(c->name[i]) == step) {
-            first = first ? first : c->name[i];
-            tell(&words, n++, c->name[i]);
+    for (size_t i = 0; i < c->names.n; i++)
+        if (step_of(c->names.name[i]) == step) {
+            first = first ? first : c->names.name[i];
+            tell(&words, n++, c->names.name[i]);
         }
     tell_end(&words, n);
     if (words.failed)
@@ -145,11 +123,11 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
     char shown[STR_SHOWN];
     const struct step *best = NULL;
     bool ok = list(c, dir, err);
-    for (size_t i = 0; ok && i < c->n; i++) {
-        const struct step *step = step_of(c->name[i]);
+    for (size_t i = 0; ok && i < c->names.n; i++) {
+        const struct step *step = step_of(c->names.name[i]);
         if (best && step > best)
             continue;
-        c->chosen = step == best ? NULL : c->name[i];
+        c->chosen = step == best ? NULL : c->names.name[i];
         best = step;
     }
     if (ok && !best)
@@ -163,9 +141,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
 void
 candidates_clear(struct candidates *c)
 {
-    for (size_t i = 0; i < c->n; i++)
-        free(c->name[i]);
-    free(c->name);
+    names_clear(&c->names);
     *c = (struct candidates){ 0 };
 }
 
@@ -194,13 +170,13 @@ is_indexed(const struct candidates *c, const char *name)
     if (!beside_part(&part, name, ".safetensors"))
         return false;
     const struct stem stem = { name, part.stem };
-    return bsearch(&stem, c->name, c->n, sizeof *c->name, compare_index) != NULL;
+    return bsearch(&stem, c->names.name, c->names.n, sizeof *c->names.name, compare_index) != NULL;
 }
 
 bool
 candidates_other(const struct candidates *c, size_t i)
 {
-    return c->name[i] != c->chosen && step_of(c->name[i])->readable && !is_indexed(c, c->name[i]);
+    return c->names.name[i] != c->chosen && step_of(c->names.name[i])->readable && !is_indexed(c, c->names.name[i]);
 }
 
 /* *other: the file is there, and none of those that were opened, by whatever name. */
@@ -210,7 +186,7 @@ look(bool *other, const char *dir, const char *name, const struct inputs *inputs
     struct stat st;
     char *path = folder_path(dir, strlen(dir), name, err), shown[STR_SHOWN];
     bool there = path && stat(path, &st) == 0;
-    bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+    bool ok = path && (there || err_absent(errno)
         || err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, name, strlen(name))));
     *other = there && !inputs_find(inputs, st.st_dev, st.st_ino);
     free(path);
@@ -225,11 +201,11 @@ candidates_warn(const struct candidates *c, const char *dir, const struct inputs
     char shown[STR_SHOWN];
     size_t n = 0;
     bool ok = true;
-    for (size_t i = 0; ok && i < c->n; i++) {
+    for (size_t i = 0; ok && i < c->names.n; i++) {
         bool other = candidates_other(c, i);
-        ok = !other || look(&other, dir, c->name[i], inputs, err);
+        ok = !other || look(&other, dir, c->names.name[i], inputs, err);
         if (other)
-            tell(&words, n++, c->name[i]);
+            tell(&words, n++, c->names.name[i]);
     }
     tell_end(&words, n);
     ok = ok && (!words.failed || err_memory(err, words.room));

@@ -2,13 +2,13 @@
 #ifndef CONTAINER_CANDIDATES_H
 #define CONTAINER_CANDIDATES_H
 
+#include "base/names.h"
 #include "catalog/catalog.h"
 #include "source/inputs.h"
 
 /* Zeroed: none. Clear it also after a failure. */
 struct candidates {
-    char **name;                /* n of them, in the order of their bytes; owned */
-    size_t n, room;
+    struct names names;         /* in the order of their bytes */
     const char *chosen;         /* one of them */
 };
 
@@ -17,7 +17,7 @@ struct candidates {
 bool candidates_choose(struct candidates *c, const char *dir, struct err *err);
 void candidates_clear(struct candidates *c);
 
-/* Whether name[i], of a list that was made by candidates_choose, can be read instead of what is chosen: no shard that an index
+/* Whether names.name[i], of a list that was made by candidates_choose, can be read instead of what is chosen: no shard that an index
  * stands for. */
 bool candidates_other(const struct candidates *c, size_t i);
 

@@ -121,8 +121,12 @@ store_has(const struct str *path, const char *get, struct err *err)
         return false;
     if (stat(path->p, &st) == 0)
         return true;
-    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s; the model comes with: %s",
-        str_shown(shown, path->p, path->len), strerror(errno), str_shown(how, get, strlen(get)));
+    int sys = errno;
+    str_shown(shown, path->p, path->len);
+    if (!err_absent(sys))
+        return err_sys(err, ERR_OPEN, sys, "%s cannot be examined", shown);
+    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s; the model comes with: %s", shown, strerror(sys),
+        str_shown(how, get, strlen(get)));
 }
 
 bool

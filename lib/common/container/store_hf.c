@@ -207,6 +207,15 @@ add_operand(struct names *list, struct snapshot *s, const char *name, struct err
     return ok;
 }
 
+/* A listing goes on behind what cannot be read; the first such failure is kept, and only no memory ends it. */
+static bool
+keep(struct err *err, const struct err *why)
+{
+    if (why->kind == ERR_MEMORY || err->kind == ERR_NONE)
+        *err = *why;
+    return why->kind != ERR_MEMORY;
+}
+
 /* The models in the folder: the one that a directory stands for, and all others that can be read. Shards without an index
  * are one that cannot. */
 static bool
@@ -217,17 +226,15 @@ list_models(struct names *list, struct snapshot *s, struct err *err)
     struct err why;
     err_init(&why);
     bool whole = candidates_choose(&in, s->path.p, &why) || why.sys != 0, ok = true;
-    for (size_t i = 0; ok && i < in.n; i++) {
+    for (size_t i = 0; ok && i < in.names.n; i++) {
         if (!candidates_other(&in, i))
             continue;
-        if (beside_part(&part, in.name[i], ".safetensors"))
+        if (beside_part(&part, in.names.name[i], ".safetensors"))
             whole = true;
         else
-            ok = add_operand(list, s, in.name[i], err);
+            ok = add_operand(list, s, in.names.name[i], err);
     }
-    if (why.kind == ERR_MEMORY)
-        *err = why;
-    ok = ok && err->kind == ERR_NONE && (!whole || add_operand(list, s, "", err));
+    ok = ok && ((why.kind != ERR_MEMORY && why.sys == 0) || keep(err, &why)) && (!whole || add_operand(list, s, "", err));
     candidates_clear(&in);
     return ok;
 }
@@ -241,52 +248,61 @@ go_to(struct str *path, size_t top, const char *below, struct err *err)
     return store_built(path, err);
 }
 
-/* What lies in a folder and fits, as "/NAME" behind the first `top` bytes of the path; none when there is no folder. One
- * that cannot be read is a failure that is kept in err, and does not end the listing. */
+/* What lies in a folder and fits, as "/NAME" behind the first `top` bytes of the path; none when there is no folder. */
 static bool
-names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const char *path), struct err *err)
+names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const char *path, struct err *why),
+    struct err *err)
 {
     size_t len = path->len;
-    struct err unread;
+    struct err why;
     const char *name;
     char shown[STR_SHOWN];
     bool ok = store_built(path, err);
     DIR *d = ok ? opendir(path->p) : NULL;
-    err_init(&unread);
-    if (ok && !d && errno != ENOENT && errno != ENOTDIR)
-        err_sys(err, ERR_OPEN, errno, "%s cannot be read", str_shown(shown, path->p, len));
-    while (ok && d && (name = folder_next(d, &unread)) != NULL) {
+    err_init(&why);
+    if (ok && !d && !err_absent(errno))
+        err_sys(&why, ERR_OPEN, errno, "%s cannot be read", str_shown(shown, path->p, len));
+    while (ok && d && (name = folder_next(d, &why)) != NULL) {
         str_format(path, "/%s", name);
         ok = store_built(path, err)
-            && (*name == '.' || !fits(path->p) || names_add(names, path->p + top, path->len - top, err))
+            && (*name == '.' || !fits(path->p, &why) || names_add(names, path->p + top, path->len - top, err))
             && go_to(path, len, "", err);
     }
     if (d)
         closedir(d);
-    if (unread.kind != ERR_NONE && err->kind == ERR_NONE)
-        *err = unread;
     names_sort(names);
-    return ok;
+    return ok && (why.kind == ERR_NONE || keep(err, &why));
+}
+
+/* stat() or lstat() of the path returned `failed`. */
+static bool
+is_there(int failed, const char *path, struct err *why)
+{
+    char shown[STR_SHOWN];
+    if (failed != 0 && !err_absent(errno))
+        err_sys(why, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, path, strlen(path)));
+    return failed == 0;
 }
 
 /* No link, so that no folder is come to twice. */
 static bool
-is_folder(const char *path)
+is_folder(const char *path, struct err *why)
 {
     struct stat st;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return is_there(lstat(path, &st), path, why) && S_ISDIR(st.st_mode);
 }
 
 static bool
-is_file(const char *path)
+is_file(const char *path, struct err *why)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return is_there(stat(path, &st), path, why) && S_ISREG(st.st_mode);
 }
 
 static bool
-is_incomplete(const char *path)
+is_incomplete(const char *path, struct err *why)
 {
+    (void)why;
     return str_ends(path, ".incomplete");
 }
 
@@ -338,25 +354,28 @@ list_revisions(struct names *revs, struct str *path, struct err *err)
     return ok && go_to(path, repo, "", err);
 }
 
-/* The folder of a revision's snapshot, unless it is not there, or was come to before. Its name is added to `done`. */
+/* The path becomes the folder of a revision's snapshot. *found: it is there, and was not come to before; its name is added
+ * to `done`. A revision that is no commit has none. */
 static bool
-find_snapshot(struct str *path, const char *rev, struct names *done, struct budget *budget, struct err *err)
+find_snapshot(bool *found, struct str *path, const char *rev, struct names *done, struct budget *budget, struct err *err)
 {
     char commit[COMMIT + 1];
     struct inputs inputs = { 0 };
-    struct err unfit;
-    err_init(&unfit);
-    bool found = check_path(rev, strlen(rev), "", &unfit)
-        && find_commit(commit, path->p, rev, "", &inputs, budget, &unfit);
+    struct err why;
+    err_init(&why);
+    *found = check_path(rev, strlen(rev), "", &why) && find_commit(commit, path->p, rev, "", &inputs, budget, &why);
     inputs_clear(&inputs);
-    if (unfit.kind == ERR_MEMORY)
-        *err = unfit;
-    for (size_t i = 0; found && i < done->n; i++)
-        found = strcmp(done->name[i], commit) != 0;
-    if (!found)
-        return false;
+    if (!*found)
+        return (why.kind != ERR_MEMORY && why.sys == 0) || keep(err, &why);
+    for (size_t i = 0; *found && i < done->n; i++)
+        *found = strcmp(done->name[i], commit) != 0;
+    if (!*found)
+        return true;
     str_format(path, "/snapshots/%s", commit);
-    return store_built(path, err) && is_folder(path->p) && names_add(done, commit, COMMIT, err);
+    if (!store_built(path, err))
+        return false;
+    *found = is_folder(path->p, &why);
+    return (why.kind == ERR_NONE || keep(err, &why)) && (!*found || names_add(done, commit, COMMIT, err));
 }
 
 /* All of a repository, whose folder the path is. */
@@ -370,11 +389,11 @@ list_repository(struct names *list, const char *repo, struct str *path, const st
     bool ok = go_to(&s.path, len, "/blobs", err) && names_in(&incomplete, &s.path, len, is_incomplete, err)
         && go_to(&s.path, len, "", err) && list_revisions(&revs, &s.path, err);
     for (size_t i = 0; ok && i < revs.n; i++) {
+        bool found;
         s.rev = revs.name[i] + 1;
         budget.bytes = 0;
-        if (find_snapshot(&s.path, s.rev, &done, &budget, err))
-            ok = list_snapshot(list, &s, incomplete.n != 0, err);
-        ok = ok && err->kind == ERR_NONE && go_to(&s.path, len, "", err);
+        ok = find_snapshot(&found, &s.path, s.rev, &done, &budget, err)
+            && (!found || list_snapshot(list, &s, incomplete.n != 0, err)) && go_to(&s.path, len, "", err);
     }
     *path = s.path;
     names_clear(&revs);
@@ -383,41 +402,49 @@ list_repository(struct names *list, const char *repo, struct str *path, const st
     return ok;
 }
 
-/* ORG/NAME of a folder models--ORG--NAME; false when it is none. */
+/* ORG/NAME of a folder models--ORG--NAME; "" when it is none. */
 static bool
 repository_of(struct str *repo, const char *folder, struct err *err)
 {
     static const char head[] = "models--";
     struct name name;
     struct err unfit;
+    err_init(&unfit);
+    repo->len = 0;
     if (strncmp(folder, head, sizeof head - 1) != 0)
-        return false;
+        return true;
     folder += sizeof head - 1;
     const char *gap = strstr(folder, "--");
-    repo->len = 0;
     str_format(repo, "%.*s%s%s", (int)(gap ? gap - folder : (ptrdiff_t)strlen(folder)), folder, gap ? "/" : "",
         gap ? gap + 2 : "");
-    err_init(&unfit);
-    return store_built(repo, err) && !strchr(folder, '@') && name_parse(&name, repo->p, &unfit);
+    if (!store_built(repo, err))
+        return false;
+    if (strchr(folder, '@') || !name_parse(&name, repo->p, &unfit))
+        repo->len = 0;
+    return true;
 }
 
 bool
 store_hf_list(struct names *list, const char *root, const struct limits *limits, struct err *err)
 {
     struct str path = { 0 }, repo = { 0 };
+    struct err why;
     const char *folder;
     char shown[STR_SHOWN];
+    err_init(&why);
     str_text(&path, root);
     DIR *d = opendir(root);
-    if (!d)
-        err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
-    while (d && err->kind == ERR_NONE && (folder = folder_next(d, err)) != NULL) {
-        if (!repository_of(&repo, folder, err))
+    bool ok = d || err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    while (ok && (folder = folder_next(d, &why)) != NULL) {
+        ok = repository_of(&repo, folder, err);
+        if (!ok || repo.len == 0)
             continue;
         str_format(&path, "/%s", folder);
-        if (store_built(&path, err) && list_repository(list, repo.p, &path, limits, err))
-            go_to(&path, strlen(root), "", err);
+        ok = store_built(&path, err) && list_repository(list, repo.p, &path, limits, err)
+            && go_to(&path, strlen(root), "", err);
     }
+    if (why.kind != ERR_NONE)
+        keep(err, &why);
     if (d)
         closedir(d);
     str_clear(&path);

@@ -74,7 +74,7 @@ open_folder(DIR **d, const struct str *dir, struct err *err)
 {
     char shown[STR_SHOWN];
     *d = opendir(dir->p);
-    return *d || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s cannot be read",
+    return *d || err_absent(errno) || err_sys(err, ERR_OPEN, errno, "%s cannot be read",
         str_shown(shown, dir->p, dir->len));
 }
 

@@ -7,7 +7,7 @@
  * Elements [first, first + n) of a row; g = (first + i) / group - first / group. Each operation is one of F32, whose
  * result is then rounded to T; factors and terms are values of T.
  *
- *   y         n floats, values of T; must not overlap the rest
+ *   y         n values of T as floats, or rounded to BF16; must not overlap the rest
  *   x         n codes, unsigned
  *
  * Cannot fail; a NaN result is the canonical one. Source: mlx/backend/cpu/quantized.cpp, affine dequantization; hqq
@@ -29,5 +29,9 @@ struct affine {
 };
 
 void affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a);
+void affine_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a);
+
+/* The same of codes of 4 bits, two a byte, the low ones first; x is from the byte of element `first` on. */
+void affine4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a);
 
 #endif

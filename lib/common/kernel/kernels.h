@@ -54,6 +54,8 @@ typedef void kernel_codes8_bf16(uint16_t *restrict y, const uint8_t *restrict x,
 /* affine.h: the same with two roundings to a type of 16 bits. */
 typedef void kernel_affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct affine *a);
+typedef void kernel_affine_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
+    const struct affine *a);
 
 /* bits.h: packed codes to a byte each. */
 typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits);
@@ -89,6 +91,7 @@ struct kernels {
     kernel_codes8_f32 *codes8_f32;
     kernel_codes8_bf16 *codes8_bf16;
     kernel_affine_f32 *affine_f32;
+    kernel_affine_bf16 *affine_bf16, *affine4_bf16;
     kernel_bits_stream *bits_stream;
     kernel_bits_lane *bits_lane;
     kernel_convrot_f32 *convrot_f32;

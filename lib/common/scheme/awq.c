@@ -21,12 +21,14 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/codes.h"
 #include "scheme/dim.h"
 #include "scheme/scale.h"
+#include "scheme/step.h"
 
 enum { CODES, SCALES, ZEROS };                          /* parts, and companions one less */
 enum { WITH_SCALES, WITH_ZEROS };
@@ -312,7 +314,7 @@ gemv_decode(const struct weight *w, const struct kernels *k, const struct part_b
 /* --- GEMV_FAST */
 
 /* Codes of four outputs lie in 64 words for 64 inputs, 16 of each; a word has those of inputs i, i + 8, i + 16, i + 24. */
-enum { FAST_INPUTS = 64, FAST_ROWS = 4, FAST_WORDS = 16 };
+enum { FAST_INPUTS = 64, FAST_ROWS = 4, FAST_WORDS = 16, FAST_BLOCK = 32, FAST_APART = 8 };
 
 static uint64_t
 fast_group(const struct found *f, const char **open)
@@ -359,14 +361,32 @@ fast_strip(struct strip *s, const struct weight *w, unsigned part)
         .unit_bytes = dtype_facts(t->dtype)->bytes };
 }
 
+/* The 32 codes of eight words. */
+static void
+fast_block(uint8_t y[FAST_BLOCK], const uint8_t *x)
+{
+    const uint64_t code = 0x000F000F000F000F;
+    for (int half = 0; half < 2; half++) {
+        uint64_t words = load_le64(x + 8 * half);
+        for (int i = 0; i < FAST_BLOCK / FAST_APART; i++)
+            store_le32(y + i * FAST_APART + 4 * half, bytes_even(words >> 4 * i & code));
+    }
+}
+
 /* The codes of a piece; x holds the words of its four outputs from byte `from` on. */
 static void
 fast_unpack(struct codes_piece *p, const uint8_t *x, uint64_t from, uint64_t cols)
 {
-    uint64_t row = p->row / FAST_ROWS * cols + p->row % FAST_ROWS * FAST_WORDS;
-    for (size_t i = 0; i < p->n; i++) {
-        uint64_t col = p->col + i, word = row + col / FAST_INPUTS * FAST_INPUTS + col / 32 % 2 * 8 + col % 8;
-        p->codes[i] = load_le16(x + (2 * word - from)) >> col / 8 % 4 * 4 & 15;
+    uint64_t row = p->row / FAST_ROWS * cols + p->row % FAST_ROWS * FAST_WORDS, col = p->col, end = col + p->n;
+    for (uint8_t *y = p->codes; col < end; ) {
+        uint64_t word = row + col / FAST_INPUTS * FAST_INPUTS + col / FAST_BLOCK % 2 * FAST_APART, at = col % FAST_BLOCK;
+        size_t n = (size_t)num_min(end - col, FAST_BLOCK - at);
+        uint8_t block[FAST_BLOCK];
+        fast_block(n == FAST_BLOCK ? y : block, x + (2 * word - from));
+        if (n != FAST_BLOCK)
+            memcpy(y, block + at, n);
+        y += n;
+        col += n;
     }
 }
 
@@ -381,7 +401,6 @@ fast_decode(const struct weight *w, const struct kernels *k, const struct part_b
     uint8_t *y = out;
     fast_run(&s, w, CODES, first, count);
     for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
-        float v[CODES_STEP];
         codes_begin(&p, at, count, cols, awq->blocks.b1);
         const uint8_t *scales = in[SCALES].p + (p.row - top) * in[SCALES].stride;
         const uint8_t *zeros = in[ZEROS].p + (p.row - top) * in[ZEROS].stride;
@@ -391,9 +410,8 @@ fast_decode(const struct weight *w, const struct kernels *k, const struct part_b
             p.zeros[i] = scale_value(w->part[ZEROS]->dtype, zeros, g);
         }
         fast_unpack(&p, in[CODES].p, s.at, cols);
-        k->affine_f32(v, p.codes, (size_t)p.col, p.n, &(struct affine){ .factors = p.scales, .terms = p.zeros,
+        step_affine(k, to, y, p.codes, (size_t)p.col, p.n, &(struct affine){ .factors = p.scales, .terms = p.zeros,
             .group = p.group, .in = DTYPE_F32 });
-        kernels_round(k, to, y, v, p.n);
     }
 }
 

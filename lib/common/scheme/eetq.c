@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/num.h"
 #include "scheme/dim.h"
 #include "scheme/scale.h"
@@ -78,12 +79,16 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = part == CODES ? run_of(e, first, count) : (struct span){ from * size, (to - from + 1) * size };
 }
 
-/* Codes [col, col + n) of a turn. */
+/* The codes of a turn: of 16 bytes those at even places come first. */
 static void
-restore(uint8_t *y, const uint8_t *turn, size_t col, size_t n)
+restore(uint8_t y[TURN], const uint8_t *turn)
 {
-    for (size_t i = col; i < col + n; i++)
-        *y++ = turn[i / PERMUTED * PERMUTED + (i >> 1 & 3) * 4 + (i & 1) * 2 + (i >> 3 & 1)];
+    for (size_t i = 0; i < TURN; i += PERMUTED)
+        for (size_t half = 0; half < PERMUTED / 2; half += 4) {
+            uint64_t bytes = load_le64(turn + i + 2 * half);
+            store_le32(y + i + half, bytes_even(bytes));
+            store_le32(y + i + PERMUTED / 2 + half, bytes_even(bytes >> 8));
+        }
 }
 
 static void
@@ -101,8 +106,12 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
         n = num_min(num_min(end - at, e->in - col), STEP);
         for (uint64_t i = 0, some; i < n; i += some) {
             const uint8_t *turn = in[CODES].p + (turn_at(e, row, col + i) - from);
-            some = num_min(n - i, TURN - (col + i) % TURN);
-            restore(codes + i, turn, (size_t)((col + i) % TURN), (size_t)some);
+            uint64_t gone = (col + i) % TURN;
+            some = num_min(n - i, TURN - gone);
+            uint8_t all[TURN];
+            restore(some == TURN ? codes + i : all, turn);
+            if (some != TURN)
+                memcpy(codes + i, all + gone, (size_t)some);
         }
         const struct codes8 c = { .zeros = &middle, .scales = &scale, .group = (size_t)n };
         step_codes8(k, to, y, codes, 0, (size_t)n, &c);

@@ -4,7 +4,7 @@
  *     compressed-tensors    P.weight_packed and P.weight_scale likewise; always E2M3
  *
  * A row is a stream of codes, the low bits of a byte first. V = RN32(code * scale), one rounding to the output dtype
- * after it. Every value of either type is one of E4M3 as well, so that the kernels of FP8 decode it.
+ * after it. A code has the fields of one of E4M3, but for the bias, so that the kernels of FP8 decode it.
  *
  *     E2M3    s ee mmm    e = 0: m * 2^-3    else (1 + m/8) * 2^(e - 1)
  *     E3M2    s eee mm    e = 0: m * 2^-4    else (1 + m/4) * 2^(e - 3)
@@ -12,6 +12,7 @@
  * Sources: Quark torch/utils/pack.py, Pack_fp6, and torch/export/main_export/quant_config_parser.py,
  * get_layer_quant_config; compressed-tensors compressors/mxfp6.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@
 
 enum { CODES, SCALE };          /* parts */
 
-enum { GROUP = 32, PACK = 4, PACK_BYTES = 3, BITS = 6, TYPE = 64 };
+enum { GROUP = 32, PACK = 4, PACK_BYTES = 3, BITS = 6, STEP = 1024 };
 
 enum type { TYPE_OPEN, TYPE_E2M3, TYPE_E3M2 };
 
@@ -122,44 +123,55 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
             .len = (num_ceil_div(first + count, PACK) - first / 8 * 8 / PACK) * PACK_BYTES };
 }
 
-/* The code in E4M3 of each code's value. */
+/* Codes to those of E4M3 with the same fields, which stand for 2^-6 (E2M3) or 2^-4 (E3M2) of the value: 6 and 4 are what its
+ * bias is more. The room has whole words. */
 static void
-find_codes(uint8_t e4m3[TYPE], enum type type)
+widen(uint8_t codes[STEP], size_t n, enum type type)
 {
-    static const uint8_t e2m3[] = { 0x00, 0x20, 0x28, 0x2C, 0x30, 0x32, 0x34, 0x36 };        /* with exponent 0 */
-    static const uint8_t e3m2[] = { 0x00, 0x18, 0x20, 0x24 };
-    for (unsigned i = 0; i < TYPE; i++) {
-        unsigned code = i & 0x1F, sign = (i & 0x20) << 2;
-        unsigned value = type == TYPE_E2M3 ? 0x30 + code : 0x20 + 2 * code;
-        if (code < (type == TYPE_E2M3 ? 8 : 4))
-            value = type == TYPE_E2M3 ? e2m3[code] : e3m2[code];
-        e4m3[i] = (uint8_t)(sign | value);
+    for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, codes + i, sizeof word);
+        word = (word & UINT64_C(0x2020202020202020)) << 2 | (word & UINT64_C(0x1F1F1F1F1F1F1F1F)) << (type == TYPE_E3M2);
+        memcpy(codes + i, &word, sizeof word);
     }
+}
+
+/* The scales of n groups, times `more`, which is a power of two. Whether none became infinite by that. */
+static bool
+read_scales(float *scales, const uint8_t *p, size_t n, float more)
+{
+    bool finite = true;
+    for (size_t g = 0; g < n; g++) {
+        scales[g] = scale_value(DTYPE_F8_E8M0, p, g) * more;
+        finite &= !isinf(scales[g]);
+    }
+    return finite;
 }
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *out)
 {
-    enum { STEP = 1024 };
     const struct fp6 *f = w->own;
-    uint8_t *y = out, e4m3[TYPE];
-    find_codes(e4m3, f->type);
+    const float more = f->type == TYPE_E2M3 ? 64 : 16;
+    uint8_t *y = out;
     for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
         uint8_t codes[STEP];
         float v[STEP], scales[STEP / GROUP];
         n = num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or part of one */
         k->bits_stream(codes, in[CODES].p + (at / 8 - first / 8) * 8 / PACK * PACK_BYTES, (size_t)at, (size_t)n, BITS);
-        for (size_t i = 0; i < n; i++)
-            codes[i] = e4m3[codes[i]];
-        for (uint64_t g = 0; g < num_ceil_div(n, GROUP); g++)
-            scales[g] = scale_value(DTYPE_F8_E8M0, in[SCALE].p, at / GROUP + g - first / GROUP);
-        if (to == DTYPE_BF16) {
+        widen(codes, (size_t)n, f->type);
+        const uint8_t *p = in[SCALE].p + (at / GROUP - first / GROUP);
+        size_t groups = (size_t)num_ceil_div(n, GROUP);
+        bool whole = read_scales(scales, p, groups, more);
+        if (whole && to == DTYPE_BF16) {
             k->fp8_bf16[DTYPE_F8_E4M3]((void *)y, n, codes, n, 1, (size_t)n, scales, GROUP);
-        } else {
-            k->fp8_f32[DTYPE_F8_E4M3](v, n, codes, n, 1, (size_t)n, scales, GROUP);
-            kernels_round(k, to, y, v, (size_t)n);
+            continue;
         }
+        k->fp8_f32[DTYPE_F8_E4M3](v, n, codes, n, 1, (size_t)n, whole ? scales : &more, whole ? GROUP : (size_t)n);
+        for (size_t i = 0; !whole && i < n; i++)
+            v[i] *= scale_value(DTYPE_F8_E8M0, p, i / GROUP);
+        kernels_round(k, to, y, v, (size_t)n);
     }
 }
 

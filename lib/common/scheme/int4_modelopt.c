@@ -11,6 +11,7 @@
  * Source: modelopt torch/export/quant_utils.py, pack_int4_in_uint8 and get_weight_scaling_factor.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "scheme/codes.h"
 #include "scheme/dim.h"
@@ -79,6 +80,18 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     }
 }
 
+/* Of codes in two's complement what is 8 more. The room has whole words. */
+static void
+add8(uint8_t codes[CODES_STEP], size_t n)
+{
+    for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, codes + i, sizeof word);
+        word ^= UINT64_C(0x0808080808080808);
+        memcpy(codes + i, &word, sizeof word);
+    }
+}
+
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *out)
@@ -97,8 +110,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
         codes_scales(&p, b, w->part[SCALE], in[SCALE].p, from);
         codes_fill_zeros(&p, 8);
         k->bits_lane(p.codes, in[CODES].p + (p.row / 2 * b->cols + p.col - s.at), p.n, 1, p.row % 2 * 4, 4);
-        for (size_t i = 0; i < p.n; i++)
-            p.codes[i] ^= 8;            /* two's complement, and 8 more */
+        add8(p.codes, p.n);
         codes_emit(&p, &t, p.codes, false, true, y);
     }
 }

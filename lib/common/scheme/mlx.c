@@ -204,6 +204,10 @@ decode_affine(const struct some *s)
     const struct affine a = { .factors = s->scales, .terms = s->biases, .group = s->m->group, .in = s->m->in };
     const uint8_t *codes = s->x + s->at % 8;            /* of 8 bits */
     uint8_t unpacked[STEP];
+    if (s->m->bits == 4 && s->to == DTYPE_BF16) {
+        s->k->affine4_bf16(s->y, s->x + s->at % 8 / 2, (size_t)(s->at % s->m->group), s->n, &a);
+        return;
+    }
     if (s->m->bits != 8) {
         s->k->bits_stream(unpacked, s->x, (size_t)(s->at % 8), s->n, s->m->bits);
         codes = unpacked;

@@ -40,6 +40,10 @@ step_affine(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, s
     const struct affine *a)
 {
     float v[STEP];
+    if (to == DTYPE_BF16) {
+        k->affine_bf16(y, x, first, n, a);
+        return;
+    }
     k->affine_f32(v, x, first, n, a);
     kernels_round(k, to, y, v, n);
 }

@@ -12,16 +12,37 @@ rounded(enum dtype in, float v)
         : nan_canonical(v);
 }
 
+/* Of element i of the run. */
+static inline float
+value_of(const struct affine *a, size_t first, size_t i, uint8_t code)
+{
+    size_t g = (first % a->group + i) / a->group;
+
+    if (a->term_first)
+        return rounded(a->in, rounded(a->in, (float)code - a->terms[g]) * a->factors[g]);
+    return rounded(a->in, rounded(a->in, (float)code * a->factors[g]) + a->terms[g]);
+}
+
 void
 affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t g = (first % a->group + i) / a->group;
-        float code = (float)x[i];
+    for (size_t i = 0; i < n; i++)
+        y[i] = value_of(a, first, i, x[i]);
+}
 
-        if (a->term_first)
-            y[i] = rounded(a->in, rounded(a->in, code - a->terms[g]) * a->factors[g]);
-        else
-            y[i] = rounded(a->in, rounded(a->in, code * a->factors[g]) + a->terms[g]);
+void
+affine_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = bfloat16_of_float(value_of(a, first, i, x[i]));
+}
+
+void
+affine4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t at = first % 2 + i;
+
+        y[i] = bfloat16_of_float(value_of(a, first, i, x[at / 2] >> at % 2 * 4 & 15));
     }
 }

@@ -6,6 +6,7 @@
 
 #include "kernel/x86/x86_priv.h"
 
+#include "kernel/affine.h"
 #include "kernel/x86/avx2_inline.h"
 #include "kernel/x86/factors.h"
 
@@ -279,11 +280,44 @@ avx2_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, 
         row_bf16(y, x, first, n, c);
 }
 
+/* --- affine.h: the values of a group are rounded twice, once they are a table */
+
+static ALWAYS_INLINE __m256
+affine_of(__m256 v, const struct affine *a, size_t g, const enum dtype in)
+{
+    __m256 factor = _mm256_set1_ps(a->factors[g]), term = _mm256_set1_ps(a->terms[g]);
+
+    if (a->term_first)
+        return rounded256(_mm256_mul_ps(rounded256(_mm256_sub_ps(v, term), in), factor), in);
+    return rounded256(_mm256_add_ps(rounded256(_mm256_mul_ps(v, factor), in), term), in);
+}
+
+static ALWAYS_INLINE struct table
+affine_table(struct table map, const void *own, size_t g)
+{
+    const struct affine *a = own;
+
+    if (a->in == DTYPE_BF16)
+        return (struct table){ affine_of(map.low, a, g, DTYPE_BF16), affine_of(map.high, a, g, DTYPE_BF16) };
+    if (a->in == DTYPE_F16)
+        return (struct table){ affine_of(map.low, a, g, DTYPE_F16), affine_of(map.high, a, g, DTYPE_F16) };
+    return (struct table){ affine_of(map.low, a, g, DTYPE_F32), affine_of(map.high, a, g, DTYPE_F32) };
+}
+
+static void
+avx2_affine4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    static const float numbers[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+    groups((char *)y, TO_BF16, x, first, n, a->group, numbers, affine_table, a, true);
+}
+
 void
 avx2_use_codes4(struct kernels *k)
 {
     codes4_use(k);
     k->codes4_bf16 = avx2_codes4_bf16;
+    k->affine4_bf16 = avx2_affine4_bf16;
 }
 
 #endif

@@ -9,7 +9,10 @@
  * a few products of exponent 0, a subnormal code picks its own product (together at most 16 entries: two
  * byte shuffles), and the exponent field is added in place, s eeee mmm -> s 0000 eeee 0000000. The plain way
  * makes the entries. Infinite and NaN codes would come out wrong: the largest code seen is kept, and a row
- * with one of them is done again the plain way. */
+ * with one of them is done again the plain way.
+ *
+ * Scales that are powers of two, as those of MXFP8 are, share the table of 1: each moves what is not 0 by its exponent. That
+ * pays for groups which are over before a table of their own has. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -193,6 +196,33 @@ run_table(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struc
     run_bf16(y + done, x + done, n - done, f, scale, false);
 }
 
+/* The same with the table of 1, for a scale of 2^`exponent`. */
+static ALWAYS_INLINE void
+run_power(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct words16 *table, const struct fp8 f,
+    const float *scale)
+{
+    const int exponent = (int)(bits_of_float(*scale) >> 23) - 127;
+    const __m256i step = _mm256_set1_epi16((short)(exponent * (1 << 7))), zero = _mm256_setzero_si256();
+    const struct words16 t = *table;
+    const size_t whole = n & ~(size_t)31;
+    __m256i largest = zero;
+    __m256i v[2];
+
+    for (size_t i = 0; i < whole; i += 32) {
+        lookup(v, _mm256_loadu_si256((const __m256i *)(x + i)), &t, f, &largest);
+        for (int h = 0; h < 2; h++) {
+            __m256i none = _mm256_cmpeq_epi16(_mm256_slli_epi16(v[h], 1), zero);
+
+            v[h] = _mm256_add_epi16(v[h], _mm256_andnot_si256(none, step));
+            _mm256_storeu_si256((__m256i *)(y + i + 16 * (size_t)h), v[h]);
+        }
+    }
+
+    __m256i special = _mm256_cmpgt_epi8(largest, _mm256_set1_epi8((char)(f.first_special - 1)));
+    size_t done = _mm256_testz_si256(special, special) ? whole : 0;
+    run_bf16(y + done, x + done, n - done, f, scale, false);
+}
+
 static inline size_t
 min(size_t a, size_t b)
 {
@@ -251,10 +281,40 @@ rows_table(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, siz
         }
 }
 
+static inline bool
+are_powers(const float *scales, size_t n)
+{
+    bool powers = true;
+
+    for (size_t i = 0; i < n; i++)
+        powers &= (bits_of_float(scales[i]) & 0x807FFFFF) == 0;
+    return powers;
+}
+
+/* A scale is for 32 columns or more, and all are powers of two far from the limits. */
+static ALWAYS_INLINE void
+rows_powers(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
+{
+    const struct words16 table = table_make(f, 1);
+
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
+            n = min(scale_cols, cols - c);
+            run_power(y + r * y_stride + c, x + r * x_stride + c, n, &table, f, scales + i);
+        }
+}
+
 static ALWAYS_INLINE void
 rows_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
 {
+    size_t all = cols == 0 ? 0 : (cols - 1) / scale_cols + 1;
+
+    if (scale_cols >= TABLE_COLS && cols >= TABLE_PAYS && are_powers(scales, all) && far_from_limits(scales, all)) {
+        rows_powers(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, f);
+        return;
+    }
     if (scale_cols < TABLE_COLS || rows * min(scale_cols, cols) < TABLE_PAYS) {
         rows_plain(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, f);
         return;

@@ -29,6 +29,18 @@ bf16_high256(__m256 v)
     return _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7FFF)), odd);
 }
 
+/* To values of a type: BF16, F16 or, but for NaN, F32 as they are. */
+static inline __m256
+rounded256(__m256 v, const enum dtype in)
+{
+    v = canonical256(v);
+    if (in == DTYPE_BF16)
+        return _mm256_castsi256_ps(_mm256_and_si256(bf16_high256(v), _mm256_set1_epi32((int)0xFFFF0000)));
+    if (in == DTYPE_F16)
+        return _mm256_cvtph_ps(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    return v;
+}
+
 /* The upper halves of 2 x 8 lanes as 16 codes, element 2i from even[i] and 2i + 1 from odd[i]. */
 static inline __m256i
 interleave256(__m256i even, __m256i odd)

@@ -56,12 +56,7 @@ canonical(floats v)
 static ALWAYS_INLINE floats
 rounded(floats v, const enum dtype in)
 {
-    v = canonical256(v);
-    if (in == DTYPE_BF16)
-        return _mm256_castsi256_ps(_mm256_and_si256(bf16_high256(v), _mm256_set1_epi32((int)0xFFFF0000)));
-    if (in == DTYPE_F16)
-        return _mm256_cvtph_ps(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-    return v;
+    return rounded256(v, in);
 }
 
 static ALWAYS_INLINE void

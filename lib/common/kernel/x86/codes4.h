@@ -20,16 +20,27 @@ second_nibble(uint8_t byte, bool low_first)
     return (uint8_t)(low_first ? byte >> 4 : byte << 4);
 }
 
-static ALWAYS_INLINE void
-groups(char *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
-    const struct codes4 *c, const bool low_first)
-{
-    const struct table map = table_load(c->map);
-    size_t at = first % 2;                          /* nibbles gone of x */
-    size_t len = c->group - first % c->group;       /* elements of the group */
+/* The values of group g. `own`: what it is made of. */
+typedef struct table group_table(struct table map, const void *own, size_t g);
 
-    for (size_t g = 0; n > 0; g++, n -= len, len = c->group) {
-        struct table t = table_of(map, c->zeros ? c->zeros[g] : 0, c->scales[g]);
+static ALWAYS_INLINE struct table
+codes4_table(struct table map, const void *own, size_t g)
+{
+    const struct codes4 *c = own;
+
+    return table_of(map, c->zeros ? c->zeros[g] : 0, c->scales[g]);
+}
+
+static ALWAYS_INLINE void
+groups(char *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n, size_t group,
+    const float *numbers, group_table *table, const void *own, const bool low_first)
+{
+    const struct table map = table_load(numbers);
+    size_t at = first % 2;                          /* nibbles gone of x */
+    size_t len = group - first % group;             /* elements of the group */
+
+    for (size_t g = 0; n > 0; g++, n -= len, len = group) {
+        struct table t = table(map, own, g);
         size_t odd = at % 2, even;
 
         if (len > n)
@@ -71,9 +82,9 @@ row(void *restrict y, const enum format format, const uint8_t *restrict x, size_
     else if (c->group == 1)
         singles(y, format, x, first, n, c, false);
     else if (c->low_first)
-        groups(y, format, x, first, n, c, true);
+        groups(y, format, x, first, n, c->group, c->map, codes4_table, c, true);
     else
-        groups(y, format, x, first, n, c, false);
+        groups(y, format, x, first, n, c->group, c->map, codes4_table, c, false);
 }
 
 static void

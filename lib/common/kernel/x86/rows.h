@@ -1,4 +1,4 @@
-/* rows: codes of a byte each become floats, group by group: codes8 and affine. avx2_rows.c includes this
+/* rows: codes of a byte each become values, group by group: codes8, affine, int8_row. avx2_rows.c includes this
  * after saying what a register is, with `format`, `in` and flags constants:
  *
  *     LANES, floats                           floats of a register, and its type
@@ -13,26 +13,43 @@
 
 #include "kernel/affine.h"
 #include "kernel/codes8.h"
+#include "kernel/int8_row.h"
 #include "kernel/kernels.h"
 
 enum { STEP = 2 * LANES };
 
 /* What is done to the codes: to each the same, a pair of numbers for a group. */
 struct op {
-    bool is_signed, affine, term_first;
+    enum { CODES8, TERM_LAST, TERM_FIRST, INT8_ROW } kind;
+    bool is_signed;
     enum dtype in;
     bool each;                          /* a pair for every element, from a[] and b[] on */
-    const float *a, *b;                 /* codes8: zeros (NULL: none), scales; affine: terms, factors */
+    bool finite;                        /* no NaN can come of the pair */
+    const float *a, *b;                 /* codes8: zeros (NULL: none), scales; affine: terms, factors; int8_row: -, absmax */
 };
 
 static ALWAYS_INLINE floats
-apply(const struct op op, floats v, floats a, floats b)
+no_nan(const struct op op, floats v)
 {
-    if (!op.affine)
-        return canonical(mul(op.a ? sub(v, a) : v, b));
-    if (op.term_first)
-        return rounded(mul(rounded(sub(v, a), op.in), b), op.in);
-    return rounded(add(rounded(mul(v, b), op.in), a), op.in);
+    return op.finite ? v : canonical(v);
+}
+
+/* The last rounding; that to BF16 is put()'s when it writes BF16. */
+static ALWAYS_INLINE floats
+last(const struct op op, const enum format format, floats v)
+{
+    return op.in == DTYPE_F32 || (op.in == DTYPE_BF16 && format == TO_BF16) ? no_nan(op, v) : rounded(v, op.in);
+}
+
+static ALWAYS_INLINE floats
+apply(const struct op op, const enum format format, floats v, floats a, floats b)
+{
+    switch (op.kind) {
+    case TERM_LAST: return last(op, format, add(rounded(mul(v, b), op.in), a));
+    case TERM_FIRST: return last(op, format, mul(rounded(sub(v, a), op.in), b));
+    case INT8_ROW: return no_nan(op, mul(mul(v, b), all(INT8_ROW_PER_127)));
+    default: return no_nan(op, mul(op.a ? sub(v, a) : v, b));
+    }
 }
 
 static ALWAYS_INLINE void
@@ -40,9 +57,9 @@ step(void *y, const enum format format, const uint8_t *x, const struct op op, co
 {
     const size_t next = op.each ? LANES : 0;
     floats none = all(0);
-    floats lo = apply(op, codes_of(x, op.is_signed), !op.a ? none : op.each ? load(a) : all(*a), op.each ? load(b) : all(*b));
-    floats hi = apply(op, codes_of(x + LANES, op.is_signed), !op.a ? none : op.each ? load(a + next) : all(*a),
-        op.each ? load(b + next) : all(*b));
+    floats lo = apply(op, format, codes_of(x, op.is_signed), !op.a ? none : op.each ? load(a) : all(*a), op.each ? load(b) : all(*b));
+    floats hi = apply(op, format, codes_of(x + LANES, op.is_signed),
+        !op.a ? none : op.each ? load(a + next) : all(*a), op.each ? load(b + next) : all(*b));
 
     put(y, format, lo, hi);
 }
@@ -58,16 +75,36 @@ run(char *restrict y, const enum format format, const uint8_t *restrict x, size_
     for (; n - i >= STEP; i += STEP)
         step(y + i * size, format, x + i, op, a ? a + i * each : NULL, b + i * each);
     if (i < n) {
-        uint8_t last[STEP] = { 0 };
+        uint8_t rest[STEP] = { 0 };
         float values[STEP], pair[2][STEP] = { { 0 }, { 0 } };
         size_t left = n - i, pairs = op.each ? left : 1;
 
-        memcpy(last, x + i, left);
+        memcpy(rest, x + i, left);
         if (op.a)
             memcpy(pair[0], a + i * each, pairs * sizeof(float));
         memcpy(pair[1], b + i * each, pairs * sizeof(float));
-        step(values, format, last, op, pair[0], pair[1]);
+        step(values, format, rest, op, pair[0], pair[1]);
         memcpy(y + i * size, values, left * size);
+    }
+}
+
+static inline bool
+is_finite(float f)
+{
+    return (bits_of_float(f) & 0x7F800000) != 0x7F800000;
+}
+
+/* What is finite stays so, or becomes infinite; and infinity becomes NaN only times 0, where the term came first. */
+static ALWAYS_INLINE void
+group_run(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, struct op op, const float *a,
+    const float *b)
+{
+    if (op.kind != TERM_FIRST && is_finite(*b) && (!a || is_finite(*a))) {
+        op.finite = true;
+        run(y, format, x, n, op, a, b);
+    } else {
+        op.finite = false;
+        run(y, format, x, n, op, a, b);
     }
 }
 
@@ -86,7 +123,7 @@ groups(void *restrict y, const enum format format, const uint8_t *restrict x, si
     for (size_t g = 0; n > 0; g++, n -= len, x += len, to += len * size, len = group) {
         if (len > n)
             len = n;
-        run(to, format, x, len, op, op.a ? op.a + g : NULL, op.b + g);
+        group_run(to, format, x, len, op, op.a ? op.a + g : NULL, op.b + g);
     }
 }
 
@@ -117,28 +154,52 @@ row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n
 }
 
 static ALWAYS_INLINE void
-affine_in(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a,
-    const enum dtype in)
+affine_in(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
+    const struct affine *a, const enum dtype in)
 {
-    struct op op = { .affine = true, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors };
+    const struct op term_first = { .kind = TERM_FIRST, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors };
+    const struct op term_last = { .kind = TERM_LAST, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors };
 
-    if (a->term_first) {
-        op.term_first = true;
-        groups(y, TO_F32, x, first, n, a->group, op);
-    } else {
-        groups(y, TO_F32, x, first, n, a->group, op);
-    }
+    if (a->term_first)
+        groups(y, format, x, first, n, a->group, term_first);
+    else
+        groups(y, format, x, first, n, a->group, term_last);
+}
+
+static ALWAYS_INLINE void
+affine(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
+    const struct affine *a)
+{
+    if (a->in == DTYPE_BF16)
+        affine_in(y, format, x, first, n, a, DTYPE_BF16);
+    else if (a->in == DTYPE_F16)
+        affine_in(y, format, x, first, n, a, DTYPE_F16);
+    else
+        affine_in(y, format, x, first, n, a, DTYPE_F32);
 }
 
 static void
-row_affine(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+row_affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
 {
-    if (a->in == DTYPE_BF16)
-        affine_in(y, x, first, n, a, DTYPE_BF16);
-    else if (a->in == DTYPE_F16)
-        affine_in(y, x, first, n, a, DTYPE_F16);
-    else
-        affine_in(y, x, first, n, a, DTYPE_F32);
+    affine(y, TO_F32, x, first, n, a);
+}
+
+static void
+row_affine_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    affine(y, TO_BF16, x, first, n, a);
+}
+
+static void
+row_int8_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax)
+{
+    groups(y, TO_F32, x, 0, n, n, (struct op){ .kind = INT8_ROW, .is_signed = true, .b = &absmax });
+}
+
+static void
+row_int8_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax)
+{
+    groups(y, TO_BF16, x, 0, n, n, (struct op){ .kind = INT8_ROW, .is_signed = true, .b = &absmax });
 }
 
 static void
@@ -146,7 +207,10 @@ rows_use(struct kernels *k)
 {
     k->codes8_f32 = row_f32;
     k->codes8_bf16 = row_bf16;
-    k->affine_f32 = row_affine;
+    k->affine_f32 = row_affine_f32;
+    k->affine_bf16 = row_affine_bf16;
+    k->int8_row_f32 = row_int8_f32;
+    k->int8_row_bf16 = row_int8_bf16;
 }
 
 #endif
