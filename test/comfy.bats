@@ -146,6 +146,9 @@ ComfyUI int8_tensorwise (8-bit, per-channel scale, ConvRot in groups of 65536)" 
     # A tensor that marks a weight is not read
     [ "$(label "$good/peer-comfy-w4a4.safetensors")" = "ComfyUI convrot_w4a4 (4-bit, per-channel scale, ConvRot in groups of \
 64); ComfyUI convrot_w4a4 (4-bit, per-channel scale, ConvRot)" ]
+    label "$good/peer-comfy-w4a8.safetensors" | grep -q '(6-bit, groups of 48, ConvRot)'
+    label "$good/peer-comfy-w4a8.safetensors" | grep -q '(4- or 6-bit, ConvRot)'        # groups of 48, or of 32
+    label "$good/peer-comfy-others.safetensors" | grep -q '(4-bit, groups of 70)'
     amn-inspect "$good/peer-comfy-others.safetensors" | grep -q 'ComfyUI nf4 (NF4, blocks of 64)'
     [ "$(amn-inspect "$fx/good-comfy-far.safetensors" | jq -c '.schemes | keys')" = \
         '["int8-comfy","w4a4-comfy","w4a8-comfy"]' ]

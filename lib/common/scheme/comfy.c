@@ -52,6 +52,7 @@ struct checked {
     uint64_t experts, rows, stored, cols;       /* stored: bytes a row; cols: C */
     uint64_t block;                             /* elements a scale */
     uint64_t rotated;                           /* columns of a group that is; 0: none */
+    bool open;                                  /* C could be another one, for all that headers say */
 };
 
 /* What a format says besides its row of the table; in the order of comfy_schemes. */
@@ -139,31 +140,47 @@ w4a8_fits(struct checked *w, const struct tensor *scale, uint64_t gs)
     return four || (ok && w->cols % 32 == 0 && w->stored == w->cols / 4 * 3 && gs % 16 == 0 && !codebook);
 }
 
-/* What a marker that is not read could say is looked for among what is usual. */
+static bool
+w4a8_group(uint64_t gs)
+{
+    return gs >= 4 && (gs % 16 == 0 || 16 % gs == 0);
+}
+
+/* The group_size of a marker that is not read: that of 4 or of 6 bits, where not both are possible. */
+static uint64_t
+w4a8_guess(struct checked *w, const struct tensor *scale, uint64_t otherwise)
+{
+    uint64_t groups = num_max(dim_cols(scale), 1), four = w->stored / groups * 2, six = w->stored / 3 * 4 / groups;
+    bool is_four = w4a8_group(four) && w4a8_fits(w, scale, four), is_six = w4a8_group(six) && w4a8_fits(w, scale, six);
+    w->open = is_four && is_six;
+    return is_four ? four : is_six ? six : otherwise;
+}
+
 static bool
 w4a8_params(struct checked *w, struct err *err)
 {
-    static const uint8_t usual[] = { 16, 32, 64, 128, 8, 4 };
     const struct tensor *scale = table_found(w->f, ROLE_SCALE);
     uint64_t gs;
     if (!number(w, "group_size", 16, &gs, err))
         return false;
-    if (gs < 4 || (gs % 16 != 0 && 16 % gs != 0))
+    if (!w4a8_group(gs))
         return wrong(w, "group_size", "4, 8 or a multiple of 16", err);
     if (scale->shape.rank == 0)                 /* reported with the companions */
         return true;
-    bool fits = w4a8_fits(w, scale, gs);
-    for (size_t i = 0; w->marker->unread && !fits && i < sizeof usual; i++)
-        fits = w4a8_fits(w, scale, usual[i]);
-    return fits ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
+    if (w->marker->unread)
+        gs = w4a8_guess(w, scale, gs);
+    return w4a8_fits(w, scale, gs) ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
         "4 or 6 bits for each of group_size times the columns of weight_s_rel", err);
 }
 
 static bool
 awq_params(struct checked *w, struct err *err)
 {
+    uint64_t groups = dim_rows(table_found(w->f, ROLE_SCALE));
     if (!number(w, "group_size", 64, &w->block, err))
         return false;
+    if (w->marker->unread && groups != 0 && w->cols % groups == 0)
+        w->block = num_max(w->cols / groups, 1);
     return w->cols % w->block == 0 || wrong(w, "group_size", "a divisor of the columns", err);
 }
 
@@ -306,6 +323,7 @@ define(const struct checked *checked, struct found *f, struct weight *w, struct 
     *c = (struct comfy){ .scale = lay_scale(checked, w->part[COMFY_SCALE]), .rotated = checked->rotated,
         .group = checked->block, .bits = format->per_byte == 1 ? 8 : 4, .unread = checked->marker->unread };
     w->own = c;
+    w->vague = checked->open;
     if (w->part[COMFY_GROUPS] && checked->stored * 2 > checked->cols) {
         c->bits = 6;
         w->part[COMFY_HIGH] = f->codes;

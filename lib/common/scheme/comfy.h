@@ -14,7 +14,7 @@ struct comfy {
     uint64_t rotated;           /* columns of a group that is rotated; 0: none is */
     uint64_t group;             /* columns that share a scale of GROUPS, or of awq_w4a16 */
     unsigned bits;
-    bool unread;                /* rotated and group are defaults: only a tensor that was not read says them */
+    bool unread;                /* rotated is a default: only a tensor that was not read says it */
 };
 
 /* struct scheme. */

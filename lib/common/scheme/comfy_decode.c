@@ -292,6 +292,10 @@ void
 comfy_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct comfy *c = w->own;
+    if (w->vague) {
+        snprintf(buf, SCHEME_DETAIL, "4- or 6-bit, ConvRot");
+        return;
+    }
     int n = snprintf(buf, SCHEME_DETAIL, "%u-bit, ", c->bits);
     if (c->group != 0)
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "groups of %" PRIu64, c->group);
