@@ -8,8 +8,8 @@ What is expected is the library's own where that is exact: int8_tensorwise witho
 asym_w4a8_int8 is turned into, awq_w4a16 in F32. What is rotated is not the library's: it multiplies by a matrix of F32,
 and adds products in an order that nobody defines. There the sums are made here, of integers, in numpy's int64, and the
 scale multiplies once; the library may differ in what nearly lies between two BF16 values, by one of them, and where the
-sum is 0 by what its additions leave over, if only a -0. The former is counted and held against TOLERANCE. nf4 is in no library: ComfyUI's
-loader hands it to the 4-bit format of bitsandbytes, whose decode is one multiplication.
+sum is 0 by what its additions leave over, if only a -0. The former is counted and held against TOLERANCE. nf4 is in no
+library: ComfyUI's loader hands it to the 4-bit format of bitsandbytes, whose decode is one multiplication.
 
     python test/peers/make-comfy-corpus.py test/corpus        in the environment of requirements.txt
 """
@@ -137,8 +137,8 @@ def convrot(models):
     scale = torch.tensor([0.01, -0.02, 3e-39, 1e30, 0.5, 7]).reshape(2, 3, 1)
     m.add("experts", torch.stack([rotated(q[e], scale[e], 64) for e in range(2)]),
           {"format": "int8_tensorwise", "convrot": True, "convrot_groupsize": 64}, weight=q, weight_scale=scale)
-    models.add("convrot", m.write, m.expected, note="int8_tensorwise, rotated in groups of 4 to 1024; parameters at the "
-               "top, in params, without a format; a scale that is negative, subnormal; codes of -128")
+    models.add("convrot", m.write, m.expected, note="int8_tensorwise, rotated in groups of 4 to 1024; parameters at "
+               "the top, in params, without a format; a scale that is negative, subnormal; codes of -128")
 
 
 def w4a4(models):
@@ -167,8 +167,8 @@ def w4a8(models):
         parts = {"weight": packed, "weight_s_rel": s_rel.view(torch.uint8) if as_bytes else s_rel,
                  "weight_s_channel": s_channel} | ({} if codebook is None else {"weight_codebook": codebook})
         m.add(name, near(rotated(q, s_channel, g), library),
-              {"format": "asym_w4a8_int8", "group_size": gs, "convrot_groupsize": g, "full_precision_matrix_mult": True},
-              **parts)
+              {"format": "asym_w4a8_int8", "group_size": gs, "convrot_groupsize": g,
+               "full_precision_matrix_mult": True}, **parts)
 
     for name, rows, cols, gs, g, bits, dtype, book in (
             ("book", 5, 256, 16, 256, 4, F8, True), ("fine", 3, 80, 4, 16, 4, F8, True),
@@ -186,8 +186,8 @@ def w4a8(models):
     add("order", packed, s_rel.to(F8), torch.rand(6), torch.randn(16) * 20, 4, 64)
     packed = torch.randint(-128, 128, (6, 48)).to(torch.int8)
     add("six_ties", packed, s_rel[:, :4].contiguous(), torch.rand(6), None, 16, 16)
-    models.add("w4a8", m.write, m.expected, note="asym_w4a8_int8 of 4 and 6 bits, with and without a codebook; s_rel of "
-               "F8_E4M3, U8 and F32; groups of 4 to 64, some across those that are rotated; ties, clamped codes")
+    models.add("w4a8", m.write, m.expected, note="asym_w4a8_int8 of 4 and 6 bits, with and without a codebook; s_rel "
+               "of F8_E4M3, U8 and F32; groups of 4 to 64, some across those that are rotated; ties, clamped codes")
 
 
 # --- awq_w4a16, nf4
@@ -209,8 +209,8 @@ def others(models):
                                                   zeros=zeros[e].float(), group_size=16)) for e in range(2)]
     m.add("experts", torch.stack(dense), {"format": "awq_w4a16", "group_size": 16}, weight=packed, weight_scale=scales,
           weight_zeros=zeros)
-    code = torch.tensor([-1.0, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.09105004, 0.0, 0.0795803,
-                         0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1.0])
+    code = torch.tensor([-1.0, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.09105004, 0.0,
+                         0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1.0])
     for name, shape in (("nf4", (9, 40)), ("nf4_odd", (5, 13)), ("nf4_one", (1, 1))):
         n = shape[0] * shape[1]
         packed = torch.randint(0, 256, ((n + 1) // 2, 1), dtype=torch.uint8)
@@ -231,7 +231,8 @@ def main():
         torch.manual_seed(7)
         make(models)
     models.done()
-    print(f"rotated: {differ} of {compared} BF16 values are others in the library, and {zeros} that are 0", file=sys.stderr)
+    print(f"rotated: {differ} of {compared} BF16 values are others in the library, and {zeros} that are 0",
+          file=sys.stderr)
     assert differ <= TOLERANCE * compared
 
 

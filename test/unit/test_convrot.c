@@ -1,5 +1,5 @@
-/* test_convrot: rotated rows, and integers to be rotated, by every set of kernels: known vectors, the scalar set against the sum that the header
- * writes, the others bit for bit against the scalar set. All buffers end at a page that cannot be touched. */
+/* test_convrot: rotated rows, and integers to be rotated, by every set of kernels: known vectors, the scalar set against
+ * the sum that the header writes, the others bit for bit against the scalar set. All buffers end at a page that cannot be touched. */
 #include "check.h"
 
 #include <math.h>
@@ -76,8 +76,9 @@ holds(const struct kernels *k, const struct trial *t)
         if (sum == 0 && !isnan(v))
             v = 0;
         v = v / sqrtf((float)t->group);
-        ok = ok && (t->to == DTYPE_F32 ? same_bits(((const float *)(void *)output.end)[(ptrdiff_t)i - (ptrdiff_t)t->n], v)
-            : ((const uint16_t *)(void *)output.end)[(ptrdiff_t)i - (ptrdiff_t)t->n] == bfloat16_of_float(v));
+        const uint8_t *y = output.end - (t->n - i) * dtype_facts(t->to)->bytes;
+        ok = ok && (t->to == DTYPE_F32 ? same_bits(*(const float *)(const void *)y, v)
+            : *(const uint16_t *)(const void *)y == bfloat16_of_float(v));
     }
     return ok;
 }
@@ -103,8 +104,8 @@ test_groups(const struct kernels *scalar, const struct kernels *k)
         bool ok = true;
 
         for (size_t j = 0; j < trials; j++) {
-            struct trial t = { .first = fence_random() % (3 * group), .group = group, .to = j % 2 ? DTYPE_F32 : DTYPE_BF16,
-                .scale = scales[fence_random() % (sizeof scales / sizeof *scales)] };
+            struct trial t = { .first = fence_random() % (3 * group), .group = group,
+                .to = j % 2 ? DTYPE_F32 : DTYPE_BF16, .scale = scales[fence_random() % (sizeof scales / sizeof *scales)] };
 
             fence_fill(codes.start, (size_t)(codes.end - codes.start));
             if (j % 5 == 0)             /* the largest sums, and many that are 0 */
@@ -146,7 +147,8 @@ test_known(const struct kernels *k)
 static void
 test_round(const struct kernels *k)
 {
-    static const float special[] = { 0.5f, 1.5f, -0.5f, -2.5f, 126.5f, 127.4f, 127.5f, -127.5f, 1e30f, -INFINITY, NAN, -0.0f };
+    static const float special[] = { 0.5f, 1.5f, -0.5f, -2.5f, 126.5f, 127.4f, 127.5f, -127.5f, 1e30f, -INFINITY, NAN,
+        -0.0f };
     static const int8_t rounded[] = { 0, 2, 0, -2, 126, 127, 127, -127, 127, -127, 0, 0 };
     enum { SPECIAL = sizeof rounded, MOST = 300 };
     bool ok = true;

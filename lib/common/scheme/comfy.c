@@ -128,8 +128,8 @@ bad_codes(const struct checked *w, const char *format, const char *expected, str
         shape_text(shape, &w->codes->shape), format, expected);
 }
 
-/* Whether rows hold codes of 4 or 6 bits, when so many columns share a scale: C hides in the number of scales a row, the
- * bits in C. */
+/* Whether rows hold codes of 4 or 6 bits, when so many columns share a scale: C hides in the number of scales a row,
+ * the bits in C. */
 static bool
 w4a8_fits(struct checked *w, const struct tensor *scale, uint64_t gs)
 {

@@ -4,8 +4,8 @@
 
 #include "scheme/blocks.h"
 
-/* Parts. SCALE: one for the tensor, an expert or a row; of awq_w4a16 [C/group, R], as are its ZEROS. GROUPS: weight_s_rel.
- * HIGH: the codes once more, where a row of 6 bits has its upper ones apart. */
+/* Parts. SCALE: one for the tensor, an expert or a row; of awq_w4a16 [C/group, R], as are its ZEROS. GROUPS: its
+ * weight_s_rel. HIGH: the codes once more, where a row of 6 bits has its upper ones apart. */
 enum { COMFY_CODES, COMFY_SCALE, COMFY_GROUPS, COMFY_CODEBOOK, COMFY_HIGH, COMFY_ZEROS = COMFY_GROUPS };
 
 /* A weight is seen as matrices of rows x cols, one an expert. */

@@ -1,5 +1,5 @@
-/* avx2_convrot: the first four digits in 16 bits, the others in 32. A row of H_256 has 136 times +1 and 120 times -1, so
- * that its sums lie within 136 * 128 + 120 * 127 = 32648; what they are made of may wrap around. The first two digits
+/* avx2_convrot: the first four digits in 16 bits, the others in 32. A row of H_256 has 136 times +1 and 120 times -1,
+ * so that its sums lie within 136 * 128 + 120 * 127 = 32648; what they are made of may wrap around. The first two digits
  * lie within a register: there a row of H4 is the sum of all, less twice the element that the others are not. */
 #if defined(__x86_64__)
 
@@ -27,7 +27,8 @@ less_twice(__m256i sum, __m256i opposite)
 static ALWAYS_INLINE __m256i
 first_digit(__m256i v)
 {
-    const __m256i swap = _mm256_broadcastsi128_si256(_mm_set_epi8(13, 12, 15, 14, 9, 8, 11, 10, 5, 4, 7, 6, 1, 0, 3, 2));
+    const __m256i swap = _mm256_broadcastsi128_si256(_mm_set_epi8(13, 12, 15, 14, 9, 8, 11, 10,
+        5, 4, 7, 6, 1, 0, 3, 2));
     __m256i pairs = _mm256_shuffle_epi8(v, swap), sum = _mm256_add_epi16(v, pairs);
 
     return less_twice(_mm256_add_epi16(sum, _mm256_shuffle_epi32(sum, 0xB1)), _mm256_shuffle_epi32(pairs, 0xB1));
@@ -247,8 +248,8 @@ four_bf16(uint16_t *restrict y, const uint8_t *restrict x, __m256 factor)
     }
 }
 
-/* The usual case: no more than four digits, and a scale that needs no care: positive, and so far from both ends that one
- * product gives the bits of the two, which can be neither 0, but for a sum of 0, nor subnormal nor infinite. */
+/* The usual case: no more than four digits, and a scale that needs no care: positive, and so far from both ends that
+ * one product gives the bits of the two, which can be neither 0, but for a sum of 0, nor subnormal nor infinite. */
 static void
 usual_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
 {
