@@ -216,6 +216,7 @@ static bool
 write_directory(const struct options *opt, struct pipeline *p, struct choice *choice, struct err *err)
 {
     struct model_dir dir = opt->dir;
+    dir.release = CLI_VERSION;
     char shown[STR_SHOWN], size[STR_SIZE];
     if (!model_dir_write(&dir, p, choice, &opt->writer, err))
         return false;

@@ -100,6 +100,7 @@ take_directory(struct options *o)
         return;
     o->dir.path = path;
     o->dir.direct = o->output.direct;
+    o->dir.no_clobber = o->output.no_clobber;
     if (o->dir.shard_size == 0)
         o->dir.shard_size = SHARD_SIZE;
 }

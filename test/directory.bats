@@ -77,9 +77,125 @@ same() {
     diff -r in copy
     try 73 amn-remember -o ./in/../in/ in/model.safetensors.index.json
     diff -r in copy
+    ln -s in link
+    try 73 amn-remember -o link/ in
+    diff -r in copy
     echo file >file
     try 73 amn-remember -o file/ in
     try 73 amn-remember -o nowhere/d/ in
+    ln -s nowhere dangling
+    try 73 amn-remember -o dangling/ in
+    for f in model.gguf pytorch_model.bin whole.safetensors.gz other.index.json; do
+        mkdir h
+        case $f in *.index.json) f=x.safetensors.index.json ;; esac
+        echo other >"h/$f"
+        try 73 amn-remember -o h/ in
+        (cd h && only "$f")
+        rm -r h
+    done
+}
+
+@test "a directory that holds an input, whatever its name, is refused" {
+    mkdir d
+    cp "$fx/good-plain.safetensors" d/weights
+    echo '{"a": 1}' >d/config.json
+    cp -R d copy
+    try 73 amn-remember -o d/ d/weights
+    error_line amn-remember 'cannot create'
+    try 73 amn-remember -o d/ --resume d/weights
+    try 73 amn-remember -o d/ - <d/weights
+    diff -r d copy
+    # A file of the input beside, which would be replaced by its copy.
+    model
+    mkdir e
+    ln -s ../in/tokenizer.json e/tokenizer.json
+    try 73 amn-remember -o e/ in
+    echo tokens | cmp - in/tokenizer.json
+    ls e/*.safetensors && return 1
+    [ ! -e e/.amn-journal ]
+}
+
+@test "-n replaces nothing: a directory that is there is empty" {
+    model
+    mkdir d empty
+    echo mine >d/README
+    try 73 amn-remember -n -o d/ in
+    grep -q 'README' err
+    (cd d && only README)
+    try 0 amn-remember -n -o empty/ in
+    try 0 amn-remember -n -o new/ in
+    diff -r empty new
+    try 0 amn-remember -o d/ in
+    [ "$(cat d/README)" = mine ]
+}
+
+@test "what is wrong with the small files is said before the weights are written, and leaves nothing to resume" {
+    model
+    rm in/tokenizer.json
+    mkfifo in/pipe
+    ln -s nowhere in/dangling
+    try 0 amn-remember -o d/ in          # neither is a file
+    [ ! -e d/pipe ] && [ ! -e d/dangling ]
+    mkdir -p e/modeling_x.py
+    try 73 amn-remember -o e/ in
+    ls e/*.safetensors && return 1
+    [ ! -e e/.amn-journal ]
+    rmdir e/modeling_x.py
+    try 0 amn-remember -o e/ in
+    diff -r d e
+}
+
+@test "a file for each tensor, when --shard-size is less than any" {
+    model
+    try 0 amn-remember -o d/ --shard-size 1 in
+    same in d
+    n=$(amn-parse d | wc -l)
+    [ "$(ls d/model-*.safetensors | wc -l)" -eq "$n" ]
+}
+
+@test "names of tensors that JSON escapes" {
+    python3 - <<'END'
+import json
+names = ['a"b', "back\\slash", "line\nend", "\x01", "\x7f", "\u2028", "\u202e", "\u00e9", "\U0001f600", "../x", "",
+         "%s%n", "z" * 300]
+head = {n: {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i, n in enumerate(names)}
+text = json.dumps(head).encode()
+open("m.safetensors", "wb").write(len(text).to_bytes(8, "little") + text + bytes(len(names)))
+END
+    try 0 amn-remember -o d/ --shard-size 5 m.safetensors
+    same m.safetensors d
+    python3 - <<'END'
+import json, glob
+index = json.load(open("d/model.safetensors.index.json"))["weight_map"]
+there = {}
+for path in glob.glob("d/*.safetensors"):
+    with open(path, "rb") as f:
+        head = json.loads(f.read(int.from_bytes(f.read(8), "little")))
+        there |= {name: path[2:] for name in head if name != "__metadata__"}
+assert there == index and len(there) == 13, (there, index)
+assert list(index) == sorted(index)
+END
+}
+
+@test "an index that is not true of the files is no input, and no directory is made" {
+    python3 - <<'END'
+import json, os
+def write(path, names):
+    head = {n: {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i, n in enumerate(names)}
+    text = json.dumps(head).encode()
+    open(path, "wb").write(len(text).to_bytes(8, "little") + text + bytes(len(names)))
+for folder, second, index in (("missing", "c", "abcx"), ("twice", "ca", "abc"), ("more", "cd", "abc")):
+    os.mkdir(folder)
+    write(folder + "/1.safetensors", "ab")
+    write(folder + "/2.safetensors", second)
+    with open(folder + "/model.safetensors.index.json", "w") as f:
+        json.dump({"weight_map": {n: ("1" if n in "ab" else "2") + ".safetensors" for n in index}}, f)
+END
+    try 65 amn-remember -o d/ missing
+    try 65 amn-remember -o d/ twice
+    [ ! -e d ]
+    try 0 amn-remember -o d/ --shard-size 2 more
+    jq -e '.weight_map | keys == ["a", "b", "c", "d"]' d/model.safetensors.index.json
 }
 
 @test "usage: what does not go with a directory" {
@@ -141,6 +257,159 @@ END
     printf 'amn 1 00000000 2\n' >part/.amn-journal
     try 73 amn-remember -o part/ --resume in
     grep -q 'another job' err
+}
+
+# interrupted: ./part, of which the longest file is missing; ./whole, as it will be.
+interrupted() {
+    lengths
+    echo tokens >in/tokenizer.json
+    echo '{"hidden_size": 1}' >in/config.json
+    amn-remember -o whole/ --shard-size 2K in
+    longest=$(stat -c '%s' whole/model-*.safetensors | sort -n | tail -n 1)
+    (ulimit -f $(((longest - 1) / 1024)); try 74 amn-remember -o part/ --shard-size 2K in)
+}
+
+@test "--resume makes a file anew that is cut, longer, empty, gone or changed" {
+    interrupted
+    first=$(cd part && ls model-*.safetensors | head -n 1)
+    for harm in 'truncate -s -1' 'truncate -s +1' 'truncate -s 0' 'rm' flip; do
+        cp -R part again
+        case $harm in
+        flip) python3 -c 'import sys; f = open(sys.argv[1], "r+b"); f.seek(-1, 2); b = f.read(1); f.seek(-1, 2)
+f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
+        *) $harm "again/$first" ;;
+        esac
+        refute cmp -s "part/$first" "again/$first"
+        try 0 amn-remember -o again/ --shard-size 2K --resume in
+        diff -r whole again
+        rm -r again
+    done
+}
+
+@test "--resume removes what a killed job left of its own files, and no other" {
+    interrupted
+    for f in model-00001-of-00003.safetensors model.safetensors.index.json tokenizer.json config.json mine; do
+        echo left >"part/.$f.aB3dE6"
+    done
+    echo mine >part/.tokenizer.json.back
+    try 0 amn-remember -o part/ --shard-size 2K --resume in
+    (cd part && ls -A | grep '^[.]' | tr '\n' ' ') | grep -qx '.mine.aB3dE6 .tokenizer.json.back '
+    rm part/.mine.aB3dE6 part/.tokenizer.json.back
+    diff -r whole part
+}
+
+@test "--resume with other options or another config is refused, and nothing is lost" {
+    model
+    (ulimit -f 8; try 74 amn-remember -o part/ --shard-size 4K in)
+    [ -e part/.amn-journal ]
+    cp -R part before
+    for o in '--to f16' '--shard-size 1M' '--config none'; do
+        try 73 amn-remember -o part/ --shard-size 4K --resume $o in
+        error_line amn-remember 'cannot create'
+        grep -q 'another job' err
+        diff -r before part
+    done
+    sed 's/"X"/"Y"/' in/config.json >config.json
+    mv config.json in/
+    try 73 amn-remember -o part/ --shard-size 4K --resume in
+    diff -r before part
+    sed 's/"Y"/"X"/' in/config.json >config.json
+    mv config.json in/
+    try 0 amn-remember -o part/ --shard-size 4K --resume in
+    amn-remember -o whole/ --shard-size 4K in
+    diff -r whole part
+}
+
+@test "--resume of a pipe goes on when the same data come, and only then" {
+    fp8() {
+        python3 -c 'import json, struct, sys
+head, at, data = {}, 0, b""
+for i in range(6):
+    codes = bytes((j * int(sys.argv[1]) + i) % 120 for j in range(16384))
+    for name, dtype, shape, raw in (("l%d.weight", "F8_E4M3", [128, 128], codes),
+                                    ("l%d.weight_scale_inv", "F32", [1, 1], struct.pack("<f", 2))):
+        head[name % i] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(raw)]}
+        at += len(raw)
+        data += raw
+text = json.dumps(head).encode()
+sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text + data)' "$1"
+    }
+    fp8 1 >one
+    fp8 3 >two
+    [ "$(wc -c <one)" -eq "$(wc -c <two)" ]
+    cat one | amn-remember -o whole/ --shard-size 40K
+    (ulimit -f 30; cat one | try 74 amn-remember -o part/ --shard-size 40K)
+    [ -e part/.amn-journal ]
+    cat two | try 73 amn-remember -o part/ --shard-size 40K --resume
+    grep -q 'another job' err
+    cat one | try 0 amn-remember -o part/ --shard-size 40K --resume
+    diff -r whole part
+}
+
+@test "--resume and odd journals: empty, of another form, cut, with lines of no file, no file at all" {
+    interrupted
+    cp part/.amn-journal journal
+    for text in 'amn 2 00000000 3\n' 'amn 1' 'x' '\0\0\0\n'; do
+        printf "$text" >part/.amn-journal
+        try 73 amn-remember -o part/ --shard-size 2K --resume in
+        error_line amn-remember 'cannot create'
+    done
+    : >part/.amn-journal                    # it says nothing of the files that are there
+    try 73 amn-remember -o part/ --shard-size 2K --resume in
+    grep -q 'holds model-' err
+    rm part/model-*
+    try 0 amn-remember -o part/ --shard-size 2K --resume in
+    diff -r whole part
+    rm part/model*
+    { cat journal; printf '\n../../x 3 00000000\nmodel-00001-of-00003.safetensors 12\nmod'; } >part/.amn-journal
+    try 0 amn-remember -o part/ --shard-size 2K --resume in
+    diff -r whole part
+    mkdir odd odd/.amn-journal other
+    mkfifo other/.amn-journal
+    try 74 amn-remember -o odd/ --resume in
+    try 73 amn-remember -o other/ --resume in
+}
+
+@test "one job at a time writes a directory" {
+    interrupted
+    cp -R part before
+    python3 -c 'import fcntl, subprocess, sys
+with open("part/.amn-journal", "a") as f:
+    fcntl.flock(f, fcntl.LOCK_EX)
+    sys.exit(subprocess.run(sys.argv[1:]).returncode)' amn-remember -o part/ --shard-size 2K --resume in 2>err && return 1
+    grep -q 'another job is writing' err
+    diff -r before part
+    try 0 amn-remember -o part/ --shard-size 2K --resume in
+    diff -r whole part
+}
+
+# killed SIGNAL SECONDS COMMAND...: it has ended when this returns.
+killed() {
+    python3 -c 'import signal, subprocess, sys
+p = subprocess.Popen(sys.argv[3:])
+try:
+    p.wait(float(sys.argv[2]))
+except subprocess.TimeoutExpired:
+    p.send_signal(getattr(signal, "SIG" + sys.argv[1]))
+sys.exit(p.wait() not in (0, -getattr(signal, "SIG" + sys.argv[1])))' "$@"
+}
+
+@test "killed at any time, a job goes on to the same directory" {
+    mkdir in
+    cp "$fx/good-fp8-wide.safetensors" in/model.safetensors
+    echo tokens >in/tokenizer.json
+    amn-remember -o whole/ --shard-size 100K in
+    for sig in KILL INT; do
+        for i in 1 2 3 4 5 6 7 8 9; do
+            rm -rf part
+            killed $sig "0.0$i" amn-remember -o part/ -j 1 --shard-size 100K in
+            # There is an index, and then all else, or a journal; or nothing yet.
+            [ ! -e part ] || [ -e part/.amn-journal ] || [ -e part/model.safetensors.index.json ] || [ -z "$(ls -A part)" ]
+            [ -e part/model.safetensors.index.json ] && [ ! -e part/.amn-journal ] \
+                || try 0 amn-remember -o part/ --shard-size 100K --resume in
+            diff -r whole part
+        done
+    done
 }
 
 @test "config.json: members at any place, and what is no JSON" {

@@ -320,7 +320,7 @@ blames() {
     ln -s nothing dangling
     touch old
     blames 73 none/new "cannot create: no file can be made in its directory: No such" amn-remember -o none/new "$f"
-    blames 73 folder "cannot create: it cannot be written: Is a directory" amn-remember -o folder "$f"
+    blames 73 folder "cannot create: it cannot be written (a model directory has a slash at its end): Is a directory" amn-remember -o folder "$f"
     blames 73 dangling "cannot create: it is a symbolic link to a file that is not there" amn-remember -o dangling "$f"
     blames 73 old/new "cannot create: it cannot be examined: Not a directory" amn-remember -o old/new "$f"
     blames 73 old "cannot create: it is not replaced, as -n asks: File exists" amn-remember -n -o old "$f"

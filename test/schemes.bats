@@ -39,6 +39,14 @@ cases() {
     cases sdnq- 20
 }
 
+@test "rotated weights: refused, whoever says it" {
+    cases rotated- 12
+}
+
+@test "Quark UINT8: refused by name" {
+    cases quark- 10
+}
+
 @test "HQQ: shapes and packings that small tensors say" {
     cases hqq- 20
 }

@@ -1,6 +1,6 @@
-/* test_rows: rows of codes of a byte each (codes8, affine) and what unpacks them (bits), by every set of kernels: the
- * scalar set against the formulas of the headers, the others bit for bit against the scalar set. All buffers end at a
- * page that cannot be touched. */
+/* test_rows: rows of codes of a byte each (codes8, affine) and what unpacks them (bits, packs), by every set of kernels:
+ * the scalar set against the formulas of the headers, the others bit for bit against the scalar set. All buffers end at
+ * a page that cannot be touched. */
 #include "check.h"
 
 #include <math.h>
@@ -13,6 +13,7 @@
 
 enum { CANARY = 0xA5, GUARD = 64, MOST = 4000 };
 
+static float map[256];                  /* what codes stand for in a fused affine row */
 static struct fence codes, first_input, second_input, output, scalar_output;
 
 /* Values as a weight has them, and now and then what no weight has: any bits, NaN, infinite, subnormal. */
@@ -34,6 +35,8 @@ fill_inputs(void)
     float *a = (float *)(void *)first_input.end - MOST, *b = (float *)(void *)second_input.end - MOST;
 
     fence_fill(codes.end - MOST, MOST);
+    for (size_t i = 0; i < 256; i++)
+        map[i] = random_value();
     for (size_t i = 0; i < MOST; i++) {
         a[i] = fence_random() % 2 ? (float)(fence_random() % 256) : random_value();
         b[i] = random_value();
@@ -51,7 +54,7 @@ to_type(enum dtype in, float v)
 struct trial {
     size_t first, n, group;
     bool is_signed, has_zeros;          /* codes8 */
-    bool affine, term_first;
+    bool affine, term_first, fused, mapped;
     bool nibbles;                       /* two codes a byte; with affine, to BF16 */
     enum dtype in, to;
 };
@@ -87,7 +90,8 @@ run(const struct kernels *k, struct fence to, const struct trial *t)
     uint8_t *y = to.end - t->n * size;
     const uint8_t *x = codes_of(t);
     const struct codes8 c = { t->has_zeros ? pairs(first_input, t) : NULL, pairs(second_input, t), t->group, t->is_signed };
-    const struct affine a = { pairs(second_input, t), pairs(first_input, t), t->group, t->in, t->term_first };
+    const struct affine a = { pairs(second_input, t), pairs(first_input, t), t->group, t->in, t->term_first,
+        t->fused, t->mapped ? map : NULL };
 
     memset(y - GUARD, CANARY, t->n * size + GUARD);
     if (t->nibbles)
@@ -121,7 +125,9 @@ holds(const struct kernels *k, const struct trial *t)
         uint8_t code = code_of(t, i);
         float v = t->is_signed ? (int8_t)code : code;
 
-        if (t->affine && t->term_first)
+        if (t->affine && t->fused)
+            v = to_type(t->in, fmaf(t->mapped ? map[code] : v, b[g], a[g]));
+        else if (t->affine && t->term_first)
             v = to_type(t->in, to_type(t->in, v - a[g]) * b[g]);
         else if (t->affine)
             v = to_type(t->in, to_type(t->in, v * b[g]) + a[g]);
@@ -155,6 +161,8 @@ random_trial(size_t group, size_t n)
     if (t.affine) {
         t.term_first = fence_random() % 2;
         t.nibbles = t.to == DTYPE_BF16 && fence_random() % 2;
+        t.fused = fence_random() % 2;
+        t.mapped = t.fused && fence_random() % 2;
         t.in = types[fence_random() % 3];
     } else {
         t.is_signed = fence_random() % 2;
@@ -258,6 +266,62 @@ test_bits(const struct kernels *k)
     }
 }
 
+/* Where bit `bit` of code c of a pack lies: 8 * byte + bit. */
+static unsigned
+place(unsigned bits, unsigned c, unsigned bit)
+{
+    static const uint8_t three[2][3] = { { 6, 7, 22 }, { 14, 15, 23 } };
+    static const uint8_t five[3][5] = { { 5, 6, 7, 29, 30 }, { 13, 14, 15, 37, 38 }, { 21, 22, 23, 39, 31 } };
+    static const uint8_t six[6] = { 22, 23, 14, 15, 6, 7 };
+
+    if (bits == 3)
+        return c >= 6 ? three[c - 6][bit] : 8 * (c % 3) + c / 3 * 3 + bit;
+    if (bits == 5)
+        return c >= 5 ? five[c - 5][bit] : 8 * c + bit;
+    if (bits == 6)
+        return 24 * (c / 4) + (c % 4 == 3 ? six[bit] : 8 * (c % 4) + bit);
+    return c == 7 ? 8 * (6 - bit) + 7 : 8 * c + bit;
+}
+
+/* Codes put into packs one bit at a time come out again. */
+static bool
+packs_come_back(const struct kernels *k, size_t n, unsigned bits)
+{
+    size_t nbytes = bits == 6 ? (n + 3) / 4 * 3 : (n + 7) / 8 * bits;
+    uint8_t *x = codes.end - nbytes, *y = output.end - n, wanted[MOST];
+    bool same;
+
+    fence_fill(x, nbytes);
+    for (size_t i = 0; i < n; i++) {
+        wanted[i] = 0;
+        for (unsigned b = 0; b < bits; b++) {
+            size_t at = i / 8 * bits * 8 + place(bits, i % 8, b);
+
+            wanted[i] |= (uint8_t)((x[at / 8] >> at % 8 & 1) << b);
+        }
+    }
+    memset(y - GUARD, CANARY, GUARD);
+    k->packs(y, x, n, bits);
+    same = memcmp(y, wanted, n) == 0;
+    for (size_t i = 1; i <= GUARD; i++)
+        same = same && *(y - i) == CANARY;
+    return same;
+}
+
+static void
+test_packs(const struct kernels *k)
+{
+    static const unsigned widths[] = { 3, 5, 6, 7 };
+
+    for (size_t i = 0; i < 4; i++) {
+        bool ok = true;
+
+        for (size_t n = 0; n < 600; n++)
+            ok = ok && packs_come_back(k, n, widths[i]);
+        CHECK_ROW(ok, "packs");
+    }
+}
+
 int
 main(void)
 {
@@ -289,6 +353,7 @@ main(void)
         fence_what[1] = "bits";
         test_known(k);
         test_bits(k);
+        test_packs(k);
     }
     return check_done("test_rows");
 }

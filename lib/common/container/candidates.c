@@ -55,6 +55,12 @@ step_of(const char *name)
     return NULL;
 }
 
+bool
+candidates_is_model(const char *name)
+{
+    return step_of(name) != NULL;
+}
+
 static bool
 list(struct candidates *c, const char *dir, struct err *err)
 {

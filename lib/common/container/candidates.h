@@ -21,6 +21,9 @@ void candidates_clear(struct candidates *c);
  * stands for. */
 bool candidates_other(const struct candidates *c, size_t i);
 
+/* Whether a file of this name is a model, or a part of one, for who reads its directory. */
+bool candidates_is_model(const char *name);
+
 /* The model was opened, and these are its files: warn of what else the directory holds that could be read instead. */
 bool candidates_warn(const struct candidates *c, const char *dir, const struct inputs *inputs, struct catalog *catalog,
     struct err *err);

@@ -143,8 +143,8 @@ open_parts(struct model *m, const char *path, const struct limits *limits, struc
 /* --- the operand ----------------------------------------------------------------------------------------- */
 
 /* Where headers and data of a model of one file end. */
-static uint64_t
-data_end(const struct model *m)
+uint64_t
+model_end(const struct model *m)
 {
     uint64_t end = catalog_facts_of(m->catalog)->header_end;
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
@@ -161,7 +161,7 @@ open_file(struct model *m, const char *path, bool pipe_ok, const struct limits *
         return open_index(m, path, limits, err);
     if (!add_file(m, path, pipe_ok, limits, err))
         return false;
-    source_promise(m->src[0], data_end(m));
+    source_promise(m->src[0], model_end(m));
     return (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, limits, err))
         && catalog_seal(m->catalog, err) && (m->nsrc == 1 || check_total(m, err));
 }
@@ -220,12 +220,15 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
     if (stored)
         path = m->stored = found.p;
-    if (ok && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    bool there = ok && path && stat(path, &st) == 0;
+    if (ok && path && !there && !err_absent(errno))
+        err_sys(err, ERR_OPEN, errno, "%s", "");
+    else if (there && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
     else
         ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
-    return ok || err_in_file(err, m->name ? m->name : "");
+    return (ok && err->kind == ERR_NONE) || err_in_file(err, m->name ? m->name : "");
 }
 
 void
@@ -245,7 +248,7 @@ model_clear(struct model *m)
 bool
 model_finish(const struct model *m, struct err *err)
 {
-    return m->nsrc != 1 || source_finish(m->src[0], data_end(m), m->container->tail_ok, err);
+    return m->nsrc != 1 || source_finish(m->src[0], model_end(m), m->container->tail_ok, err);
 }
 
 const char **
@@ -318,7 +321,7 @@ model_spool(struct model *m, struct err *err)
     if (m->no_spool)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: its tensors are needed in another order than they come "
             "in, and --no-spool forbids the temporary file for that: name a file instead of a pipe");
-    return source_spool(src, data_end(m), m->container->tail_ok, err);
+    return source_spool(src, model_end(m), m->container->tail_ok, err);
 }
 
 /* Read what only goes forward on behind its headers, in memory: *ended when it ended there. */

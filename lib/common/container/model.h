@@ -48,6 +48,9 @@ bool model_spares_stdout(const struct model *m, struct err *err);
  * cannot be opened has no say; a pipe is left alone. */
 bool model_list_spares_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err);
 
+/* Where header and data end: of a model of one file, as a pipe is. */
+uint64_t model_end(const struct model *m);
+
 /* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
 bool model_spool(struct model *m, struct err *err);
 

@@ -113,20 +113,25 @@ store_hex(char *hex, const char *p, size_t n)
 }
 
 bool
+store_there(int failed, const char *path, struct err *err)
+{
+    char shown[STR_SHOWN];
+    if (failed != 0 && !err_absent(errno))
+        err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, path, strlen(path)));
+    return failed == 0;
+}
+
+bool
 store_has(const struct str *path, const char *get, struct err *err)
 {
     struct stat st;
     char shown[STR_SHOWN], how[STR_SHOWN];
     if (!store_built(path, err))
         return false;
-    if (stat(path->p, &st) == 0)
+    if (store_there(stat(path->p, &st), path->p, err))
         return true;
-    int sys = errno;
-    str_shown(shown, path->p, path->len);
-    if (!err_absent(sys))
-        return err_sys(err, ERR_OPEN, sys, "%s cannot be examined", shown);
-    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s; the model comes with: %s", shown, strerror(sys),
-        str_shown(how, get, strlen(get)));
+    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s; the model comes with: %s",
+        str_shown(shown, path->p, path->len), strerror(errno), str_shown(how, get, strlen(get)));
 }
 
 bool

@@ -138,7 +138,8 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
     char shown[STR_SHOWN];
     str_format(&path, "%s/refs/%s", repo, rev);
     bool ok = store_built(&path, err);
-    bool is_ref = ok && stat(path.p, &st) == 0 && S_ISREG(st.st_mode);
+    bool is_ref = ok && store_there(stat(path.p, &st), path.p, err) && S_ISREG(st.st_mode);
+    ok = ok && err->kind == ERR_NONE;
     if (is_ref && st.st_size > REF_MAX) {
         err_set(err, ERR_MALFORMED, REF_MAX, "the ref is longer than %d bytes", REF_MAX);
         ok = err_in_file(err, str_shown(shown, path.p, path.len));
@@ -274,29 +275,19 @@ names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const c
     return ok && (why.kind == ERR_NONE || keep(err, &why));
 }
 
-/* stat() or lstat() of the path returned `failed`. */
-static bool
-is_there(int failed, const char *path, struct err *why)
-{
-    char shown[STR_SHOWN];
-    if (failed != 0 && !err_absent(errno))
-        err_sys(why, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, path, strlen(path)));
-    return failed == 0;
-}
-
 /* No link, so that no folder is come to twice. */
 static bool
 is_folder(const char *path, struct err *why)
 {
     struct stat st;
-    return is_there(lstat(path, &st), path, why) && S_ISDIR(st.st_mode);
+    return store_there(lstat(path, &st), path, why) && S_ISDIR(st.st_mode);
 }
 
 static bool
 is_file(const char *path, struct err *why)
 {
     struct stat st;
-    return is_there(stat(path, &st), path, why) && S_ISREG(st.st_mode);
+    return store_there(stat(path, &st), path, why) && S_ISREG(st.st_mode);
 }
 
 static bool

@@ -92,8 +92,9 @@ find_host(struct name *name, const struct str *dir, const char *get, struct err 
         struct stat st;
         str_format(&library, "%s/%s/library", dir->p, entry);
         ok = store_built(&library, err);
-        bool holds = ok && store_is_part(entry, strlen(entry), PART_MAX) && stat(library.p, &st) == 0
-            && S_ISDIR(st.st_mode);
+        bool holds = ok && store_is_part(entry, strlen(entry), PART_MAX)
+            && store_there(stat(library.p, &st), library.p, err) && S_ISDIR(st.st_mode);
+        ok = ok && err->kind == ERR_NONE;
         str_clear(&library);
         if (holds && *host)
             ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "both %s and %s hold library/: name the HOST as well, as in"
@@ -151,9 +152,9 @@ find_manifest(struct str *path, struct name *name, const char *root, const char 
             name->part[TAG]);
         ok = store_built(path, err);
     }
-    if (ok && lstat(path->p, &st) != 0) {
+    if (ok && !store_there(lstat(path->p, &st), path->p, err)) {
         struct str other = { 0 };
-        ok = search(&other, &dir, name, HOST, err);
+        ok = err->kind == ERR_NONE && search(&other, &dir, name, HOST, err);
         if (ok && other.len != 0) {
             path->len = 0;
             str_add(path, other.p, other.len);
@@ -330,7 +331,7 @@ list_part(struct names *list, struct str *dir, struct name *name, int i, const c
             ok = false;
         else if (i != TAG)
             ok = list_part(list, dir, name, i + 1, host, err) && ok;
-        else if (stat(dir->p, &st) != 0 || !S_ISDIR(st.st_mode))
+        else if (!store_there(stat(dir->p, &st), dir->p, err) || !S_ISDIR(st.st_mode))
             ok = add_operand(list, name, host, err) && ok;
         dir->len = len;
         dir->p[len] = '\0';
@@ -353,6 +354,10 @@ store_ollama_list(struct names *list, const char *root, const struct limits *lim
     bool ok = store_built(&dir, err);
     bool host = ok && find_host(&any, &dir, "", &none);
     ok = ok && list_part(list, &dir, &name, HOST, host ? any.part[HOST] : "", err);
+    if (ok && (none.kind == ERR_MEMORY || none.sys != 0)) {
+        *err = none;
+        ok = false;
+    }
     str_clear(&dir);
     return ok || err_in_file(err, str_shown(shown, root, strlen(root)));
 }

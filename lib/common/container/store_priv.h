@@ -27,6 +27,9 @@ bool store_is_part(const char *p, size_t n, size_t max);
 /* Exactly n hexadecimal digits, copied to hex[n + 1] in lower case; false for anything else. */
 bool store_hex(char *hex, const char *p, size_t n);
 
+/* stat() or lstat() of the path returned `failed`: whether something is there. ERR_OPEN when that cannot be told. */
+bool store_there(int failed, const char *path, struct err *err);
+
 /* True when something can be found at the path; else ERR_OPEN that says so, and how to `get` the model. */
 bool store_has(const struct str *path, const char *get, struct err *err);
 

@@ -15,6 +15,7 @@
 #include "kernel/iq_quants.h"
 #include "kernel/k_quants.h"
 #include "kernel/nan.h"
+#include "kernel/packs.h"
 #include "kernel/q_blocks.h"
 #include "kernel/round.h"
 #include "kernel/ternary.h"
@@ -86,6 +87,7 @@ static const struct kernels scalar = {
     .bits_lane = bits_lane,
     .convrot_f32 = convrot_f32,
     .convrot_bf16 = convrot_bf16,
+    .packs = packs,
     .int8_row_f32 = int8_row_f32,
     .int8_row_bf16 = int8_row_bf16,
     .turn = turn,
@@ -100,7 +102,7 @@ cpu_has_avx2(void)
 {
     unsigned a, b, c, d;                    /* clang's builtin does not know F16C */
 
-    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) && (c & bit_FMA);
 }
 
 static bool

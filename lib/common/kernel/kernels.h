@@ -51,7 +51,7 @@ typedef void kernel_codes8_f32(float *restrict y, const uint8_t *restrict x, siz
 typedef void kernel_codes8_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct codes8 *c);
 
-/* affine.h: the same with two roundings to a type of 16 bits. */
+/* affine.h: the same in a type of 16 bits, with two roundings to it or one. */
 typedef void kernel_affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct affine *a);
 typedef void kernel_affine_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
@@ -67,6 +67,9 @@ typedef void kernel_convrot_f32(float *restrict y, const uint8_t *restrict x, si
     float scale);
 typedef void kernel_convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group,
     float scale);
+
+/* packs.h: likewise, as SDNQ packs them. */
+typedef void kernel_packs(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned bits);
 
 /* int8_row.h: a row of INT8 codes with its absmax. */
 typedef void kernel_int8_row_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
@@ -96,6 +99,7 @@ struct kernels {
     kernel_bits_lane *bits_lane;
     kernel_convrot_f32 *convrot_f32;
     kernel_convrot_bf16 *convrot_bf16;
+    kernel_packs *packs;
     kernel_int8_row_f32 *int8_row_f32;
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_turn *turn;

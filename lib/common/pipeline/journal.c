@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,15 @@ failed(const struct journal *j, const char *what, int sys, struct err *err)
 {
     char shown[STR_SHOWN];
     err_sys(err, ERR_IO, sys, "%s", what);
+    return err_in_file(err, str_shown(shown, j->path, strlen(j->path)));
+}
+
+/* It is ours no more, or never was. */
+static bool
+refused(const struct journal *j, const char *why, struct err *err)
+{
+    char shown[STR_SHOWN];
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "%s", why);
     return err_in_file(err, str_shown(shown, j->path, strlen(j->path)));
 }
 
@@ -54,17 +64,18 @@ static bool
 read_journal(struct journal *j, uint32_t job, size_t files, struct err *err)
 {
     bool ours = false;
-    FILE *file = fopen(j->path, "re");
-    if (!file)
-        return failed(j, "it cannot be opened", errno, err);
+    int fd = dup(j->fd - 1);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!file) {
+        failed(j, "it cannot be read", errno, err);
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
     bool ok = read_lines(j, file, job, files, &ours, err);
     fclose(file);
-    if (!ok || ours)
-        return ok;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "it is the journal of another job: of another input, or of other "
-        "options; take an empty directory");
-    char shown[STR_SHOWN];
-    return err_in_file(err, str_shown(shown, j->path, strlen(j->path)));
+    return ok && (ours || refused(j, "it is the journal of another job: of another input, other options or another "
+        "release; take an empty directory", err));
 }
 
 /* --- what is added */
@@ -73,34 +84,50 @@ read_journal(struct journal *j, uint32_t job, size_t files, struct err *err)
 static bool
 put_line(struct journal *j, const char *line, struct err *err)
 {
-    size_t n = strlen(line);
-    ssize_t put;
-    while ((put = write(j->fd - 1, line, n)) < 0 && errno == EINTR)
-        ;
-    if (put != (ssize_t)n || fsync(j->fd - 1) != 0)
-        return failed(j, "it cannot be written", put >= 0 && (size_t)put != n ? ENOSPC : errno, err);
-    return true;
+    for (size_t n = strlen(line); n != 0;) {
+        ssize_t put = write(j->fd - 1, line, n);
+        if (put < 0 && errno != EINTR)
+            return failed(j, "it cannot be written", errno, err);
+        line += put > 0 ? put : 0;
+        n -= put > 0 ? (size_t)put : 0;
+    }
+    return fsync(j->fd - 1) == 0 || failed(j, "it cannot be flushed", errno, err);
 }
 
+/* Open it, and keep all others out as long as it is open. A file system without locks has none. */
 static bool
-begin(struct journal *j, int flags, struct err *err)
+open_locked(struct journal *j, int flags, struct stat *st, struct err *err)
 {
-    int fd = open(j->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    int fd = open(j->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | flags, 0666);
     j->fd = fd + 1;
-    return fd >= 0 || failed(j, "it cannot be opened", errno, err);
+    if (fd < 0 && errno == EEXIST)
+        return refused(j, "another job has just begun to write this directory", err);
+    if (fd < 0)
+        return failed(j, "it cannot be opened", errno, err);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return refused(j, "another job is writing this directory: let it end, or end it", err);
+    if (fstat(fd, st) != 0)
+        return failed(j, "it cannot be examined", errno, err);
+    if (!S_ISREG(st->st_mode))
+        return refused(j, "it is no regular file: take an empty directory", err);
+    return st->st_nlink != 0 || refused(j, "another job has just finished this directory", err);
 }
 
 bool
 journal_open(struct journal *j, const char *dir, uint32_t job, size_t files, bool resume, struct err *err)
 {
+    struct stat st;
     char first[LINE];
     *j = (struct journal){ .path = folder_path(dir, strlen(dir), JOURNAL_NAME, err) };
-    if (!j->path)
+    if (!j->path || !open_locked(j, resume ? 0 : O_EXCL, &st, err))
         return false;
-    if (resume)                 /* a last line that was cut is ended, and so is none */
-        return read_journal(j, job, files, err) && begin(j, 0, err) && put_line(j, "\n", err);
+    if (st.st_size != 0)        /* a last line that was cut is ended, and so is none */
+        return read_journal(j, job, files, err) && put_line(j, "\n", err);
     snprintf(first, sizeof first, "amn 1 %08" PRIx32 " %zu\n", job, files);
-    return begin(j, O_TRUNC, err) && put_line(j, first, err);
+    if (put_line(j, first, err))
+        return true;
+    journal_drop(j);
+    return false;
 }
 
 const struct journal_entry *
@@ -124,6 +151,12 @@ bool
 journal_remove(struct journal *j, struct err *err)
 {
     return unlink(j->path) == 0 || failed(j, "it cannot be removed", errno, err);
+}
+
+void
+journal_drop(const struct journal *j)
+{
+    unlink(j->path);
 }
 
 void

@@ -30,8 +30,8 @@ struct journal {
     size_t n, room;
 };
 
-/* Begin a journal for a job of `files` files in a directory, or with `resume` go on with the one that is there: of another
- * job it is ERR_CREATE. Close it also after a failure. */
+/* Begin a journal for a job of `files` files in a directory, or with `resume` go on with the one that is there, if any:
+ * that of another job, or one that another process has open, is ERR_CREATE. Close it also after a failure. */
 bool journal_open(struct journal *j, const char *dir, uint32_t job, size_t files, bool resume, struct err *err);
 
 /* The entry for a file, or NULL. */
@@ -40,9 +40,9 @@ const struct journal_entry *journal_find(const struct journal *j, const char *na
 /* A file is finished. It is on the disk when this returns. */
 bool journal_add(struct journal *j, const struct journal_entry *entry, struct err *err);
 
-/* All is done: the journal goes. */
+/* All is done: the journal goes. journal_drop(): for another reason, and without a word. */
 bool journal_remove(struct journal *j, struct err *err);
+void journal_drop(const struct journal *j);
 void journal_close(struct journal *j);
-
 
 #endif

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/num.h"
+#include "container/candidates.h"
 #include "container/folder.h"
 #include "pipeline/checksum.h"
 #include "pipeline/journal.h"
@@ -34,32 +35,52 @@ in_dir(const struct model_dir *dir, struct err *err)
 
 /* --- the directory */
 
-static bool
-is_of_a_model(const char *name)
-{
-    return str_ends(name, ".safetensors") || str_ends(name, ".index.json");
-}
+/* What is in the way of a model, and whether there is a journal. */
+struct found {
+    bool journal;
+    const char *why;            /* the last of what is in the way, NULL for nothing */
+    char name[STR_SHOWN];
+};
 
 /* What lies there already could be taken for a part of this model, and this model's files for a part of it. */
-static bool
-check_entries(const struct model_dir *dir, struct err *err)
+static void
+look_at(struct found *found, const struct job *job, DIR *d, const char *name)
 {
-    DIR *d = opendir(dir->path);
-    const char *name;
-    char other[STR_SHOWN] = "";
-    bool journal = false, ok = d || err_sys(err, ERR_CREATE, errno, "the directory cannot be read");
-    while (ok && d && (name = folder_next(d, err)) != NULL) {
-        journal = journal || strcmp(name, JOURNAL_NAME) == 0;
-        if (is_of_a_model(name))
-            str_shown(other, name, strlen(name));
+    struct stat st;
+    const char *why = NULL;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return;
+    if (strcmp(name, JOURNAL_NAME) == 0)
+        found->journal = true;
+    else if (candidates_is_model(name))
+        why = "take one without a model";
+    else if (fstatat(dirfd(d), name, &st, 0) == 0 && inputs_find(&job->p->model->inputs, st.st_dev, st.st_ino))
+        why = "it is an input; take another one";
+    else if (job->dir->no_clobber)
+        why = "take an empty one, as -n replaces nothing";
+    if (why) {
+        found->why = why;
+        str_shown(found->name, name, strlen(name));
     }
-    if (d)
-        closedir(d);
-    if (journal)
+}
+
+static bool
+check_entries(const struct job *job, struct err *err)
+{
+    struct found found = { 0 };
+    const char *name;
+    DIR *d = opendir(job->dir->path);
+    if (!d)
+        return err_sys(err, ERR_CREATE, errno, "the directory cannot be read");
+    while ((name = folder_next(d, err)) != NULL)
+        look_at(&found, job, d, name);
+    closedir(d);
+    if (err->kind != ERR_NONE)
+        return false;
+    if (found.journal && !job->dir->resume)
         return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the directory holds a model that was not finished: go on with "
             "--resume, or take an empty one");
-    return ok && err->kind == ERR_NONE && (!other[0] || err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the directory holds %s: "
-        "take one without a model", other));
+    return !found.why || err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the directory holds %s: %s", found.name, found.why);
 }
 
 static bool
@@ -69,22 +90,61 @@ is_input(const struct model *m, const struct stat *st)
     return m->folder && stat(m->folder, &of) == 0 && of.st_dev == st->st_dev && of.st_ino == st->st_ino;
 }
 
-/* A job that goes on where there is nothing yet begins. */
+/* Before anything is made. A job that goes on where there is nothing yet begins; and so it does behind a journal that
+ * has not a byte. */
 static bool
-open_dir(const struct job *job, struct err *err)
+check_dir(const struct job *job, struct err *err)
 {
-    struct model_dir *dir = job->dir;
+    const struct model_dir *dir = job->dir;
     struct stat st;
-    if (mkdir(dir->path, 0777) != 0 && errno != EEXIST)
-        return err_sys(err, ERR_CREATE, errno, "the directory cannot be made");
-    if (stat(dir->path, &st) != 0 || !S_ISDIR(st.st_mode))
-        return err_sys(err, ERR_CREATE, ENOTDIR, "%s", "");
+    if (stat(dir->path, &st) != 0)
+        return errno == ENOENT || err_sys(err, ERR_CREATE, errno, "the directory cannot be examined");
     if (is_input(job->p->model, &st))
         return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is the directory of the input: take another one");
     char *journal = folder_path(dir->path, strlen(dir->path), JOURNAL_NAME, err);
-    dir->resume = dir->resume && journal && stat(journal, &st) == 0;
+    bool goes_on = dir->resume && journal && stat(journal, &st) == 0 && st.st_size != 0;
+    bool ok = journal && (goes_on || check_entries(job, err));
     free(journal);
-    return journal && (dir->resume || check_entries(dir, err));
+    return ok;
+}
+
+static bool
+make_dir(const struct model_dir *dir, struct err *err)
+{
+    struct stat st;
+    return mkdir(dir->path, 0777) == 0 || (errno == EEXIST && stat(dir->path, &st) == 0)
+        || err_sys(err, ERR_CREATE, errno, "the directory cannot be made");
+}
+
+/* Whether a temporary file of this name would have become a file of the model. */
+static bool
+is_ours(const struct job *job, const char *name)
+{
+    struct stat st;
+    struct err ignored;
+    err_init(&ignored);
+    if (strncmp(name, "model", 5) == 0 && candidates_is_model(name))
+        return true;
+    const char *folder = job->p->model->folder;
+    char *path = folder ? folder_path(folder, strlen(folder), name, &ignored) : NULL;
+    bool copied = path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    free(path);
+    return copied || strcmp(name, "config.json") == 0;
+}
+
+/* What a job that was killed left of the files that it was writing. */
+static bool
+remove_temps(const struct job *job, struct err *err)
+{
+    const char *entry;
+    char name[SINK_TEMP_NAME];
+    DIR *d = job->dir->resume ? opendir(job->dir->path) : NULL;
+    while (d && (entry = folder_next(d, err)) != NULL)
+        if (sink_temp_name(name, entry) && is_ours(job, name))
+            unlinkat(dirfd(d), entry, 0);
+    if (d)
+        closedir(d);
+    return err->kind == ERR_NONE;
 }
 
 /* --- one file */
@@ -104,28 +164,36 @@ lay_out(const struct job *job, size_t i, struct err *err)
     return NULL;
 }
 
+/* Go on with a CRC-32 over [at, end) of a source. */
+static bool
+add_bytes(uLong *crc, struct source *src, uint64_t at, uint64_t end, struct err *err)
+{
+    enum { STEP = 1 << 20 };
+    uint64_t n;
+    uint8_t *buf = malloc(STEP);
+    bool ok = buf || err_memory(err, STEP);
+    for (; ok && at < end; at += n) {
+        n = num_min(STEP, end - at);
+        ok = source_read(src, at, buf, (size_t)n, err);
+        *crc = ok ? crc32_z(*crc, buf, (size_t)n) : *crc;
+        source_drop(src, at, at + n);
+    }
+    free(buf);
+    return ok;
+}
+
 /* The file is there, and what the journal says of it. */
 static bool
 is_finished(const char *path, const struct journal_entry *e, uint64_t nbytes, bool *finished, struct err *err)
 {
-    enum { STEP = 1 << 20 };
     struct source *src = NULL;
     struct stat st;
-    uint64_t n;
     *finished = false;
     if (!e || e->nbytes != nbytes || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != nbytes)
         return true;
-    uint8_t *buf = malloc(STEP);
     uLong crc = crc32_z(0, NULL, 0);
-    bool ok = (buf || err_memory(err, STEP)) && source_open(&src, path, false, NULL, err);
-    for (uint64_t at = 0; ok && at < nbytes; at += n) {
-        n = num_min(STEP, nbytes - at);
-        ok = source_read(src, at, buf, (size_t)n, err);
-        crc = ok ? crc32_z(crc, buf, (size_t)n) : crc;
-        source_drop(src, at, at + n);
-    }
+    bool ok = source_open(&src, path, false, NULL, err) && add_bytes(&crc, src, 0, nbytes, err);
     *finished = ok && (uint32_t)crc == e->crc;
-    free(buf);
     source_close(src);
     return ok;
 }
@@ -184,12 +252,24 @@ add_text(uLong crc, const char *text)
     return crc32_z(crc, (const uint8_t *)text, strlen(text) + 1);
 }
 
-/* What the bytes of the output depend on, as a number: the headers, hence names, types, shapes and options; how weights
- * are read; and which files the input is. Also the length of all files. */
+/* Which file the input is; of a pipe, which has no date, the data that came: its header is in those of the output. */
+static bool
+add_input(uLong *crc, const struct model *m, uint32_t i, struct err *err)
+{
+    uint64_t stamp[2];
+    source_stamp(m->src[i], stamp);
+    *crc = crc32_z(*crc, (const uint8_t *)stamp, sizeof stamp);
+    return source_is_file(m->src[i])
+        || add_bytes(crc, m->src[i], catalog_facts_of(m->catalog)->header_end, model_end(m), err);
+}
+
+/* What the bytes of the output depend on, as a number: the release; the headers, hence names, types, shapes and
+ * options; how weights are read, and what configs say of that; and what the input is. Also the length of all files. */
 static bool
 measure(struct job *job, uint32_t *number, struct err *err)
 {
-    uLong crc = crc32_z(0, NULL, 0);
+    const struct model *m = job->p->model;
+    uLong crc = add_text(crc32_z(0, NULL, 0), job->dir->release);
     for (size_t i = 0; i < job->shards.n; i++) {
         struct pieces *pieces = lay_out(job, i, err);
         if (!pieces)
@@ -202,13 +282,15 @@ measure(struct job *job, uint32_t *number, struct err *err)
     for (size_t i = 0; i < job->choice->n; i++)
         if (job->choice->list[i].decode)
             crc = add_text(crc, job->choice->list[i].decode->scheme->code);
-    for (uint32_t i = 0; i < job->p->model->nsrc; i++) {
-        uint64_t stamp[2];
-        source_stamp(job->p->model->src[i], stamp);
-        crc = crc32_z(crc, (const uint8_t *)stamp, sizeof stamp);
+    for (size_t i = 0; i < catalog_config_count(m->catalog); i++) {
+        const struct catalog_config *config = catalog_config_at(m->catalog, i);
+        crc = crc32_z(crc, (const uint8_t *)config->text, config->n);
     }
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < m->nsrc; i++)
+        ok = add_input(&crc, m, i, err);
     *number = (uint32_t)crc;
-    return true;
+    return ok;
 }
 
 static bool
@@ -228,20 +310,32 @@ write_index(const struct job *job, struct err *err)
     return ok;
 }
 
+/* What comes before the weights. When that fails there is nothing to go on with, unless there was. */
+static bool
+begin(struct job *job, struct err *err)
+{
+    if (remove_temps(job, err) && side_files_write(job->p->model, job->dir->path, job->choice->decodes, err))
+        return true;
+    if (job->journal.n == 0)
+        journal_drop(&job->journal);
+    return false;
+}
+
 static bool
 write_all(struct job *job, struct err *err)
 {
     uint32_t number;
-    bool ok = model_spool(job->p->model, err) && shards_cut(&job->shards, job->choice, job->dir->shard_size, err)
-        && measure(job, &number, err) && (open_dir(job, err) || in_dir(job->dir, err))
-        && journal_open(&job->journal, job->dir->path, number, job->shards.n, job->dir->resume, err);
+    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, err)
+        && (check_dir(job, err) || in_dir(job->dir, err)) && model_spool(job->p->model, err)
+        && measure(job, &number, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
+        && journal_open(&job->journal, job->dir->path, number, job->shards.n, job->dir->resume, err)
+        && begin(job, err);
     meter_phase(job->p->model->meter, "writing", job->dir->nbytes);
     job->p->one_of_many = true;
     for (size_t i = 0; ok && i < job->shards.n; i++)
         ok = write_file(job, i, err);
     meter_phase(job->p->model->meter, "completing the output", 0);
-    return ok && side_files_write(job->p->model, job->dir->path, job->choice->decodes, err) && write_index(job, err)
-        && journal_remove(&job->journal, err);
+    return ok && write_index(job, err) && journal_remove(&job->journal, err);
 }
 
 bool

@@ -1,9 +1,10 @@
 /* model_dir: a model directory as output, which from_pretrained() reads: files of weights, their index, config.json, and
  * the small files of the input beside it.
  *
- * One file after the other gets its name when it is complete; the index comes last, so that what was interrupted is no
- * model. Its journal stays, and with `resume` the same job goes on behind the files that are as the journal says; where
- * there is none, it begins. */
+ * The small files come first, so that what is wrong with them is known before hours of work; then one file of weights
+ * after the other gets its name when it is complete; and last the index, so that what was interrupted is no model. Its
+ * journal stays, and with `resume` the same job goes on behind the files that are as the journal says; where there is
+ * none, it begins. */
 #ifndef PIPELINE_MODEL_DIR_H
 #define PIPELINE_MODEL_DIR_H
 
@@ -13,7 +14,8 @@
 struct model_dir {
     const char *path;           /* made when it is not there; else it holds no model yet, or with `resume` our journal */
     uint64_t shard_size;        /* bytes of tensor data a file; one tensor may be more */
-    bool resume, sync;
+    const char *release;        /* of the tool: another one goes on with nothing of this one's */
+    bool resume, no_clobber;    /* no_clobber: a directory that is there is empty */
     enum sink_direct direct;
     uint64_t nbytes;            /* out: of all files of weights, once they are known */
     size_t kept;                /* out: files that were finished before */

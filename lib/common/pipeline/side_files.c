@@ -20,7 +20,7 @@ open_sink(struct sink **sink, const struct model *m, const char *to, const char 
 {
     uint64_t dev, ino;
     char *path = folder_path(to, strlen(to), name, err);
-    const struct sink_options options = { .path = path, .direct = SINK_DIRECT_NEVER };
+    const struct sink_options options = { .path = path, .direct = SINK_DIRECT_NEVER, .sync = true };
     bool ok = path && sink_open(sink, &options, err)
         && (!sink_identity(*sink, &dev, &ino) || model_spares(m, dev, ino, err));
     free(path);

@@ -31,6 +31,7 @@ struct asked {
 
 struct config {
     json_t *block;                      /* owned, or NULL */
+    uint64_t vocab;                     /* or 0 */
     struct modules_cost cost;           /* of all lists of modules */
     struct modules ignored;
     struct group group[GROUPS];
@@ -46,7 +47,21 @@ enum { KEYS = 3, PLACES = 4 };
 struct found {
     struct { const char *p; size_t n; } block[PLACES][KEYS];
     bool itself;                        /* the text has keys of a block at top level */
+    uint64_t vocab[PLACES];             /* vocab_size, or 0 */
 };
+
+/* A number of up to nine digits; 0: it is something else. */
+static uint64_t
+read_count(const char *p, size_t n)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] < '0' || p[i] > '9' || n > 9)
+            return 0;
+        v = 10 * v + (uint64_t)(p[i] - '0');
+    }
+    return v;
+}
 
 /* Go through the object that was just opened: place 0 is the top level, the others are objects in it. */
 static bool
@@ -64,10 +79,13 @@ look_for_blocks(struct found *f, struct pull *json, size_t place)
             ;
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             f->itself = f->itself || (place == 0 && pull_text_is(&json->token, own[i]));
+        bool is_vocab = pull_text_is(&json->token, "vocab_size");
         const char *p;
         size_t n;
         if (!pull_value_text(json, &p, &n))
             return false;
+        if (is_vocab)
+            f->vocab[place] = read_count(p, n);
         if (key < KEYS && *p == '{') {
             if (f->block[place][key].p)
                 return false;
@@ -104,6 +122,8 @@ read_block(struct config *config, const struct catalog_config *text, struct err 
     if (!ok)
         return err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,
             pull_explain(why, &json));
+    for (size_t place = 0; place < PLACES && config->vocab == 0; place++)
+        config->vocab = f.vocab[place];
     for (size_t place = 0; place < PLACES; place++)
         for (size_t key = 0; key < KEYS; key++)
             if (f.block[place][key].p)
@@ -241,6 +261,12 @@ config_number(const struct config *config, const char *key)
 {
     json_int_t v = json_integer_value(json_object_get(config->block, key));
     return v > 0 ? (uint64_t)v : 0;
+}
+
+uint64_t
+config_vocab(const struct config *config)
+{
+    return config->vocab;
 }
 
 static bool

@@ -42,6 +42,9 @@ bool config_weights(const struct config *config, const char *module, size_t n, c
 bool config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err);
 
+/* The vocab_size of the model, or of its language model; 0 where it is not said, or nonsense. */
+uint64_t config_vocab(const struct config *config);
+
 /* Whether the module is listed as not quantized. ERR_UNSUPPORTED as in scheme/modules.h. */
 bool config_ignores(const struct config *config, const char *module, size_t n, bool *ignores, struct err *err);
 

@@ -9,8 +9,7 @@
  *     E2M3    s ee mmm    e = 0: m * 2^-3    else (1 + m/8) * 2^(e - 1)
  *     E3M2    s eee mm    e = 0: m * 2^-4    else (1 + m/4) * 2^(e - 3)
  *
- * Sources: Quark torch/utils/pack.py, Pack_fp6, and torch/export/main_export/quant_config_parser.py,
- * get_layer_quant_config; compressed-tensors compressors/mxfp6.
+ * Sources: Quark torch/utils/pack.py, Pack_fp6; compressed-tensors compressors/mxfp6.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@
 
 #include "base/num.h"
 #include "scheme/dim.h"
-#include "scheme/modules.h"
+#include "scheme/quark.h"
 #include "scheme/scale.h"
 #include "scheme/table.h"
 
@@ -34,41 +33,14 @@ struct fp6 {
 
 /* --- which of the two it is */
 
-static enum type
-type_of(const json_t *quant_config)
-{
-    const json_t *weight = json_object_get(quant_config, "weight");
-    const char *dtype = json_string_value(json_object_get(json_is_array(weight) ? json_array_get(weight, 0) : weight,
-        "dtype"));
-    return !dtype ? TYPE_OPEN : strcmp(dtype, "fp6_e2m3") == 0 ? TYPE_E2M3 : strcmp(dtype, "fp6_e3m2") == 0 ? TYPE_E3M2
-        : TYPE_OPEN;
-}
-
-/* What Quark's config says of a module: of its layers the first whose pattern names it, else that of all. */
 static bool
 find_type(const struct claims *c, const struct tensor *codes, enum type *type, struct err *err)
 {
-    const json_t *block = config_block(c->config), *layers = json_object_get(block, "layer_quant_config");
-    struct modules_cost *cost = config_cost(c->config);
-    struct part_name module = name_module(codes);
-    const char *pattern;
-    json_t *own;
-    *type = type_of(json_object_get(block, "global_quant_config"));
-    if (json_object_size(json_object_get(block, "layer_type_quant_config")) != 0)
-        *type = TYPE_OPEN;              /* a class may say otherwise, and no tensor has its class */
-    json_object_foreach((json_t *)layers, pattern, own) {
-        struct matcher m;
-        size_t n = strlen(pattern);
-        cost->steps -= num_min(cost->steps, n + 1);
-        bool known = matcher_glob(&m, pattern, n);
-        bool named = known && matcher_match(&m, module.base, module.base_len, true, &cost->steps);
-        if (!modules_cost_left(cost, err))
-            return false;
-        if (!known || named) {
-            *type = known ? type_of(own) : TYPE_OPEN;
-            return true;
-        }
-    }
+    const char *dtype;
+    if (!quark_dtype(c, codes, &dtype, err))
+        return false;
+    *type = !dtype ? TYPE_OPEN : strcmp(dtype, "fp6_e2m3") == 0 ? TYPE_E2M3 : strcmp(dtype, "fp6_e3m2") == 0 ? TYPE_E3M2
+        : TYPE_OPEN;
     return true;
 }
 

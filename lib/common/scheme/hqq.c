@@ -255,13 +255,6 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = run_of(w, part, first, count);
 }
 
-static float
-rounded(enum dtype in, float v)
-{
-    return in == DTYPE_F16 ? half_to_float(half_of_float(v))
-        : in == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : v;
-}
-
 /* Scales or zeros of n elements from `at` on, or of n rows from that of `at` on. p: the bytes from offset `from` of the
  * tensor on. */
 static void
@@ -273,7 +266,7 @@ fill(float *v, const struct weight *w, unsigned part, const uint8_t *p, uint64_t
     for (size_t i = 0; i < n; i++) {
         uint64_t item = q->lie[part] == OF_ALL ? 0 : q->lie[part] == OF_ROW ? row : col;
         float value = scale_value(type, p, item - base);
-        v[i] = type == q->in ? value : rounded(q->in, value);
+        v[i] = type == q->in ? value : scale_round(q->in, value);
         if (!each) {
             row++;
         } else if (++col == q->cols) {

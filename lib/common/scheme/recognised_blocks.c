@@ -20,6 +20,16 @@ is_by_rows(const struct found *f)
         && dim_rows(f->codes) > 1;
 }
 
+/* One a row, or for groups along either dimension, with zero points like them. */
+static bool
+is_uint8(const struct found *f)
+{
+    const struct tensor *scale = f->with[0], *zero = f->with[3];
+    uint64_t rows = dim_rows(f->codes), cols = dim_cols(f->codes), n = dim_rows(scale), m = dim_cols(scale);
+    return zero && f->codes->shape.rank == 2 && dim_same_shape(zero, scale) && n != 0 && m != 0
+        && ((scale->shape.rank == 1 && m == rows) || (n == rows && cols % m == 0) || (m == cols && rows % n == 0));
+}
+
 #define INT4_PARTS BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE), BESIDE(".weight_scale_2", FLOAT, OPTIONAL, SCALE), \
     BESIDE(".pre_quant_scale", FLOAT, OPTIONAL, SCALE), BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
 
@@ -38,10 +48,12 @@ const struct scheme block_schemes[] = {
             BESIDE(".output_activation_scale", FLOAT, OPTIONAL, ACTIVATION) } }, {
         .codes = ".embedding_quantized", .dtypes = IS(U8) | IS(I8), .becomes = ".weight",
         .beside = { BESIDE(".embedding_scale", FLOAT, EVIDENCE, SCALE) } }),
-    RECOGNISED("gemma-or-int3", "Gemma INT4 or INT2, or Quark INT3", {
+    RECOGNISED("gemma-or-int3", "Gemma INT4 or INT2, or Quark INT3 or UINT8", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_by_rows, .beside = { INT4_PARTS } }),
     RECOGNISED("int3-quark", "Quark INT3", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int3, .beside = { INT4_PARTS } }),
+    RECOGNISED("uint8-quark", "Quark UINT8", {
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_uint8, .beside = { INT4_PARTS } }),
     RECOGNISED(NULL, "ModelOpt INT4, Quark INT3 or BitNet", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .fits = table_never,
         .shapes = "the shapes of one of them", .beside = { INT4_PARTS } }),

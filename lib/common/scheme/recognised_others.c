@@ -1,4 +1,4 @@
-/* The other recognised schemes: INT8 and its kin, the ExLlama formats, codebooks, lattices and layouts of single
+/* The other recognised schemes: INT8 and its kin, EXL3, codebooks, lattices and layouts of single
  * kernels. Names that schemes.md does not have are those of the projects' own loaders: HIGGS (FLUTE), QQQ, LUT-GEMM,
  * gemma_pytorch, QTIP, DeepSpeed FP6. */
 #include "scheme/dim.h"
@@ -30,11 +30,6 @@ const struct scheme other_schemes[] = {
             BESIDE(".tables", ANY, EVIDENCE, CODEBOOK), BESIDE(".scales", ANY, REQUIRED, SCALE),
             BESIDE(".tables2", ANY, OPTIONAL, CODEBOOK) } }),
 
-    RECOGNISED("exl2", "EXL2", {
-        .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .beside = {
-            BESIDE(".q_scale", ANY, EVIDENCE, SCALE), BESIDE(".q_groups", ANY, EVIDENCE, STATE) },
-        ALSO(BELONGS(".q_scale_max", SCALE), BELONGS(".q_invperm", G_IDX), BELONGS(".q_perm", G_IDX),
-            BELONGS(".q_group_map", G_IDX)) }),
     RECOGNISED("exl3", "EXL3", {
         .codes = ".trellis", .dtypes = IS(I16), .becomes = ".weight", .is = is_rank_3,
         ALSO(BELONGS(".suh", SCALE), BELONGS(".svh", SCALE), BELONGS(".su", SCALE), BELONGS(".sv", SCALE),
@@ -43,15 +38,6 @@ const struct scheme other_schemes[] = {
         .codes = ".trellis", .dtypes = IS(I16), .becomes = ".weight", .beside = {
             BESIDE(".SU", ANY, EVIDENCE, SCALE), BESIDE(".SV", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".rcp", STATE), BELONGS(".tp_rank", STATE), BELONGS(".tlut", CODEBOOK)) }),
-    RECOGNISED("aqlm", "AQLM", {
-        .codes = ".codes", .dtypes = SCALARS, .becomes = ".weight", .beside = {
-            BESIDE(".codebooks", ANY, EVIDENCE, CODEBOOK), BESIDE(".scales", ANY, EVIDENCE, SCALE) } }),
-    RECOGNISED("vptq", "VPTQ", {
-        .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight",
-        .beside = { BESIDE(".centroids.weight", ANY, EVIDENCE, CODEBOOK) },
-        ALSO(BELONGS(".res_indices", STATE), BELONGS(".res_centroids.weight", CODEBOOK),
-            BELONGS(".outlier_indices", STATE), BELONGS(".outlier_centroids.weight", CODEBOOK), BELONGS(".perm", G_IDX),
-            BELONGS(".weight_scale", SCALE), BELONGS(".weight_bias", ZERO_POINT)) }),
     RECOGNISED("spqr", "SpQR", {
         .codes = ".dense_weights", .dtypes = IS(I64), .becomes = ".weight", .beside = {
             BESIDE(".row_offsets", ANY, EVIDENCE, STATE), BESIDE(".col_vals", ANY, EVIDENCE, STATE),

@@ -12,6 +12,7 @@
 #include "scheme/fp8.h"
 #include "scheme/leftover.h"
 #include "scheme/roles_priv.h"
+#include "scheme/rotation.h"
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 #include "scheme/table.h"
@@ -117,8 +118,10 @@ claim_everything(struct claims *c, struct err *err)
     c->left = left;
     for (size_t i = 0; ok && (scheme = table_scheme(i)) != NULL; i++)
         ok = claim_all(scheme, c, err);
-    if (ok)
+    if (ok) {
         smooth_finish(c->roles, c);
+        c->roles->rotated = rotation_told(c);
+    }
     return ok && fp8_finish(c->roles, c, err) && leftover_check(c->roles, c, err) && unclaimed_claim(c->roles, c, err)
         && check_names(c, err) && check_told(c, err);
 }
@@ -212,5 +215,6 @@ roles_decodable(const struct roles *r, struct err *err)
             w->scheme->ask ? "; " : " yet: look for the same model unquantized or in another quantization",
             w->scheme->ask ? w->scheme->ask : "");
     }
-    return true;
+    return !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated, as %s says, and would "
+        "be others than the model's: look for the same model without rotation or unquantized", r->rotated);
 }

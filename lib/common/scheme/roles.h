@@ -27,7 +27,8 @@ const struct weight *roles_owner(const struct roles *roles, size_t i);
 /* Whether tensor i is a companion, and so has no place of its own in the output. */
 bool roles_is_companion(const struct roles *roles, size_t i);
 
-/* False, with ERR_UNSUPPORTED that names tensor and scheme, when some weight cannot be decoded yet. */
+/* False, with ERR_UNSUPPORTED, when some weight cannot be decoded yet, which names it and its scheme; or when the
+ * weights of the model are rotated. */
 bool roles_decodable(const struct roles *roles, struct err *err);
 
 #endif

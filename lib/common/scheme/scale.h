@@ -19,4 +19,12 @@ scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
     }
 }
 
+/* v as a value of F16 or BF16, where the library computes in these; of any other type as it is. */
+static inline float
+scale_round(enum dtype dtype, float v)
+{
+    return dtype == DTYPE_F16 ? half_to_float(half_of_float(v))
+        : dtype == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : v;
+}
+
 #endif

@@ -12,7 +12,7 @@
 #include "catalog/catalog.h"
 #include "kernel/kernels.h"
 
-enum { SCHEME_PARTS = 5, SCHEME_DETAIL = 96 };
+enum { SCHEME_PARTS = 6, SCHEME_DETAIL = 96 };
 
 /* Bytes that a run may go back behind the end of the one before. */
 enum { SCHEME_BACK = 4096 };

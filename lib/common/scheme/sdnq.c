@@ -6,17 +6,30 @@
  *     P.zero_point    of unsigned types, and of those only: like the scale
  *
  * The type is `weights_dtype` of the configuration, unless `modules_dtype_dict` {type: [patterns]} or
- * `modules_quant_config` {pattern: {...}} names the module. Packs of whole bytes: 3, 5 and 7 bits in as many bytes, 6
- * bits in 3, others in one. Sources: sdnq, common.py, quantizer.py and dequantizer.py.
+ * `modules_quant_config` {pattern: {...}} names the module. Codes of 3, 5, 6 and 7 bits lie in packs of whole bytes
+ * (packs.h), those of 2 and 4 bits the low ones first. T is the type of the scale:
+ *
+ *     signed      V = RN_T(RN32(q * scale))
+ *     unsigned    V = RN_T(RN32(q * scale + zero_point)), a fused operation
+ *
+ * Sources: sdnq, common.py, quantizer.py, dequantizer.py, packed_int and packed_float.py.
  */
 #include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/str.h"
+#include "scheme/dim.h"
 #include "scheme/modules.h"
+#include "scheme/scale.h"
+#include "scheme/step.h"
 #include "scheme/table.h"
+
+enum { CODES, SCALE, ZERO };                            /* parts */
+enum { IN_ROWS, IN_COLUMNS, UNCONFIGURED };             /* in sdnq_schemes */
 
 #define FLOAT_16 (IS(F32) | IS(BF16) | IS(F16))
 
@@ -25,6 +38,15 @@ struct type {
     unsigned bits;
     bool is_signed, packed;
     uint64_t dtypes;
+    unsigned exponent;                                  /* bits of it; 0: an integer, or F8 as it is */
+};
+
+/* A weight. */
+struct sdnq {
+    struct type type;
+    uint64_t cols, group;                               /* elements of a row, and that share a scale */
+    const char *text;                                   /* the type; where it is not decoded, all that is to be said */
+    bool open;                                          /* it is not decoded */
 };
 
 /* A module while it is looked at. */
@@ -35,15 +57,16 @@ struct module {
     const struct tensor *codes, *scale, *zero;
     struct part_name p;
     const char *name;                   /* of the type */
+    const char *open;                   /* why it cannot be decoded, or NULL */
     char made[16];                      /* name, where a minimum of bits gives another type */
 };
 
 /* --- types */
 
 static bool
-set_packed(struct type *type, unsigned bits, bool is_signed)
+set_packed(struct type *type, unsigned bits, bool is_signed, unsigned exponent)
 {
-    *type = (struct type){ .bits = bits, .is_signed = is_signed, .packed = true, .dtypes = IS(U8) };
+    *type = (struct type){ bits, is_signed, true, IS(U8), exponent };
     return true;
 }
 
@@ -55,8 +78,8 @@ find_float(struct type *type, const char *name)
     char sign[4] = "", rest;
     int n = sscanf(name, "float%1u_e%1um%1uf%3[nu]%c", &bits, &e, &m, sign, &rest);
     bool is_signed = strcmp(sign, "n") == 0;
-    bool ok = n == 4 && (is_signed || strcmp(sign, "nu") == 0) && e != 0 && bits >= 2 && bits <= 8;
-    return ok && bits == e + m + is_signed && set_packed(type, bits, is_signed);
+    bool ok = n == 4 && (is_signed || strcmp(sign, "nu") == 0) && e >= 1 && e <= 5 && bits >= 2 && bits <= 8;
+    return ok && bits == e + m + is_signed && set_packed(type, bits, is_signed, e);
 }
 
 /* False: a type that is not supported. */
@@ -64,12 +87,13 @@ static bool
 find_type(struct type *type, const char *name)
 {
     static const struct { const char *name; struct type type; } plain[] = {
-        { "int8", { 8, true, false, IS(I8) } },                 { "uint8", { 8, false, false, IS(U8) } },
-        { "float8_e4m3fn", { 8, true, false, IS(F8_E4M3) } },   { "fp8", { 8, true, false, IS(F8_E4M3) } },
-        { "float8_e5m2", { 8, true, false, IS(F8_E5M2) } },     { "float8_e4m3fn_sdnq", { 8, true, true, IS(U8) } },
-        { "fp7", { 7, true, true, IS(U8) } },   { "fp6", { 6, true, true, IS(U8) } },
-        { "fp5", { 5, true, true, IS(U8) } },   { "fp4", { 4, true, true, IS(U8) } },
-        { "fp3", { 3, true, true, IS(U8) } },   { "fp2", { 2, true, true, IS(U8) } },
+        { "int8", { 8, true, false, IS(I8), 0 } },                  { "uint8", { 8, false, false, IS(U8), 0 } },
+        { "float8_e4m3fn", { 8, true, false, IS(F8_E4M3), 0 } },    { "fp8", { 8, true, false, IS(F8_E4M3), 0 } },
+        { "float8_e5m2", { 8, true, false, IS(F8_E5M2), 0 } },
+        { "float8_e4m3fn_sdnq", { 8, true, true, IS(U8), 4 } },
+        { "fp7", { 7, true, true, IS(U8), 3 } }, { "fp6", { 6, true, true, IS(U8), 3 } },
+        { "fp5", { 5, true, true, IS(U8), 2 } }, { "fp4", { 4, true, true, IS(U8), 2 } },
+        { "fp3", { 3, true, true, IS(U8), 1 } }, { "fp2", { 2, true, true, IS(U8), 1 } },
     };
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(plain[i].name, name) == 0) {
@@ -79,7 +103,7 @@ find_type(struct type *type, const char *name)
     bool is_signed = name[0] != 'u';
     const char *digit = name + !is_signed;
     if (strncmp(digit, "int", 3) == 0 && digit[3] >= '2' && digit[3] <= '7' && digit[4] == '\0')
-        return set_packed(type, (unsigned)(digit[3] - '0'), is_signed);
+        return set_packed(type, (unsigned)(digit[3] - '0'), is_signed, 0);
     return find_float(type, name);
 }
 
@@ -93,6 +117,7 @@ pay(struct modules_cost *cost, size_t n)
     return cost->steps != 0;
 }
 
+/* From the start of the text. The library makes an expression of it: a dot stands for anything, but before a star. */
 static bool
 glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
 {
@@ -101,7 +126,7 @@ glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
         if (*pattern == '*') {
             star = pattern++;
             again = text;
-        } else if (text < end && *pattern == *text) {
+        } else if (text < end && (*pattern == *text || (*pattern == '.' && pattern[1] != '*'))) {
             pattern++;
             text++;
         } else if (star && again < end) {
@@ -114,9 +139,10 @@ glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
     return *pattern == '\0';     /* what follows in the text does not matter */
 }
 
-/* Whether a pattern names P.weight; false, too, when matching has cost all that it may. */
+/* Whether a pattern names P.weight; false, too, when matching has cost all that it may. What else an expression has is
+ * not understood: *open says so. */
 static bool
-names_weight(const char *pattern, const struct tensor *t, struct modules_cost *cost)
+names_weight(const char *pattern, const struct tensor *t, struct modules_cost *cost, const char **open)
 {
     size_t n = t->name_len, len = strlen(pattern);
     if (!pay(cost, n + len))
@@ -131,30 +157,41 @@ names_weight(const char *pattern, const struct tensor *t, struct modules_cost *c
         if (end - at == len && memcmp(t->name + at, pattern, len) == 0)
             return true;
     }
-    return strchr(pattern, '*') && glob(pattern, t->name, n, cost);
+    bool star = strchr(pattern, '*') != NULL;
+    if (star && strpbrk(pattern, "[](){}+?^$|\\"))
+        *open = "with an expression that is not understood";
+    return star && glob(pattern, t->name, n, cost);
 }
 
 static bool
-any_names_weight(const json_t *list, const struct tensor *t, struct modules_cost *cost)
+any_names_weight(const json_t *list, const struct tensor *t, struct modules_cost *cost, const char **open)
 {
     for (size_t i = 0; i < json_array_size(list) && pay(cost, 1); i++) {
         const char *pattern = json_string_value(json_array_get(list, i));
-        if (pattern && names_weight(pattern, t, cost))
+        if (pattern && names_weight(pattern, t, cost, open))
             return true;
     }
     return false;
 }
 
-/* "minimum_5bit", "5bit": 5; 0 when a key is no such thing. */
-static unsigned
-minimum_bits(const char *key)
+/* "minimum_5bit", "5bits": int5; "minimum_uint6": uint6. False when a key is no such thing. */
+static bool
+is_minimum(const char *key, unsigned *bits, bool *is_signed)
 {
-    unsigned bits;
-    char rest[5];
-    if (strncmp(key, "minimum_", 8) == 0)
-        key += 8;
-    bool ok = isdigit((unsigned char)*key) && sscanf(key, "%1u%4s", &bits, rest) == 2 && strcmp(rest, "bit") == 0;
-    return ok ? bits : 0;
+    static const char *const fronts[] = { "minimum", "-", "_" }, *const ends[] = { "bits", "bit", "-", "_" };
+    const char *p = key, *end = key + strlen(key);
+    bool ok = strncmp(p, fronts[0], 7) == 0 || (end - p >= 3 && memcmp(end - 3, "bit", 3) == 0)
+        || (end - p >= 4 && memcmp(end - 4, "bits", 4) == 0);
+    for (size_t i = 0; i < 3; i++)
+        p += strncmp(p, fronts[i], strlen(fronts[i])) == 0 ? strlen(fronts[i]) : 0;
+    for (size_t i = 0; i < 4; i++) {
+        size_t n = strlen(ends[i]);
+        end -= (size_t)(end - p) >= n && memcmp(end - n, ends[i], n) == 0 ? n : 0;
+    }
+    *is_signed = *p != 'u';
+    p += strncmp(p, "uint", 4) == 0 ? 4 : strncmp(p, "int", 3) == 0 ? 3 : 0;
+    *bits = isdigit((unsigned char)*p) ? (unsigned)(*p - '0') : 0;
+    return ok && end - p == 1 && *bits != 0;
 }
 
 static const json_t *
@@ -164,31 +201,30 @@ setting(const struct module *m, const char *key)
     return v ? v : json_object_get(m->block, key);
 }
 
-/* Find what the configuration says of this module; the name stays NULL when it says nothing. */
+/* What the configuration says of this module, modules_dtype_dict last; the name stays NULL when it says nothing. */
 static bool
 configure(struct module *m, struct err *err)
 {
     const char *key;
     json_t *value;
     json_object_foreach(json_object_get(m->block, "modules_quant_config"), key, value)
-        if (!pay(m->cost, 1) || (json_is_object(value) && names_weight(key, m->codes, m->cost))) {
+        if (!pay(m->cost, 1) || (json_is_object(value) && names_weight(key, m->codes, m->cost, &m->open))) {
             m->own = value;
             break;
         }
     m->name = json_string_value(setting(m, "weights_dtype"));
-    if (json_object_get(m->own, "weights_dtype"))
-        return modules_cost_left(m->cost, err);
     json_object_foreach(json_object_get(m->block, "modules_dtype_dict"), key, value) {
         struct type type;
-        unsigned least = minimum_bits(key);
+        unsigned least;
+        bool is_signed;
         if (!pay(m->cost, 1))
             break;
-        if (!any_names_weight(value, m->codes, m->cost))
+        if (!any_names_weight(value, m->codes, m->cost, &m->open))
             continue;
-        if (least == 0) {
+        if (!is_minimum(key, &least, &is_signed)) {
             m->name = key;
         } else if (m->name && find_type(&type, m->name) && type.bits < least) {
-            snprintf(m->made, sizeof m->made, "%sint%u", least <= 4 ? "u" : "", least);
+            snprintf(m->made, sizeof m->made, "%sint%u", !is_signed || least <= 4 ? "u" : "", least);
             m->name = m->made;
         }
         break;
@@ -217,6 +253,7 @@ unsupported_part(const struct module *m)
         { "scale_dtype", "with scale_dtype" }, { "zero_point_dtype", "with zero_point_dtype" },
     };
     const struct shape *s = &m->scale->shape;
+    struct type type;
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         if (beside(m, tensors[i][0]))
             return tensors[i][1];
@@ -226,90 +263,163 @@ unsupported_part(const struct module *m)
         if (v && !json_is_null(v) && !json_is_false(v) && !(text && strcmp(text, "none") == 0))
             return keys[i][1];
     }
-    if (s->rank >= 4 || (s->rank == 3 && shape_dim(s, 1) == 1 && shape_dim(s, 2) != 1))
+    if (s->rank >= 4 || (s->rank == 3 && shape_dim(s, 1) == 1))
         return "of a convolution";
-    return NULL;
+    if (json_is_true(setting(m, "quant_conv")) && s->rank >= 2 && shape_dim(s, 0) == 1 && shape_dim(s, 1) != 1
+        && (s->rank == 3 || json_is_true(setting(m, "use_quantized_matmul_conv"))))
+        return "of what may be a convolution (quant_conv)";
+    if (!m->name || !find_type(&type, m->name))
+        return NULL;
+    if (!type.is_signed && !m->zero && claims_is_report_on_shard(m->claims))
+        return "without its zero_point";
+    return type.packed && dim_is_one(m->scale) ? "with one scale for packed codes" : NULL;
 }
 
 static bool
 bad(const struct module *m, const struct tensor *t, const char *expected, struct err *err)
 {
     char shown[STR_SHOWN];
-    return table_wrong(t, m->codes, err, "%s, as in SDNQ %.40s,", expected, str_shown(shown, m->name, strlen(m->name)));
+    return table_wrong(t, m->codes, err, "%s (SDNQ %.40s)", expected, str_shown(shown, m->name, strlen(m->name)));
 }
 
-/* Scales of n codes that lie on end; false when they do not divide them. */
+/* A scale and a zero point of a type that fits, with as many dimensions. */
 static bool
-packed_fits(const struct module *m, const struct type *type, struct err *err)
-{
-    static const uint64_t pack[] = { 0, 0, 1, 3, 1, 5, 3, 7, 1 };
-    const struct shape *s = &m->scale->shape;
-    uint64_t nbytes = m->codes->extent.nbytes, n, groups = s->rank == 3 ? shape_dim(s, 1) : 1;
-    if (nbytes % pack[type->bits] != 0 || !num_mul(&n, nbytes, 8))
-        return bad(m, m->codes, "whole packs of codes", err);
-    n /= type->bits;
-    bool ok = shape_dim(s, 0) != 0 && groups != 0 && n % shape_dim(s, 0) == 0 && n / shape_dim(s, 0) % groups == 0;
-    return ok || bad(m, m->scale, "[out, 1] or [out, groups, 1] that divides the codes", err);
-}
-
-static bool
-plain_fits(const struct module *m, struct err *err)
-{
-    const struct shape *s = &m->scale->shape, *w = &m->codes->shape;
-    bool ok = s->rank == 3 ? w->rank == 3 && shape_dim(w, 0) == shape_dim(s, 0) && shape_dim(w, 1) == shape_dim(s, 1)
-        : w->rank == 2 && ((shape_dim(s, 1) == 1 && (shape_dim(s, 0) == shape_dim(w, 0) || shape_dim(s, 0) == 1))
-            || (shape_dim(s, 0) == 1 && shape_dim(s, 1) == shape_dim(w, 1)));
-    return ok || bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] beside [in, out]", err);
-}
-
-static bool
-check(const struct module *m, const struct type *type, struct err *err)
+check_companions(const struct module *m, const struct type *type, struct err *err)
 {
     const struct shape *s = &m->scale->shape;
+    bool grouped = s->rank == 3 && shape_dim(s, 2) == 1 && shape_dim(s, 1) > 1;
+    char name[STR_SHOWN];
     if ((FLOAT_16 & UINT64_C(1) << m->scale->dtype) == 0)
         return bad(m, m->scale, "F32, BF16 or F16", err);
     if ((type->dtypes & UINT64_C(1) << m->codes->dtype) == 0)
-        return bad(m, m->codes, "codes of the type that the configuration names", err);
+        return bad(m, m->codes, "codes of the type in the configuration", err);
     if (m->zero && type->is_signed)
         return bad(m, m->zero, "no zero_point, as the type is signed", err);
     if (!m->zero && !type->is_signed)
-        return bad(m, m->codes, "a zero_point, as the type is unsigned", err);
-    if (m->zero && (m->zero->dtype != m->scale->dtype || m->zero->shape.rank != s->rank
-            || !shape_same(&m->zero->shape, s, s->rank)))
+        return claims_missing(m->claims, m->codes->extent.at, err, "tensor %s: SDNQ %s has no zero_point",
+            str_shown(name, m->codes->name, m->codes->name_len), m->name);
+    if (m->zero && (m->zero->dtype != m->scale->dtype || !dim_same_shape(m->zero, m->scale)))
         return bad(m, m->zero, "dtype and shape of the scale", err);
-    bool grouped = s->rank == 3 && shape_dim(s, 2) == 1 && shape_dim(s, 1) > 1;
-    if (!grouped && s->rank != 2)
-        return bad(m, m->scale, "[out, 1] or [out, groups, 1]", err);
-    if (type->packed && s->rank == 2 && shape_dim(s, 1) != 1)
-        return bad(m, m->scale, "one scale a row or a group", err);
-    return type->packed ? packed_fits(m, type, err) : plain_fits(m, err);
+    return grouped || s->rank == 2 || bad(m, m->scale, "[out, 1] or [out, groups, 1]", err);
 }
 
-/* Claim a weight "of this type, with what cannot be decoded". */
-static enum claim
-refuse(struct found *f, const struct module *m, const char *part, struct weight *w, struct err *err)
+/* Rows and columns of codes that lie on end, and their groups; false when the scales do not divide them. */
+static bool
+fit_packed(const struct module *m, struct sdnq *q, uint64_t dim[2], struct err *err)
 {
-    char text[STR_SHOWN + 64], shown[STR_SHOWN] = "";
+    static const uint64_t pack[] = { 0, 0, 1, 3, 1, 5, 3, 7, 1 };
+    const struct shape *s = &m->scale->shape;
+    uint64_t nbytes = m->codes->extent.nbytes, bits = q->type.bits, groups = s->rank == 3 ? shape_dim(s, 1) : 1, n;
+    if (nbytes % pack[bits] != 0 || !num_mul(&n, nbytes, 8))
+        return bad(m, m->codes, "whole packs of codes", err);
+    n /= bits;
+    dim[0] = shape_dim(s, 0);
+    if (shape_dim(s, s->rank - 1) != 1 || dim[0] == 0 || n % dim[0] != 0 || n / dim[0] % groups != 0)
+        return bad(m, m->scale, "[out, 1] or [out, groups, 1] that divides the codes", err);
+    dim[1] = n / dim[0];
+    q->group = dim[1] / groups;
+    return true;
+}
+
+/* The same of codes of a byte each; *turned: they are stored [in, out]. */
+static bool
+fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *turned, struct err *err)
+{
+    const struct shape *s = &m->scale->shape, *w = &m->codes->shape;
+    uint64_t rows = shape_dim(s, 0), across = shape_dim(s, 1);
+    if (s->rank == 3 && w->rank == 3 && shape_dim(w, 0) == rows && shape_dim(w, 1) == across) {
+        dim[0] = rows;
+        dim[1] = m->codes->extent.nbytes / num_max(rows, 1);
+        q->group = shape_dim(w, 2);
+        return true;
+    }
+    if (s->rank != 2 || w->rank != 2 || (across == 1 ? rows != shape_dim(w, 0) && rows != 1
+            : rows != 1 || across != shape_dim(w, 1)))
+        return bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] beside [in, out]", err);
+    *turned = across != 1;
+    dim[0] = shape_dim(w, *turned ? 1 : 0);
+    dim[1] = shape_dim(w, *turned ? 0 : 1);
+    q->group = dim_is_one(m->scale) ? m->codes->extent.nbytes : dim[1];
+    return true;
+}
+
+/* "of this type, with what cannot be decoded" */
+static bool
+set_text(const struct module *m, struct claims *c, struct sdnq *q, struct err *err)
+{
+    char text[SCHEME_DETAIL], shown[STR_SHOWN] = "";
     if (m->name)
         str_shown(shown, m->name, strlen(m->name));
-    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s", shown, *shown && part ? " " : "", part ? part : "") + 1;
-    enum claim claim = table_match(f, w, err);
-    char *own = claim == CLAIM_YES ? claims_alloc(f->claims, n, err) : NULL;
-    if (claim == CLAIM_YES && !own)
+    size_t n = (size_t)snprintf(text, sizeof text, "%.40s%s%s", shown, *shown && m->open ? " " : "",
+        m->open ? m->open : "");
+    char *own = claims_alloc(c, n + 1, err);
+    q->text = own ? memcpy(own, text, n + 1) : NULL;
+    return own != NULL;
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    const struct module *m = f->hint;
+    struct sdnq *q = claims_alloc(f->claims, sizeof *q, err);
+    uint64_t dim[2];
+    bool turned = false;
+    if (!q)
+        return false;
+    *q = (struct sdnq){ .open = false };
+    if (!set_text(m, f->claims, q, err))
+        return false;
+    q->open = m->open || !m->name || !find_type(&q->type, m->name);
+    w->own = q;
+    w->vague = q->open;
+    if (q->open)
+        return true;
+    if (!check_companions(m, &q->type, err)
+        || !(q->type.packed ? fit_packed(m, q, dim, err) : fit_plain(m, q, dim, &turned, err)))
+        return false;
+    uint8_t *packed = claims_alloc(f->claims, 2 * SHAPE_DIM, err);
+    if (!packed)
+        return false;
+    shape_pack(packed, dim, 2);
+    w->shape = (struct shape){ 2, packed };
+    w->scheme = &sdnq_schemes[turned ? IN_COLUMNS : IN_ROWS];
+    q->cols = num_max(dim[1], 1);
+    q->group = num_max(q->group, 1);
+    return true;
+}
+
+/* A weight of the type that the configuration names, and no scale beside it. */
+static enum claim
+choose_unscaled(const struct module *m, struct err *err)
+{
+    char name[STR_SHOWN];
+    struct type type;
+    bool ignored = true;
+    if (!m->name || !find_type(&type, m->name) || !(type.dtypes & UINT64_C(1) << m->codes->dtype)
+        || claims_is_report_on_shard(m->claims))
+        return CLAIM_NO;
+    if (!config_ignores(m->claims->config, m->p.base, m->p.base_len, &ignored, err))
         return CLAIM_FAIL;
-    w->own = own ? memcpy(own, text, n) : NULL;
-    return claim;
+    if (ignored)
+        return CLAIM_NO;
+    claims_missing(m->claims, m->codes->extent.at, err, "tensor %s: it is quantized (SDNQ %s), but its scale cannot be "
+        "found", str_shown(name, m->codes->name, m->codes->name_len), m->name);
+    return CLAIM_FAIL;
 }
 
 /* Without a configuration: I8 and U8 codes with a float scale are nobody else's, and svd_up is SDNQ's alone. */
 static enum claim
-choose_unconfigured(struct found *f, const struct module *m, struct weight *w, struct err *err)
+choose_unconfigured(struct found *f, struct module *m, struct weight *w, struct err *err)
 {
     bool codes = m->codes->dtype == DTYPE_I8 || m->codes->dtype == DTYPE_U8;
     bool svd = dtype_is_float8(m->codes->dtype) && beside(m, ".svd_up");
     if (!(FLOAT_16 & UINT64_C(1) << m->scale->dtype) || (!codes && !svd))
         return CLAIM_NO;
-    return refuse(f, m, svd ? "with svd_up" : "without its configuration; name the directory", w, err);
+    m->open = svd ? "with svd_up" : "without its configuration";
+    enum claim claim = table_match(f, w, err);
+    if (claim == CLAIM_YES && !svd)
+        w->scheme = &sdnq_schemes[UNCONFIGURED];
+    return claim;
 }
 
 static enum claim
@@ -318,8 +428,9 @@ choose(struct found *f, struct weight *w, struct err *err)
     const struct config *config = f->claims->config;
     struct module m = { .claims = f->claims, .codes = f->codes, .p = f->base };
     const char *method = config_method(config);
-    struct type type;
-    if ((method && strcmp(method, "sdnq") != 0) || !(m.scale = beside(&m, ".scale")))
+    m.scale = beside(&m, ".scale");
+    f->hint = &m;
+    if (method ? strcmp(method, "sdnq") != 0 : !m.scale)
         return CLAIM_NO;
     if (!method)
         return choose_unconfigured(f, &m, w, err);
@@ -328,25 +439,194 @@ choose(struct found *f, struct weight *w, struct err *err)
     m.cost = config_cost(config);
     if (!configure(&m, err))
         return CLAIM_FAIL;
-    const char *part = unsupported_part(&m);
-    if (part || !m.name || !find_type(&type, m.name))
-        return refuse(f, &m, part, w, err);
-    if (!check(&m, &type, err))
-        return CLAIM_FAIL;
-    const struct shape *s = &m.scale->shape;
-    if (type.packed && s->rank == 2 && shape_dim(s, 0) == 1)
-        part = "with one scale for packed codes";
-    /* Rounding to the scale's dtype first is no step where that is F32, so the FP8 scheme gives the same. */
-    if (dtype_is_float8(f->codes->dtype) && m.scale->dtype == DTYPE_F32 && s->rank == 2 && shape_dim(s, 1) == 1)
-        return CLAIM_NO;
-    return refuse(f, &m, part, w, err);
+    if (!m.scale)
+        return choose_unscaled(&m, err);
+    if (!m.open)
+        m.open = unsupported_part(&m);
+    return table_match(f, w, err);
 }
 
-const struct scheme sdnq_schemes[] = {
-    RECOGNISED("sdnq", "SDNQ", {
-        .codes = ".weight", .dtypes = IS(I8) | IS(U8) | FLOAT8, .becomes = ".weight", .choose = choose,
-        .beside = { BESIDE(".scale", ANY, EVIDENCE, SCALE), BESIDE(".zero_point", ANY, OPTIONAL, ZERO_POINT) },
+/* --- decoding */
+
+/* Bytes of the first n codes of a pack. */
+static uint64_t
+pack_bytes(unsigned bits, uint64_t n)
+{
+    if (bits == 6)
+        return n == 0 ? 0 : n <= 4 ? 3 : 6;
+    return bits % 2 == 0 ? (n * bits + 7) / 8 : n == 0 ? 0 : bits;
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct sdnq *q = w->own;
+    uint64_t end = first + count, from = first / q->group, to = (end - 1) / q->group;
+    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
+    if (part != CODES)
+        *s = (struct span){ from * size, (to - from + 1) * size };
+    else if (q->type.bits == 8)
+        *s = (struct span){ first, count };
+    else
+        *s = (struct span){ first / 8 * q->type.bits,
+            (end / 8 - first / 8) * q->type.bits + pack_bytes(q->type.bits, end % 8) };
+}
+
+static void
+strip(struct strip *s, const struct weight *w, unsigned part)
+{
+    const struct tensor *t = w->part[part];
+    *s = (struct strip){ .matrices = 1, .rows = dim_rows(t), .units = dim_cols(t), .unit_rows = 1, .unit_bytes = 1 };
+}
+
+/* What a code of a packed float stands for: no infinity, no NaN, no -0. */
+static float
+float_of_code(const struct type *type, unsigned code)
+{
+    unsigned mantissa = type->bits - type->exponent - type->is_signed, size = type->bits - type->is_signed;
+    int bias = (1 << (type->exponent - 1)) - 1, e = (int)(code >> mantissa & ((1U << type->exponent) - 1));
+    unsigned m = code & ((1U << mantissa) - 1);
+    float v = e == 0 ? ldexpf((float)m, 1 - bias - (int)mantissa)
+        : ldexpf((float)(m + (1U << mantissa)), e - bias - (int)mantissa);
+    return type->is_signed && code >> size & 1 && v != 0 ? -v : v;
+}
+
+/* What all codes stand for, in T. */
+static void
+fill_map(float map[256], const struct type *type, enum dtype codes, enum dtype in)
+{
+    unsigned half = 1U << (type->bits - 1);
+    for (unsigned c = 0; c < 256; c++) {
+        map[c] = type->exponent != 0 ? float_of_code(type, c)
+            : dtype_is_float8(codes) ? float8_to_float(codes, (uint8_t)c)
+            : type->packed ? (float)c - (float)half : (float)(int8_t)c;
+        if (in == DTYPE_F16)
+            map[c] = half_to_float(half_of_float(map[c]));
+    }
+}
+
+/* Elements of whole groups from one's first on, or all in one; those of columns in one row. */
+struct some {
+    const struct kernels *k;
+    const struct sdnq *q;
+    enum dtype codes, in, to;                           /* in: T */
+    const float *map;
+    const uint8_t *x;                                   /* from the byte or pack of the first one on */
+    size_t skip, n;                                     /* skip: codes of the pack before the first one */
+    float scales[STEP], terms[STEP];                    /* of their groups */
+    bool has_zeros;
+    uint8_t *y;
+};
+
+/* One code a byte: in the input, or unpacked into `room`. */
+static const uint8_t *
+unpack(const struct some *s, uint8_t room[STEP + 8])
+{
+    unsigned bits = s->q->type.bits;
+    if (bits == 8)
+        return s->x;
+    if (bits == 2 || bits == 4) {
+        s->k->bits_stream(room, s->x, s->skip, s->n, bits);
+        return room;
+    }
+    s->k->packs(room, s->x, s->skip + s->n, bits);
+    return room + s->skip;
+}
+
+/* Signed types go the faster ways, unless a rounding to T comes between that to the output. */
+static void
+decode_some(struct some *s)
+{
+    uint8_t room[STEP + 8];
+    const uint8_t *codes = unpack(s, room);
+    const struct type *type = &s->q->type;
+    size_t group = (size_t)s->q->group, groups = (size_t)num_ceil_div(s->n, group);
+    bool once = s->in == DTYPE_F32 || s->in == s->to;
+    const struct codes8 c = { type->packed ? s->terms : NULL, s->scales, group, .is_signed = !type->packed };
+    const struct affine a = { s->scales, s->terms, group, s->in, .fused = true, .map = s->map };
+    if (once && dtype_is_float8(s->codes)) {
+        step_fp8(s->k, s->to, s->y, s->codes, codes, s->n, s->scales, group);
+        return;
+    }
+    bool integers = once && type->is_signed && type->exponent == 0;
+    for (size_t i = 0; i < groups && !s->has_zeros; i++)
+        s->terms[i] = integers ? (float)(1U << (type->bits - 1)) : -0.0f;
+    if (integers)
+        step_codes8(s->k, s->to, s->y, codes, 0, s->n, &c);
+    else
+        step_affine(s->k, s->to, s->y, codes, 0, s->n, &a);
+}
+
+/* How many elements a step has from `at` on, of `left`. */
+static size_t
+step_size(const struct weight *w, uint64_t at, uint64_t left)
+{
+    const struct sdnq *q = w->own;
+    uint64_t n = num_min(left, STEP);
+    if (w->scheme == &sdnq_schemes[IN_COLUMNS])
+        n = num_min(n, q->cols - at % q->cols);
+    return (size_t)(at % q->group != 0 ? num_min(n, q->group - at % q->group) : n);
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct sdnq *q = w->own;
+    enum dtype type = w->part[SCALE]->dtype;
+    bool turned = w->scheme == &sdnq_schemes[IN_COLUMNS];
+    float map[256];
+    struct some s = { .k = k, .q = q, .codes = w->part[CODES]->dtype, .in = type, .to = to, .has_zeros = w->part[ZERO],
+        .y = out };
+    if (q->type.is_signed || q->type.exponent != 0) {
+        fill_map(map, &q->type, s.codes, type);
+        s.map = map;
+    }
+    for (uint64_t at = first, end = first + count; at < end; at += s.n, s.y += s.n * dtype_facts(to)->bytes) {
+        uint64_t g = at / q->group - first / q->group;
+        s.n = step_size(w, at, end - at);
+        s.skip = (size_t)(at % 8);
+        s.x = turned ? in[CODES].p + (at / q->cols - first / q->cols) * in[CODES].stride + at % q->cols
+            : q->type.bits == 8 ? in[CODES].p + (at - first) : in[CODES].p + (at / 8 - first / 8) * q->type.bits;
+        for (size_t i = 0, n = (size_t)num_ceil_div(s.n, q->group); i < n; i++) {
+            s.scales[i] = scale_value(type, in[SCALE].p, g + i);
+            if (s.has_zeros)
+                s.terms[i] = scale_value(type, in[ZERO].p, g + i);
+        }
+        decode_some(&s);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct sdnq *q = w->own;
+    if (q->open)
+        snprintf(buf, SCHEME_DETAIL, "%s", q->text);
+    else if (q->group >= q->cols)
+        snprintf(buf, SCHEME_DETAIL, "%s, per-%s scale", q->text, dim_is_one(w->part[SCALE]) ? "tensor" : "channel");
+    else
+        snprintf(buf, SCHEME_DETAIL, "%s, groups of %" PRIu64, q->text, q->group);
+}
+
+static const struct row rows[] = {
+    { .codes = ".weight", .dtypes = IS(I8) | IS(U8) | FLOAT8, .becomes = ".weight", .choose = choose, .beside = {
+        BESIDE(".scale", ANY, EVIDENCE, SCALE, .part = SCALE),
+        BESIDE(".zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO) },
         ALSO(BELONGS(".svd_up", STATE), BELONGS(".svd_down", STATE), BELONGS(".scale_2", SCALE),
-            BELONGS(".zero_point_scale", SCALE)) }),
+            BELONGS(".scale_zero_point", ZERO_POINT), BELONGS(".zero_point_scale", SCALE),
+            BELONGS(".zero_point_2", ZERO_POINT)) },
+};
+
+#define SDNQ(...) { .code = "sdnq", .name = "SDNQ", .describe = describe, __VA_ARGS__ }
+
+/* The first finds the weights of all. */
+const struct scheme sdnq_schemes[] = {
+    [IN_ROWS] = SDNQ(.rows = rows, .nrows = sizeof rows / sizeof *rows, .fit = fit, .run = run, .decode = decode,
+        .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
+    [IN_COLUMNS] = SDNQ(.run = run, .strip = strip, .decode = decode,
+        .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
+    [UNCONFIGURED] = SDNQ(.ask = "config.json or quantization_config.json says its type: name the directory, or one of "
+        "these with --config"),
     { 0 },
 };

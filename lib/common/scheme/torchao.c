@@ -139,6 +139,8 @@ find_type(const struct found *f, struct torchao *t, const char *name, const json
         t->open = "which is not decoded";
     else if (json_is_true(json_object_get(data, "is_swizzled_scales")))
         t->open = "with swizzled scales";
+    else if (t->type->kind == KIND_UINT4 && f->with[WITH_ZERO] && dtype_is_float(f->with[WITH_ZERO]->dtype))
+        t->open = "with zero points of floats";
     else if (f->with[WITH_PRE_SCALE])
         t->open = "with act_pre_scale";
 }

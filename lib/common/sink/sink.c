@@ -53,6 +53,20 @@ shown_name(char buf[STR_SHOWN], const struct sink_options *options)
     return options->path ? str_shown(buf, options->path, strlen(options->path)) : strcpy(buf, "(standard output)");
 }
 
+#define TEMP_END ".XXXXXX"
+
+bool
+sink_temp_name(char name[SINK_TEMP_NAME], const char *entry)
+{
+    const size_t n = strlen(entry), end = sizeof TEMP_END - 1;
+    if (n <= 1 + end || n - 1 - end >= SINK_TEMP_NAME || entry[0] != '.' || entry[n - end] != '.'
+        || strspn(entry + n - end + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != end - 1)
+        return false;
+    memcpy(name, entry + 1, n - 1 - end);
+    name[n - 1 - end] = '\0';
+    return true;
+}
+
 /* Open a new file beside s->path. */
 static bool
 open_temp(struct sink *s, struct err *err)
@@ -60,7 +74,7 @@ open_temp(struct sink *s, struct err *err)
     struct str name = { 0 };
     const char *slash = strrchr(s->path, '/');
     const char *base = slash ? slash + 1 : s->path;
-    str_format(&name, "%.*s.%.200s.XXXXXX", (int)(base - s->path), s->path, base);
+    str_format(&name, "%.*s.%.*s" TEMP_END, (int)(base - s->path), s->path, SINK_TEMP_NAME - 1, base);
     if (name.failed)
         return err_memory(err, strlen(s->path));
     s->fd = temp_make(name.p);
@@ -116,7 +130,8 @@ open_path(struct sink *s, const char *path, struct err *err)
     if (!there && lstat(path, &st) == 0)
         return errno = ENOENT, failed(s->name, err, ERR_CREATE, "it is a symbolic link to a file that is not there");
     if (there && S_ISDIR(st.st_mode))
-        return errno = EISDIR, failed(s->name, err, ERR_CREATE, "it cannot be written");
+        return errno = EISDIR, failed(s->name, err, ERR_CREATE,
+            "it cannot be written (a model directory has a slash at its end)");
     if (there && !S_ISREG(st.st_mode)) {        /* a device or a FIFO: there is nothing to replace */
         s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         return s->fd >= 0 || failed(s->name, err, ERR_CREATE, "it cannot be opened");

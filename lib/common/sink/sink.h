@@ -45,6 +45,11 @@ bool sink_open(struct sink **sink, const struct sink_options *options, struct er
 bool sink_nowhere(struct sink **sink, struct err *err);
 bool sink_is_nowhere(const struct sink *sink);
 
+/* Whether a name in a folder may be that of a temporary file, as a job that was killed leaves it: ".NAME.XXXXXX". Then
+ * `name` is the output's, of a long one the beginning. */
+enum { SINK_TEMP_NAME = 201 };
+bool sink_temp_name(char name[SINK_TEMP_NAME], const char *entry);
+
 /* Device and inode of the regular file that is or will be replaced by the output; false when there is none. */
 bool sink_identity(const struct sink *sink, uint64_t *dev, uint64_t *ino);
 

@@ -1,6 +1,8 @@
 /* affine: the definition, an element at a time. */
 #include "kernel/affine.h"
 
+#include <math.h>
+
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
 #include "kernel/nan.h"
@@ -17,10 +19,13 @@ static inline float
 value_of(const struct affine *a, size_t first, size_t i, uint8_t code)
 {
     size_t g = (first % a->group + i) / a->group;
+    float v = a->map ? a->map[code] : (float)code;
 
+    if (a->fused)
+        return rounded(a->in, fmaf(v, a->factors[g], a->terms[g]));
     if (a->term_first)
-        return rounded(a->in, rounded(a->in, (float)code - a->terms[g]) * a->factors[g]);
-    return rounded(a->in, rounded(a->in, (float)code * a->factors[g]) + a->terms[g]);
+        return rounded(a->in, rounded(a->in, v - a->terms[g]) * a->factors[g]);
+    return rounded(a->in, rounded(a->in, v * a->factors[g]) + a->terms[g]);
 }
 
 void

@@ -287,6 +287,8 @@ affine_of(__m256 v, const struct affine *a, size_t g, const enum dtype in)
 {
     __m256 factor = _mm256_set1_ps(a->factors[g]), term = _mm256_set1_ps(a->terms[g]);
 
+    if (a->fused)
+        return rounded256(_mm256_fmadd_ps(v, factor, term), in);
     if (a->term_first)
         return rounded256(_mm256_mul_ps(rounded256(_mm256_sub_ps(v, term), in), factor), in);
     return rounded256(_mm256_add_ps(rounded256(_mm256_mul_ps(v, factor), in), term), in);
@@ -309,7 +311,7 @@ avx2_affine4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first,
 {
     static const float numbers[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
-    groups((char *)y, TO_BF16, x, first, n, a->group, numbers, affine_table, a, true);
+    groups((char *)y, TO_BF16, x, first, n, a->group, a->map ? a->map : numbers, affine_table, a, true);
 }
 
 void

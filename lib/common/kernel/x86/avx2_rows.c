@@ -18,6 +18,12 @@ codes_of(const uint8_t *x, const bool is_signed)
 }
 
 static ALWAYS_INLINE floats
+pick(const float *map, const uint8_t *x)
+{
+    return _mm256_i32gather_ps(map, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)x)), 4);
+}
+
+static ALWAYS_INLINE floats
 load(const float *p)
 {
     return _mm256_loadu_ps(p);
@@ -45,6 +51,12 @@ static ALWAYS_INLINE floats
 add(floats a, floats b)
 {
     return _mm256_add_ps(a, b);
+}
+
+static ALWAYS_INLINE floats
+mul_add(floats a, floats b, floats c)
+{
+    return _mm256_fmadd_ps(a, b, c);
 }
 
 static ALWAYS_INLINE floats

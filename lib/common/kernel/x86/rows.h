@@ -3,7 +3,8 @@
  *
  *     LANES, floats                           floats of a register, and its type
  *     codes_of(x, is_signed)                  LANES codes as floats
- *     load(p), all(f), sub, mul, add          what they say
+ *     pick(map, x)                            what a map of 256 has for LANES codes
+ *     load(p), all(f), sub, mul, add, mul_add what they say
  *     canonical(v)                            no NaN but the canonical one
  *     rounded(v, in)                          to a value of the type `in`; likewise
  *     put(y, format, lo, hi)                  2 * LANES canonical values
@@ -20,9 +21,10 @@ enum { STEP = 2 * LANES };
 
 /* What is done to the codes: to each the same, a pair of numbers for a group. */
 struct op {
-    enum { CODES8, TERM_LAST, TERM_FIRST, INT8_ROW } kind;
+    enum { CODES8, TERM_LAST, TERM_FIRST, FUSED, INT8_ROW } kind;
     bool is_signed;
     enum dtype in;
+    const float *map;                   /* fused: what codes stand for, or NULL */
     bool each;                          /* a pair for every element, from a[] and b[] on */
     bool finite;                        /* no NaN can come of the pair */
     const float *a, *b;                 /* codes8: zeros (NULL: none), scales; affine: terms, factors; int8_row: -, absmax */
@@ -47,9 +49,16 @@ apply(const struct op op, const enum format format, floats v, floats a, floats b
     switch (op.kind) {
     case TERM_LAST: return last(op, format, add(rounded(mul(v, b), op.in), a));
     case TERM_FIRST: return last(op, format, mul(rounded(sub(v, a), op.in), b));
+    case FUSED: return last(op, format, mul_add(v, b, a));
     case INT8_ROW: return no_nan(op, mul(mul(v, b), all(INT8_ROW_PER_127)));
     default: return no_nan(op, mul(op.a ? sub(v, a) : v, b));
     }
+}
+
+static ALWAYS_INLINE floats
+values_of(const struct op op, const uint8_t *x)
+{
+    return op.map ? pick(op.map, x) : codes_of(x, op.is_signed);
 }
 
 static ALWAYS_INLINE void
@@ -57,9 +66,9 @@ step(void *y, const enum format format, const uint8_t *x, const struct op op, co
 {
     const size_t next = op.each ? LANES : 0;
     floats none = all(0);
-    floats lo = apply(op, format, codes_of(x, op.is_signed), !op.a ? none : op.each ? load(a) : all(*a), op.each ? load(b) : all(*b));
-    floats hi = apply(op, format, codes_of(x + LANES, op.is_signed),
-        !op.a ? none : op.each ? load(a + next) : all(*a), op.each ? load(b + next) : all(*b));
+    floats lo = apply(op, format, values_of(op, x), !op.a ? none : op.each ? load(a) : all(*a), op.each ? load(b) : all(*b));
+    floats hi = apply(op, format, values_of(op, x + LANES), !op.a ? none : op.each ? load(a + next) : all(*a),
+        op.each ? load(b + next) : all(*b));
 
     put(y, format, lo, hi);
 }
@@ -94,12 +103,13 @@ is_finite(float f)
     return (bits_of_float(f) & 0x7F800000) != 0x7F800000;
 }
 
-/* What is finite stays so, or becomes infinite; and infinity becomes NaN only times 0, where the term came first. */
+/* What is finite stays so, or becomes infinite; and infinity becomes NaN only times 0, where the term came first, or from
+ * a map. */
 static ALWAYS_INLINE void
 group_run(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, struct op op, const float *a,
     const float *b)
 {
-    if (op.kind != TERM_FIRST && is_finite(*b) && (!a || is_finite(*a))) {
+    if (op.kind != TERM_FIRST && !op.map && is_finite(*b) && (!a || is_finite(*a))) {
         op.finite = true;
         run(y, format, x, n, op, a, b);
     } else {
@@ -159,8 +169,12 @@ affine_in(void *restrict y, const enum format format, const uint8_t *restrict x,
 {
     const struct op term_first = { .kind = TERM_FIRST, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors };
     const struct op term_last = { .kind = TERM_LAST, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors };
+    const struct op fused = { .kind = FUSED, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors,
+        .map = a->map };
 
-    if (a->term_first)
+    if (a->fused)
+        groups(y, format, x, first, n, a->group, fused);
+    else if (a->term_first)
         groups(y, format, x, first, n, a->group, term_first);
     else
         groups(y, format, x, first, n, a->group, term_last);

@@ -1,0 +1,194 @@
+/* AQLM: vectors of weights, each the sum of one entry of every codebook. The tensors of a module P, whose decoded
+ * weight is [out, in], in vectors of og x ig elements:
+ *
+ *     P.codes        I8, I16 or I32 [out/og, in/ig, n]     the low bits of a code count
+ *     P.codebooks    T [n, 2^bits, og, ig]                 F16, F32, or BF16
+ *     P.scales       T [out/og, 1, 1, 1]
+ *
+ *     s = RN_T(((0 + codebooks[0][c0]) + codebooks[1][c1]) + ...)        in F32
+ *     V[a*og + x][b*ig + y] = RN_T(s[x][y] * scales[a])                   c of codes[a][b]
+ *
+ * Sums of BF16 are refused: the library leaves them to an operator (embedding_bag) whose ties went away from zero where it
+ * was executed, on a CPU, and nothing says that they do so elsewhere. One entry is its own sum. Sources: aqlm utils.py, _dequantize_weight and unpack_int_data, executed
+ * for 1 to 8 codebooks. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "base/num.h"
+#include "scheme/dim.h"
+#include "scheme/scale.h"
+#include "scheme/table.h"
+
+enum { CODES, BOOKS, SCALES };                          /* parts */
+enum { PIECE = 1024, BOOKS_MAX = 32 << 20, COUNT_MAX = 256 };
+
+struct aqlm {
+    uint64_t vectors;                                   /* a row of codes */
+    uint64_t books, entries, og, ig;                    /* the shape of the codebooks */
+    uint32_t size;                                      /* bytes of a code */
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+/* --- what it is */
+
+/* The names are anybody's: without scales it takes the shapes. */
+static bool
+is_aqlm(const struct found *f)
+{
+    return f->with[1] || (f->codes->shape.rank == 3 && f->with[0]->shape.rank == 4);
+}
+
+static bool
+fits(const struct found *f)
+{
+    const struct shape *codes = &f->codes->shape, *books = &f->with[0]->shape, *scales = &f->with[1]->shape;
+    return codes->rank == 3 && books->rank == 4 && scales->rank == 4 && shape_dim(books, 0) == shape_dim(codes, 2)
+        && shape_dim(scales, 0) == shape_dim(codes, 0) && shape_dim(scales, 1) == 1 && dim_rows(f->with[1]) == 1
+        && dim_cols(f->with[1]) == 1 && shape_dim(books, 0) != 0 && dim_rows(f->with[0]) != 0
+        && dim_cols(f->with[0]) != 0;
+}
+
+static uint32_t
+code_bits(const struct aqlm *q)
+{
+    uint32_t bits = 0;
+    while (bits < 32 && UINT64_C(1) << bits < q->entries)
+        bits++;
+    return bits;
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    const struct shape *codes = &f->codes->shape, *books = &w->part[BOOKS]->shape;
+    struct aqlm *q = claims_alloc(f->claims, sizeof *q, err);
+    uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
+    uint64_t dim[2], numel;
+    if (!packed)
+        return false;
+    *q = (struct aqlm){ shape_dim(codes, 1), shape_dim(books, 0), shape_dim(books, 1), shape_dim(books, 2),
+        shape_dim(books, 3), dtype_facts(f->codes->dtype)->bytes, NULL };
+    w->own = q;
+    if (!table_check_type(f, f->codes, IS(I8) | IS(I16) | IS(I32), ROLE_WEIGHT, err)
+            || !limits_check(q->books, COUNT_MAX, "codebooks", err)
+            || !limits_check(w->part[BOOKS]->extent.nbytes, BOOKS_MAX, "bytes of codebooks", err))
+        return false;
+    if (q->entries < 2 || (q->entries & (q->entries - 1)) != 0 || code_bits(q) > 8 * q->size)
+        return table_wrong(w->part[BOOKS], f->codes, err, "as many entries as codes of some bits can name");
+    if (w->part[BOOKS]->dtype != w->part[SCALES]->dtype)
+        q->open = "with codebooks and scales of different types";
+    else if (w->part[BOOKS]->dtype == DTYPE_BF16 && q->books > 1)
+        q->open = "with sums of BF16, which processors round differently";
+    if (!num_mul(&dim[0], shape_dim(codes, 0), q->og) || !num_mul(&dim[1], q->vectors, q->ig)
+            || (dim[0] != 0 && !num_mul(&numel, dim[0], dim[1])))
+        return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+    shape_pack(packed, dim, 2);
+    w->shape = (struct shape){ 2, packed };
+    w->vague = q->open != NULL;
+    return true;
+}
+
+/* --- decoding */
+
+static struct span
+run_of(const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct aqlm *q = w->own;
+    uint64_t cols = q->vectors * q->ig, last = first + count - 1, row = first / cols, end = last / cols;
+    uint64_t vector = q->books * q->size, size = dtype_facts(w->part[SCALES]->dtype)->bytes;
+    uint64_t from = row / q->og * q->vectors, to = (end / q->og + 1) * q->vectors;
+    if (part == SCALES)
+        return (struct span){ row / q->og * size, (end / q->og - row / q->og + 1) * size };
+    if (row == end) {
+        to = from + last % cols / q->ig + 1;
+        from += first % cols / q->ig;
+    }
+    return (struct span){ from * vector, (to - from) * vector };
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    *s = run_of(w, part, first, count);
+}
+
+static uint64_t
+code_at(const uint8_t *p, uint32_t size)
+{
+    return size == 1 ? *p : size == 2 ? load_le16(p) : load_le32(p);
+}
+
+/* Some elements of row x of a vector, from y on: the sum of its entries. */
+static void
+sum_entries(float *v, const struct weight *w, const uint8_t *codes, const uint8_t *books, uint64_t x, uint64_t y,
+    size_t n)
+{
+    const struct aqlm *q = w->own;
+    enum dtype type = w->part[BOOKS]->dtype;
+    for (size_t i = 0; i < n; i++)
+        v[i] = 0;
+    for (uint64_t b = 0; b < q->books; b++) {
+        uint64_t entry = b * q->entries + (code_at(codes + b * q->size, q->size) & (q->entries - 1));
+        const uint8_t *p = books + ((entry * q->og + x) * q->ig + y) * dtype_facts(type)->bytes;
+        for (size_t i = 0; i < n; i++)
+            v[i] += scale_value(type, p, i);
+    }
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct aqlm *q = w->own;
+    enum dtype type = w->part[BOOKS]->dtype;
+    uint64_t cols = q->vectors * q->ig, end = first + count, from = run_of(w, CODES, first, count).at;
+    uint64_t vector = q->books * q->size;
+    float v[PIECE];
+    uint8_t *y = out;
+    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
+        uint64_t row = at / cols, col = at % cols, a = row / q->og;
+        float scale = scale_value(type, in[SCALES].p, a - first / cols / q->og);
+        n = num_min(num_min(cols - col, end - at), PIECE);
+        for (uint64_t i = 0, some; i < n; i += some) {
+            uint64_t b = (col + i) / q->ig, inside = (col + i) % q->ig;
+            const uint8_t *codes = in[CODES].p + (a * q->vectors + b) * vector - from;
+            some = num_min(q->ig - inside, n - i);
+            sum_entries(v + i, w, codes, in[BOOKS].p, row % q->og, inside, (size_t)some);
+        }
+        for (uint64_t i = 0; i < n; i++)
+            v[i] = scale_round(type, scale_round(type, v[i]) * scale);
+        kernels_round(k, to, y, v, (size_t)n);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct aqlm *q = w->own;
+    if (q->open)
+        snprintf(buf, SCHEME_DETAIL, "%s", q->open);
+    else
+        snprintf(buf, SCHEME_DETAIL, "%.3g-bit, %" PRIu64 " codebook%s of %" PRIu64 ", vectors of %" PRIu64 "x%" PRIu64,
+            (double)q->books * code_bits(q) / (double)q->og / (double)q->ig, q->books, q->books == 1 ? "" : "s",
+            q->entries, q->og, q->ig);
+}
+
+#define FLOAT_TYPES (IS(F16) | IS(BF16) | IS(F32))
+
+const struct scheme aqlm_schemes[] = {
+    {
+        .code = "aqlm",
+        .name = "AQLM",
+        ROWS({ .codes = ".codes", .dtypes = SCALARS, .becomes = ".weight", .is = is_aqlm, .fits = fits,
+            .shapes = "[out/og, in/ig, n], codebooks [n, entries, og, ig], scales [out/og, 1, 1, 1]", .beside = {
+            BESIDE(".codebooks", FLOAT_TYPES, NAMED, CODEBOOK, .part = BOOKS),
+            BESIDE(".scales", FLOAT_TYPES, REQUIRED, SCALE, .part = SCALES) } }),
+        .fit = fit,
+        .need = { [CODES] = NEED_AGAIN, [BOOKS] = NEED_WHOLE, [SCALES] = NEED_AGAIN },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
+};

@@ -1,0 +1,265 @@
+/* EXL2: groups of inputs, each with its own number of bits. The tensors of a module P, whose decoded weight is
+ * [out, in]:
+ *
+ *     P.q_weight      I32 [words, out]     a column of a group is a stream of bits, the low ones of a word first
+ *     P.q_scale       I32 [G, out/8]       codes of scales, 4 bits each, the low ones first
+ *     P.q_scale_max   F16 [G]
+ *     P.q_groups      I16 [2*G]            of each group its bits, 2 to 8 and not 7, and its first row of q_weight
+ *     P.q_invperm     I32 or I16 [in]      where in the streams an input is
+ *     P.q_perm        perhaps: the inverse, which no loader reads
+ *
+ *     m  = RNH(q_scale_max[g] / 256)       s = RNH((q_scale[g][o] + 1)^2 * m)
+ *     V[o][i] = RNH((q[k][o] - 2^(bits-1)) * s)          k = q_invperm[i], g the group that has it
+ *
+ * Groups come with the most bits first and have a multiple of 32 inputs; the kernels of the library read no others.
+ * `out` is padded to a multiple of 32, in practice of lm_head alone, whose rows config.json knows: its vocab_size.
+ * Sources: exllamav2 ext.py, make_q_matrix; exllamav2_ext/cuda/q_matrix.cu, reconstruct_kernel, and quant/qdq_*.cuh;
+ * conversion/adaptivegptq.py, pack. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "scheme/dim.h"
+#include "scheme/perm.h"
+#include "scheme/scale.h"
+#include "scheme/step.h"
+#include "scheme/table.h"
+
+enum { CODES, SCALES, MOST, GROUPS, INVPERM };          /* parts */
+
+enum {
+    UNIT = 32,                  /* inputs that take whole words at any number of bits */
+    UNITS = PERM_MAX / UNIT,
+    PIECE = 1024
+};
+
+struct exl2 {
+    uint64_t in;
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+/* --- what it is */
+
+static uint64_t
+padded(uint64_t out)
+{
+    return num_ceil_div(out, UNIT) * UNIT;
+}
+
+static bool
+fits(const struct found *f)
+{
+    const struct tensor *codes = f->codes, *const *with = f->with;
+    enum { SCALES_AT, MOST_AT, GROUPS_AT, INVPERM_AT };
+    if (codes->shape.rank != 2 || with[SCALES_AT]->shape.rank != 2 || with[MOST_AT]->shape.rank != 1
+        || with[GROUPS_AT]->shape.rank != 1 || with[INVPERM_AT]->shape.rank != 1)
+        return false;
+    uint64_t groups = dim_rows(with[SCALES_AT]);
+    return dim_cols(codes) % 8 == 0 && dim_cols(with[SCALES_AT]) == dim_cols(codes) / 8
+        && dim_cols(with[MOST_AT]) == groups && dim_cols(with[GROUPS_AT]) % 2 == 0
+        && dim_cols(with[GROUPS_AT]) / 2 == groups;
+}
+
+/* Of group g: its bits, and rows [*first, *end) of q_weight, which has `words`. */
+static uint32_t
+group_at(const uint8_t *groups, uint64_t g, uint64_t count, uint64_t words, uint64_t *first, uint64_t *end)
+{
+    *first = load_le16(groups + 4 * g + 2);
+    *end = g + 1 < count ? load_le16(groups + 4 * g + 6) : words;
+    return load_le16(groups + 4 * g);
+}
+
+/* Whether the groups are as the library reads them, and have all words and inputs; believed without contents. */
+static bool
+check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct err *err)
+{
+    const struct tensor *t = w->part[GROUPS];
+    uint64_t words = dim_rows(w->part[CODES]), count = dim_cols(t) / 2, inputs = 0, first, end;
+    uint32_t last = 8;
+    char name[STR_SHOWN], codes[STR_SHOWN];
+    if (!c->contents)
+        return true;
+    uint8_t *p = claims_read(c, t, 4 * UNITS, "bytes of q_groups", err);
+    bool ok = p != NULL;
+    str_shown(name, t->name, t->name_len);
+    str_shown(codes, w->part[CODES]->name, w->part[CODES]->name_len);
+    for (uint64_t g = 0, before = 0; ok && g < count; g++, before = end) {
+        uint32_t bits = group_at(p, g, count, words, &first, &end);
+        if (bits < 2 || bits == 7 || bits > last)
+            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " has %" PRIu32 " bits, expected "
+                "2, 3, 4, 5, 6 or 8, and no more than the group before", name, g, bits);
+        else if (first != before || end <= first || end > words || (end - first) % bits != 0)
+            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " of %" PRIu32 " bits has rows %"
+                PRIu64 " to %" PRIu64 " of %s, expected a multiple of %" PRIu32 " of its %" PRIu64 " rows, from %"
+                PRIu64 " on", name, g, bits, first, end, codes, bits, words, before);
+        else
+            inputs += (end - first) / bits * UNIT;
+        last = bits;
+    }
+    if (ok && (inputs != in || (count == 0 && words != 0)))
+        ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: its %" PRIu64 " groups of %s have %" PRIu64
+            " inputs, expected %" PRIu64 " as in q_invperm", name, count, codes, inputs, in);
+    free(p);
+    return ok;
+}
+
+/* The rows of the weight, without those that pad it. *told is false where only config.json would tell. */
+static uint64_t
+find_rows(const struct found *f, bool *told)
+{
+    static const char head[] = "lm_head";
+    size_t n = sizeof head - 1, len = f->base.base_len;
+    const struct tensor *bias = claims_find(f->claims, f->base.base, len, ".bias");
+    uint64_t out = dim_cols(f->codes), vocab = config_vocab(f->claims->config);
+    *told = true;
+    if (bias && bias->shape.rank == 1 && padded(dim_cols(bias)) == out)
+        return dim_cols(bias);
+    if (len < n || memcmp(f->base.base + len - n, head, n) != 0 || (len > n && f->base.base[len - n - 1] != '.'))
+        return out;
+    *told = vocab != 0;
+    return padded(vocab) == out ? vocab : out;
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    struct exl2 *q = claims_alloc(f->claims, sizeof *q, err);
+    uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
+    bool told;
+    if (!packed)
+        return false;
+    *q = (struct exl2){ .in = dim_cols(w->part[INVPERM]) };
+    w->own = q;
+    if (q->in > PERM_MAX)
+        return table_wrong(w->part[INVPERM], f->codes, err, "no more than %d inputs", PERM_MAX);
+    if (dim_cols(w->part[MOST]) > UNITS)
+        return table_wrong(w->part[MOST], f->codes, err, "no more than %d groups", UNITS);
+    if (!check_groups(f->claims, w, q->in, err) || !perm_check(f->claims, w->part[INVPERM], q->in, err))
+        return false;
+    shape_pack(packed, (const uint64_t[]){ find_rows(f, &told), q->in }, 2);
+    w->shape = (struct shape){ 2, packed };
+    q->open = told ? NULL : "padded to so many rows or not, as the vocab_size of config.json says (--config)";
+    w->vague = !told;
+    return true;
+}
+
+/* --- decoding */
+
+static void
+strip(struct strip *s, const struct weight *w, unsigned p)
+{
+    const struct shape *shape = &w->part[p]->shape;
+    *s = (struct strip){ .matrices = 1, .rows = shape_dim(shape, 0), .units = shape_dim(shape, 1),
+        .unit_rows = p == SCALES ? 8 : 1, .unit_bytes = 4 };
+}
+
+/* The groups of a weight, as an input looks for its own. */
+struct layout {
+    struct { uint32_t at; uint16_t group; uint8_t bits; } unit[UNITS];      /* at: byte of the column */
+    float most[UNITS];                                  /* of a group: m */
+};
+
+static void
+lay_out(struct layout *l, const struct weight *w, const struct part_bytes in[SCHEME_PARTS])
+{
+    uint64_t words = dim_rows(w->part[CODES]), count = dim_cols(w->part[GROUPS]) / 2, first, end, unit = 0;
+    for (uint64_t g = 0; g < count; g++) {
+        uint32_t bits = group_at(in[GROUPS].p, g, count, words, &first, &end);
+        float most = half_to_float(load_le16(in[MOST].p + 2 * g)) / 256;
+        l->most[g] = half_to_float(half_of_float(most));
+        for (; first < end && unit < UNITS; first += bits, unit++) {
+            l->unit[unit].at = (uint32_t)(4 * first);
+            l->unit[unit].group = (uint16_t)g;
+            l->unit[unit].bits = (uint8_t)bits;
+        }
+    }
+}
+
+/* The scale of a group in an output row; of eight rows that share words it is the one at `lane`. */
+static float
+scale_at(const struct layout *l, const uint8_t *scales, uint64_t g, uint32_t lane)
+{
+    uint32_t root = (load_le32(scales + 4 * g) >> 4 * lane & 15) + 1;
+    return half_to_float(half_of_float((float)(root * root) * l->most[g]));
+}
+
+/* Some elements of one output row. */
+static void
+decode_piece(const struct weight *w, const struct kernels *k, const struct layout *l, const uint8_t *codes,
+    const float *scales, const uint8_t *invperm, uint64_t col, size_t n, enum dtype to, uint8_t *y)
+{
+    uint8_t x[PIECE];
+    float factors[PIECE], terms[PIECE];
+    const struct affine a = { factors, terms, 1, DTYPE_F16, .term_first = true };
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = perm_at(w->part[INVPERM], invperm, col + i), unit = at / UNIT, bits = l->unit[unit].bits;
+        uint32_t bit = at % UNIT * bits;
+        const uint8_t *p = codes + l->unit[unit].at + bit / 8;
+        uint32_t pair = p[0];
+        if (bit % 8 + bits > 8)
+            pair |= (uint32_t)p[1] << 8;
+        x[i] = (uint8_t)(pair >> bit % 8 & ((1U << bits) - 1));
+        factors[i] = scales[l->unit[unit].group];
+        terms[i] = (float)(1U << (bits - 1));
+    }
+    step_affine(k, to, y, x, 0, n, &a);
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct exl2 *q = w->own;
+    uint64_t top = first / q->in, groups = dim_cols(w->part[MOST]), end = first + count;
+    struct layout l;
+    float scales[UNITS];
+    uint8_t *y = out;
+    lay_out(&l, w, in);
+    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
+        uint64_t row = at / q->in, col = at % q->in;
+        const uint8_t *codes = in[CODES].p + (row - top) * in[CODES].stride;
+        n = num_min(num_min(q->in - col, end - at), PIECE);
+        for (uint64_t g = 0; (at == first || col == 0) && g < groups; g++)
+            scales[g] = scale_at(&l, in[SCALES].p + (row / 8 - top / 8) * in[SCALES].stride, g, row % 8);
+        decode_piece(w, k, &l, codes, scales, in[INVPERM].p, col, (size_t)n, to, y);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct exl2 *q = w->own;
+    uint64_t words = dim_rows(w->part[CODES]), groups = dim_cols(w->part[MOST]);
+    if (q->open)
+        snprintf(buf, SCHEME_DETAIL, "%s", q->open);
+    else
+        snprintf(buf, SCHEME_DETAIL, "%.3g-bit, %" PRIu64 " group%s", (double)words * 32 / (double)num_max(q->in, 1),
+            groups, groups == 1 ? "" : "s");
+}
+
+#define BEHIND_SCALES BESIDE(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \
+    BESIDE(".q_groups", IS(I16), REQUIRED, STATE, .part = GROUPS), \
+    BESIDE(".q_invperm", IS(I32) | IS(I16), REQUIRED, G_IDX, .part = INVPERM), \
+    BESIDE(".q_perm", IS(I32) | IS(I16), OPTIONAL, G_IDX), BESIDE(".q_group_map", IS(I16), OPTIONAL, G_IDX)
+
+const struct scheme exl2_schemes[] = {
+    {
+        .code = "exl2",
+        .name = "EXL2",
+        ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .fits = fits,
+            .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", .beside = {
+            BESIDE(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), BEHIND_SCALES } }, {
+            .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .beside = {     /* without its scales */
+            BESIDE(".q_groups", ANY, EVIDENCE, STATE), BESIDE(".q_scale", IS(I32), REQUIRED, SCALE) } }),
+        .fit = fit,
+        .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [MOST] = NEED_WHOLE, [GROUPS] = NEED_WHOLE,
+            [INVPERM] = NEED_WHOLE },
+        .strip = strip,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
+};

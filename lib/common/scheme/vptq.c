@@ -1,0 +1,312 @@
+/* VPTQ: columns of vl weights, each an entry of a codebook, perhaps with that of a second one added. The tensors of a
+ * module P, whose decoded weight is [out, in]:
+ *
+ *     P.indices               I32 [1, ceil(out/vl), words]   a row is a stream of `in` indices, the low bits first; the
+ *                                                            low ones of each name a centroid, the others a second
+ *     P.centroids.weight      T [1, nc*vl]
+ *     P.res_centroids.weight  T [1, nr*vl], perhaps
+ *     P.perm                  I16 [in], perhaps: the column of the weight that a column of the indices is
+ *     P.weight_scale, P.weight_bias    T [in], perhaps
+ *
+ *     v = RN_T(centroids[index][o % vl] + res_centroids[index'][o % vl])
+ *     V[o][perm[j]] = RN_T(RN_T(v * weight_scale[perm[j]]) + weight_bias[perm[j]])       indices of row o/vl, column j
+ *
+ * vl, nc and nr are those of config_for_layers in config.json, or of shared_layer_config. Indices that are not packed,
+ * several groups of columns, and outliers are recognised. Sources: vptq ops/quant_gemm.py, dequant, executed; layers/
+ * vqlinear.py; utils/pack.py. The CUDA kernel of the library fuses the last two steps. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "scheme/dim.h"
+#include "scheme/perm.h"
+#include "scheme/scale.h"
+#include "scheme/table.h"
+
+enum { CODES, CENTROIDS, RESIDUALS, PERM, SCALE, BIAS };        /* parts */
+enum {
+    LENGTH_MAX = 64,            /* of a vector */
+    MODULE_MAX = 1024,          /* bytes of a name that config.json may know */
+    PIECE = 512
+};
+
+struct vptq {
+    uint64_t in, out;
+    uint32_t length;                                    /* vl */
+    uint32_t bits, res_bits;
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+/* --- what config.json says of a layer */
+
+static const json_t *
+find_layer(const struct found *f)
+{
+    const json_t *block = config_block(f->claims->config), *layer;
+    char module[MODULE_MAX];
+    if (f->base.base_len >= sizeof module)
+        return NULL;
+    memcpy(module, f->base.base, f->base.base_len);
+    module[f->base.base_len] = '\0';
+    const char *dot = strrchr(module, '.');
+    layer = json_object_get(json_object_get(block, "config_for_layers"), module);
+    return layer ? layer : json_object_get(json_object_get(block, "shared_layer_config"), dot ? dot + 1 : module);
+}
+
+/* The second of two numbers; 0: there is none, or it is not positive. */
+static uint64_t
+main_of(const json_t *layer, const char *key, size_t which)
+{
+    json_int_t v = json_integer_value(json_array_get(json_object_get(layer, key), which));
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+static uint64_t
+number_of(const json_t *layer, const char *key)
+{
+    json_int_t v = json_integer_value(json_object_get(layer, key));
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+/* Bits of an index into so many; 0: no power of two from 2 on. */
+static uint32_t
+index_bits(uint64_t n)
+{
+    uint32_t bits = 0;
+    while (bits < 16 && UINT64_C(1) << bits < n)
+        bits++;
+    return n == UINT64_C(1) << bits ? bits : 0;
+}
+
+enum { WITH_PERM = 2 };         /* a companion, in the order of the row */
+
+static const char *
+why_open(const struct found *f, const json_t *layer)
+{
+    const char *dim = json_string_value(json_object_get(layer, "vector_quant_dim"));
+    uint64_t residuals = main_of(layer, "num_res_centroids", 1);
+    bool wide = f->with[WITH_PERM] && f->with[WITH_PERM]->dtype == DTYPE_I64;
+    if (f->codes->dtype == DTYPE_I32 && !wide && !json_is_object(layer))
+        return "of centroids as config_for_layers of config.json says (--config)";
+    if (f->codes->dtype != DTYPE_I32 || wide || !json_is_true(json_object_get(layer, "is_indice_packed")))
+        return "of indices that are not packed";
+    if (main_of(layer, "vector_lens", 0) > 1 && main_of(layer, "num_centroids", 0) != 0)
+        return "with outliers";
+    if (number_of(layer, "group_num") != 1)
+        return "of several groups";
+    if (number_of(layer, "norm_dim") != 0)
+        return "with norms of outputs";
+    if (dim && strcmp(dim, "out") != 0)
+        return "of vectors along the inputs";
+    if (index_bits(main_of(layer, "num_centroids", 1)) == 0 || (residuals != 0 && index_bits(residuals) == 0))
+        return "of so many centroids that indices have no whole bits";
+    return residuals > main_of(layer, "num_centroids", 1) ? "with more residual centroids than centroids" : NULL;
+}
+
+/* --- what it is */
+
+static bool
+check_book(const struct found *f, const struct tensor *t, uint64_t entries, uint64_t length, struct err *err)
+{
+    return (t->shape.rank == 2 && dim_rows(t) == 1 && dim_cols(t) == entries * length)
+        || table_wrong(t, f->codes, err, "[1, %" PRIu64 "] as config.json says", entries * length);
+}
+
+/* One of the tensors of a column each: there where config.json says so, and only there. */
+static bool
+check_columns(const struct found *f, const struct tensor *t, const char *name, bool said, uint64_t in, struct err *err)
+{
+    char shown[STR_SHOWN];
+    if (!t && said)
+        return claims_is_report_on_shard(f->claims)
+            || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: it is quantized (VPTQ), but its %s, "
+                "which it has by config.json, cannot be found", str_shown(shown, f->codes->name, f->codes->name_len), name);
+    if (t && !said)
+        return table_wrong(t, f->codes, err, "none as config.json says");
+    return !t || (t->shape.rank == 1 && dim_cols(t) == in) || table_wrong(t, f->codes, err, "[%" PRIu64 "]", in);
+}
+
+static bool
+check_types(const struct found *f, const struct weight *w, struct err *err)
+{
+    enum dtype type = w->part[CENTROIDS]->dtype;
+    for (unsigned p = RESIDUALS; p <= BIAS; p++)
+        if (p != PERM && w->part[p] && w->part[p]->dtype != type)
+            return table_wrong(w->part[p], f->codes, err, "%s as its centroids", dtype_name(type));
+    return true;
+}
+
+static bool
+check_shapes(const struct found *f, const struct weight *w, const struct vptq *q, const json_t *layer, struct err *err)
+{
+    const struct tensor *codes = f->codes;
+    uint64_t words = num_ceil_div(q->in * (q->bits + q->res_bits), 32), residuals = UINT64_C(1) << q->res_bits;
+    bool norm = json_is_true(json_object_get(layer, "enable_norm"));
+    if (q->length == 0 || q->length > LENGTH_MAX || q->in == 0 || q->in > PERM_MAX || q->out == 0
+            || number_of(layer, "group_size") != q->in)
+        return table_wrong(codes, codes, err, "other numbers of its layer in config.json");
+    if (codes->shape.rank != 3 || shape_dim(&codes->shape, 0) != 1 || dim_cols(codes) != words
+            || dim_rows(codes) != num_ceil_div(q->out, q->length))
+        return table_wrong(codes, codes, err, "[1, %" PRIu64 ", %" PRIu64 "] as config.json says",
+            num_ceil_div(q->out, q->length), words);
+    if ((w->part[RESIDUALS] != NULL) != (q->res_bits != 0))
+        return check_columns(f, w->part[RESIDUALS], "res_centroids.weight", q->res_bits != 0, 0, err);
+    return check_book(f, w->part[CENTROIDS], UINT64_C(1) << q->bits, q->length, err)
+        && (q->res_bits == 0 || check_book(f, w->part[RESIDUALS], residuals, q->length, err))
+        && check_columns(f, w->part[PERM], "perm", json_is_true(json_object_get(layer, "enable_perm")), q->in, err)
+        && check_columns(f, w->part[SCALE], "weight_scale", norm, q->in, err)
+        && check_columns(f, w->part[BIAS], "weight_bias", norm, q->in, err)
+        && check_types(f, w, err);
+}
+
+static bool
+fit(struct found *f, struct weight *w, struct err *err)
+{
+    const json_t *layer = find_layer(f);
+    struct vptq *q = claims_alloc(f->claims, sizeof *q, err);
+    uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
+    if (!packed)
+        return false;
+    *q = (struct vptq){ .open = why_open(f, layer) };
+    w->own = q;
+    w->vague = q->open != NULL;
+    if (w->vague)
+        return true;
+    q->in = number_of(layer, "in_features");
+    q->out = number_of(layer, "out_features");
+    q->length = (uint32_t)num_min(main_of(layer, "vector_lens", 1), LENGTH_MAX + 1);
+    q->bits = index_bits(main_of(layer, "num_centroids", 1));
+    q->res_bits = main_of(layer, "num_res_centroids", 1) != 0 ? index_bits(main_of(layer, "num_res_centroids", 1)) : 0;
+    shape_pack(packed, (const uint64_t[]){ q->out, q->in }, 2);
+    w->shape = (struct shape){ 2, packed };
+    return check_shapes(f, w, q, layer, err)
+        && (!w->part[PERM] || perm_check(f->claims, w->part[PERM], q->in, err));
+}
+
+/* --- decoding */
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct vptq *q = w->own;
+    uint64_t from = first / q->in / q->length, to = (first + count - 1) / q->in / q->length;
+    uint64_t row = 4 * dim_cols(w->part[part]);
+    *s = (struct span){ from * row, (to - from + 1) * row };
+}
+
+/* Some columns of the indices that are wanted: their values, and where in the row they go. */
+struct batch {
+    size_t n;
+    float v[PIECE];
+    uint32_t col[PIECE];
+};
+
+/* Entry `lane` of the vectors that column j names. */
+static float
+vector_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], const uint8_t *row, uint64_t j,
+    uint32_t lane)
+{
+    const struct vptq *q = w->own;
+    enum dtype type = w->part[CENTROIDS]->dtype;
+    uint32_t bits = q->bits + q->res_bits, shift = (uint32_t)(j * bits % 8);
+    uint64_t pair = 0;
+    const uint8_t *p = row + j * bits / 8;
+    for (uint32_t i = 0; 8 * i < shift + bits; i++)
+        pair |= (uint64_t)p[i] << 8 * i;
+    pair >>= shift;
+    float v = scale_value(type, in[CENTROIDS].p, (pair & ((UINT64_C(1) << q->bits) - 1)) * q->length + lane);
+    if (q->res_bits == 0)
+        return v;
+    uint64_t residual = pair >> q->bits & ((UINT64_C(1) << q->res_bits) - 1);
+    return scale_round(type, v + scale_value(type, in[RESIDUALS].p, residual * q->length + lane));
+}
+
+/* Element `lane` of the column of an output row that column j of the indices is, the col-th. */
+static float
+element_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], const uint8_t *row, uint64_t j,
+    uint32_t lane, uint32_t col)
+{
+    enum dtype type = w->part[CENTROIDS]->dtype;
+    float v = vector_at(w, in, row, j, lane);
+    if (!w->part[SCALE])
+        return v;
+    v = scale_round(type, v * scale_value(type, in[SCALE].p, col));
+    return scale_round(type, v + scale_value(type, in[BIAS].p, col));
+}
+
+/* Columns [from, to) of output row o into y, that of column `from` first; row: its indices. With a permutation all of
+ * them are looked at, and put where they belong. */
+static void
+decode_row(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
+    const uint8_t *row, uint64_t o, uint64_t from, uint64_t to, enum dtype as, uint8_t *y)
+{
+    const struct vptq *q = w->own;
+    const struct tensor *perm = w->part[PERM];
+    size_t size = dtype_facts(as)->bytes;
+    uint64_t j = perm ? 0 : from, end = perm ? q->in : to;
+    struct batch b;
+    float done[PIECE];          /* as the output has them */
+    while (j < end) {
+        for (b.n = 0; j < end && b.n < PIECE; j++) {
+            uint32_t col = perm ? perm_at(perm, in[PERM].p, j) : (uint32_t)j;
+            if (col < from || col >= to)
+                continue;
+            b.v[b.n] = element_at(w, in, row, j, (uint32_t)(o % q->length), col);
+            b.col[b.n++] = col;
+        }
+        kernels_round(k, as, done, b.v, b.n);
+        for (size_t i = 0; i < b.n; i++)
+            memcpy(y + (b.col[i] - from) * size, (const uint8_t *)done + i * size, size);
+    }
+}
+
+static void
+decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+    uint64_t count, enum dtype to, void *out)
+{
+    const struct vptq *q = w->own;
+    uint64_t end = first + count, top = first / q->in / q->length, size = 4 * dim_cols(w->part[CODES]);
+    uint8_t *y = out;
+    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
+        uint64_t o = at / q->in, col = at % q->in;
+        n = num_min(q->in - col, end - at);
+        decode_row(w, k, in, in[CODES].p + (o / q->length - top) * size, o, col, col + n, to, y);
+    }
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct vptq *q = w->own;
+    if (q->open)
+        snprintf(buf, SCHEME_DETAIL, "%s", q->open);
+    else
+        snprintf(buf, SCHEME_DETAIL, "%.3g-bit, vectors of %" PRIu32, (double)(q->bits + q->res_bits) / q->length,
+            q->length);
+}
+
+#define FLOAT_TYPES (IS(F16) | IS(BF16) | IS(F32))
+
+const struct scheme vptq_schemes[] = {
+    {
+        .code = "vptq",
+        .name = "VPTQ",
+        ROWS({ .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight", .beside = {
+            BESIDE(".centroids.weight", FLOAT_TYPES, NAMED, CODEBOOK, .part = CENTROIDS),
+            BESIDE(".res_centroids.weight", FLOAT_TYPES, OPTIONAL, CODEBOOK, .part = RESIDUALS),
+            BESIDE(".perm", IS(I16) | IS(U16) | IS(I64), OPTIONAL, G_IDX, .part = PERM),
+            BESIDE(".weight_scale", FLOAT_TYPES, OPTIONAL, SCALE, .part = SCALE),
+            BESIDE(".weight_bias", FLOAT_TYPES, OPTIONAL, ZERO_POINT, .part = BIAS) },
+            ALSO(BELONGS(".res_indices", STATE), BELONGS(".outlier_indices", STATE),
+                BELONGS(".outlier_centroids.weight", CODEBOOK)) }),
+        .fit = fit,
+        .need = { [CODES] = NEED_AGAIN, [CENTROIDS] = NEED_WHOLE, [RESIDUALS] = NEED_WHOLE, [PERM] = NEED_WHOLE,
+            [SCALE] = NEED_WHOLE, [BIAS] = NEED_WHOLE },
+        .run = run,
+        .decode = decode,
+        .describe = describe,
+    },
+    { 0 },
+};

@@ -1,0 +1,193 @@
+"""The inputs of bench.py for the schemes of safetensors: of each family the tensors of one matrix, and its config.json.
+
+A maker takes the rows and columns of the dense matrix, [out, in], and gives (suffix, dtype, shape, unit) for each tensor:
+the bytes of `unit` are repeated to fill the shape. Scales are numbers as in a model, codes are random.
+"""
+import json
+import random
+import struct
+
+MIB = 1 << 20
+SIZE = {"U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "I16": 2, "F16": 2, "BF16": 2, "I32": 4, "U32": 4, "F32": 4, "I64": 8}
+rng = random.Random(10)
+CODES = rng.randbytes(MIB + 4)
+COUNT = 4099                                            # of scales; odd, so that no two rows of a matrix are alike
+FLOATS = [rng.uniform(1e-3, 1e-2) for _ in range(COUNT)]
+F32 = struct.pack(f"<{COUNT}f", *FLOATS)
+F16 = struct.pack(f"<{COUNT}e", *FLOATS)
+BF16 = b"".join(struct.pack("<f", f)[2:] for f in FLOATS)
+E4M3 = bytes(rng.randrange(0x20, 0x60) for _ in range(COUNT))
+E8M0 = bytes(rng.randrange(115, 121) for _ in range(COUNT))
+NF4 = struct.pack("<16f", *(i / 8 - 1 for i in range(16)))
+
+
+def bnb4(kind):
+    def make(rows, cols):
+        state = json.dumps({"quant_type": kind, "blocksize": 64, "dtype": "bfloat16", "shape": [rows, cols]}).encode()
+        return [("weight", "U8", [rows * cols // 2, 1], CODES), ("weight.absmax", "F32", [rows * cols // 64], F32),
+                ("weight.quant_map", "F32", [16], NF4),
+                (f"weight.quant_state.bitsandbytes__{kind}", "U8", [len(state)], state)]
+    return make
+
+
+def bnb8(rows, cols):
+    return [("weight", "I8", [rows, cols], CODES), ("SCB", "F32", [rows], F32), ("weight_format", "U8", [], b"\0")]
+
+
+def awq(group):
+    def make(rows, cols):
+        return [("qweight", "I32", [cols, rows // 8], CODES), ("qzeros", "I32", [cols // group, rows // 8], CODES),
+                ("scales", "F16", [cols // group, rows], F16)]
+    return make
+
+
+def gemv(rows, cols):
+    zw = cols // 128 // 8
+    return [("qweight", "I32", [rows, cols // 8], CODES), ("qzeros", "I32", [rows, zw], CODES),
+            ("scales", "F16", [rows, 8 * zw], F16)]
+
+
+def gemv_fast(rows, cols):
+    groups = cols // 128
+    return [("qweight", "I16", [rows // 4, cols], CODES), ("qzeros", "F16", [groups, rows], F16),
+            ("scales", "F16", [groups, rows], F16)]
+
+
+def ct(bits, group, symmetric=True):
+    def make(rows, cols):
+        groups = cols // group
+        found = [("weight_packed", "I32", [rows, cols * bits // 32], CODES), ("weight_scale", "BF16", [rows, groups], BF16),
+                 ("weight_shape", "I64", [2], struct.pack("<2q", rows, cols))]
+        return found if symmetric else found + [("weight_zero_point", "I32", [rows * bits // 32, groups], CODES)]
+    return make
+
+
+def ct_config(bits, group, symmetric=True):
+    weights = {"num_bits": bits, "type": "int", "symmetric": symmetric, "strategy": "group", "group_size": group}
+    return {"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized",
+                                    "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights}}}}
+
+
+def int8_rows(rows, cols):
+    return [("weight", "I8", [rows, cols], CODES), ("weight_scale", "BF16", [rows, 1], BF16)]
+
+
+INT8_CONFIG = {"quantization_config": {"quant_method": "compressed-tensors", "format": "int-quantized", "config_groups": {
+    "group_0": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel"}}}}}
+
+
+def mxfp4_ct(rows, cols):
+    return [("weight_packed", "U8", [rows, cols // 2], CODES), ("weight_scale", "U8", [rows, cols // 32], E8M0)]
+
+
+def gpt_oss(rows, cols):
+    return [("experts.gate_up_proj_blocks", "U8", [2, rows // 2, cols // 32, 16], CODES),
+            ("experts.gate_up_proj_scales", "U8", [2, rows // 2, cols // 32], E8M0)]
+
+
+def nvfp4(rows, cols):
+    return [("weight", "U8", [rows, cols // 2], CODES), ("weight_scale", "F8_E4M3", [rows, cols // 16], E4M3),
+            ("weight_scale_2", "F32", [], struct.pack("<f", 1e-3))]
+
+
+def modelopt_int4(rows, cols):
+    return [("weight", "U8", [rows // 2, cols], CODES), ("weight_scale", "F32", [rows, cols // 128], F32)]
+
+
+def mxfp6(rows, cols):
+    return [("weight", "U8", [rows, 3 * cols // 4], CODES), ("weight_scale", "U8", [rows, cols // 32], E8M0)]
+
+
+MXFP6_CONFIG = {"quantization_config": {"quant_method": "quark", "global_quant_config": {"weight": {
+    "dtype": "fp6_e2m3", "qscheme": "per_group", "group_size": 32}}}}
+
+
+def mlx(bits):
+    def make(rows, cols):
+        return [("weight", "U32", [rows, cols * bits // 32], CODES), ("scales", "BF16", [rows, cols // 64], BF16),
+                ("biases", "BF16", [rows, cols // 64], BF16)]
+    return make
+
+
+def bitnet(rows, cols):
+    return [("weight", "U8", [rows // 4, cols], bytes(b & ~(b >> 1 & b & 0x55) for b in CODES)),
+            ("weight_scale", "BF16", [1], BF16)]
+
+
+BITNET_CONFIG = {"quantization_config": {"quant_method": "bitnet", "linear_class": "autobitlinear",
+                                         "quantization_mode": "offline"}}
+
+
+def eetq(rows, cols):
+    return [("weight", "I8", [cols, rows], CODES), ("weight_scales", "F16", [rows], F16)]
+
+
+def comfy(marker, *tensors):
+    text = json.dumps(marker).encode()
+    return [("comfy_quant", "U8", [len(text)], text), *tensors]
+
+
+def comfy_nvfp4(rows, cols):
+    return comfy({"format": "nvfp4"}, ("weight", "U8", [rows, cols // 2], CODES),
+                 ("weight_scale", "F8_E4M3", [rows, cols // 16], E4M3),
+                 ("weight_scale_2", "F32", [], struct.pack("<f", 1e-3)))
+
+
+def comfy_mxfp8(rows, cols):
+    codes = CODES.translate(bytes(c - 1 if c & 0x7F == 0x7F else c for c in range(256)))
+    return comfy({"format": "mxfp8"}, ("weight", "F8_E4M3", [rows, cols], codes),
+                 ("weight_scale", "U8", [rows, cols // 32], E8M0))
+
+
+def comfy_int8(convrot):
+    def make(rows, cols):
+        return comfy({"format": "int8_tensorwise", "convrot": convrot}, ("weight", "I8", [rows, cols], CODES),
+                     ("weight_scale", "F32", [rows, 1], F32))
+    return make
+
+
+# Row of the table, label, goal as a multiple of cat, maker, config.json.
+FAMILIES = [
+    ("S3", "bitsandbytes NF4", 0.65, bnb4("nf4"), None),
+    ("S3", "bitsandbytes FP4", 0.65, bnb4("fp4"), None),
+    ("S3", "bitsandbytes INT8", 0.65, bnb8, None),
+    ("S3", "AWQ GEMM", 0.65, awq(128), None),
+    ("S3", "compressed-tensors INT4", 0.65, ct(4, 128), ct_config(4, 128)),
+    ("S3", "compressed-tensors INT8", 0.65, int8_rows, INT8_CONFIG),
+    ("S3", "compressed-tensors MXFP4", 0.65, mxfp4_ct, None),
+    ("S3", "gpt-oss MXFP4", 0.65, gpt_oss, None),
+    ("S3", "ModelOpt NVFP4", 0.65, nvfp4, {"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}),
+    ("S3", "MLX 4-bit", 0.65, mlx(4), {"quantization": {"bits": 4, "group_size": 64}}),
+    ("S3", "MLX 8-bit", 0.65, mlx(8), {"quantization": {"bits": 8, "group_size": 64}}),
+    ("S15", "ComfyUI NVFP4", 0.75, comfy_nvfp4, None),
+    ("S15", "ComfyUI MXFP8", 0.75, comfy_mxfp8, None),
+    ("S15", "ComfyUI INT8", 0.75, comfy_int8(False), None),
+    ("S15", "ComfyUI ConvRot INT8", 1.1, comfy_int8(True), None),
+    ("S4", "AWQ GEMM, groups of 32", 1.0, awq(32), None),
+    ("S4", "AWQ GEMV", 1.0, gemv, {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128,
+                                                           "version": "gemv"}}),
+    ("S4", "AWQ GEMV_FAST", 1.0, gemv_fast, {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128,
+                                                                     "version": "gemv_fast"}}),
+    ("S4", "compressed-tensors INT4, groups of 32", 1.0, ct(4, 32), ct_config(4, 32)),
+    ("S4", "compressed-tensors INT4, zero points", 1.0, ct(4, 128, False), ct_config(4, 128, False)),
+    ("S4", "compressed-tensors INT3", 1.0, ct(3, 128), ct_config(3, 128)),
+    ("S4", "ModelOpt INT4", 1.0, modelopt_int4, {"quantization_config": {"quant_method": "modelopt",
+                                                                        "quant_algo": "W4A16_AWQ"}}),
+    ("S4", "Quark MXFP6", 1.0, mxfp6, MXFP6_CONFIG),
+    ("S4", "MLX 3-bit", 1.0, mlx(3), {"quantization": {"bits": 3, "group_size": 64}}),
+    ("S4", "MLX 6-bit", 1.0, mlx(6), {"quantization": {"bits": 6, "group_size": 64}}),
+    ("S4", "BitNet", 1.0, bitnet, BITNET_CONFIG),
+    ("S4", "EETQ", 1.0, eetq, None),
+]
+
+
+def tensors_of(maker, nbytes, rows=4096, cols=4096):
+    """(name, dtype, shape, unit, bytes) of as many matrices as make an output of about nbytes in 16 bits."""
+    found = []
+    for i in range(max(1, nbytes // (2 * rows * cols))):
+        for suffix, dtype, shape, unit in maker(rows, cols):
+            n = SIZE[dtype]
+            for d in shape:
+                n *= d
+            found.append((f"model.layers.{i}.mlp.up_proj.{suffix}", dtype, shape, unit, n))
+    return found
