@@ -4,7 +4,7 @@
 load helper
 
 @test "ComfyUI: markers, companions and shapes of its formats" {
-    cases comfy- 35
+    cases comfy- 80
 }
 
 @test "SDNQ: types, modules and shapes of its configuration" {
@@ -111,7 +111,7 @@ load helper
     try 0 amn-parse "$fx/schemes/comfy-marker-twice.safetensors"
     grep -q '"scheme":"fp8"' out
     try 0 amn-parse "$fx/schemes/comfy-params-and-top.safetensors"
-    grep -q '"scheme_label":"ComfyUI int8_tensorwise"' out
+    grep -q '"scheme_label":"ComfyUI int8_tensorwise (8-bit, per-channel scale)"' out
     try 0 amn-parse "$fx/schemes/comfy-layer-unknown.safetensors"
     grep -q '"scheme":"comfy","scheme_label":"ComfyUI (float3_magic)"' out
 }

@@ -6,6 +6,7 @@
 #include "kernel/bits.h"
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
+#include "kernel/convrot.h"
 #include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
@@ -48,6 +49,7 @@ static const struct kernels scalar = {
     .name = "scalar",
     .round_bf16 = round_bf16,
     .round_f16 = round_f16,
+    .round_int8 = round_int8,
     .block_f32 = {
         [DTYPE_Q4_0] = q4_0_dequantize,         [DTYPE_Q4_1] = q4_1_dequantize,
         [DTYPE_Q5_0] = q5_0_dequantize,         [DTYPE_Q5_1] = q5_1_dequantize,
@@ -83,6 +85,8 @@ static const struct kernels scalar = {
     .affine4_bf16 = affine4_bf16,
     .bits_stream = bits_stream,
     .bits_lane = bits_lane,
+    .convrot_f32 = convrot_f32,
+    .convrot_bf16 = convrot_bf16,
     .packs = packs,
     .int8_row_f32 = int8_row_f32,
     .int8_row_bf16 = int8_row_bf16,

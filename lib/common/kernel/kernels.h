@@ -19,6 +19,9 @@
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
 
+/* n floats to integers from -127 to 127, ties to even; NaN becomes 0. */
+typedef void kernel_round8(int8_t *restrict y, const float *restrict x, size_t n);
+
 /* nblocks blocks of one ggml type to nblocks * elems floats (exact bits of ggml's C, NaN apart). */
 typedef void kernel_block_f32(float *restrict y, const uint8_t *restrict src, size_t nblocks);
 
@@ -59,6 +62,12 @@ typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, 
 typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
     unsigned bits);
 
+/* convrot.h: rows of INT8 codes that were rotated in groups. */
+typedef void kernel_convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group,
+    float scale);
+typedef void kernel_convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group,
+    float scale);
+
 /* packs.h: likewise, as SDNQ packs them. */
 typedef void kernel_packs(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned bits);
 
@@ -73,6 +82,7 @@ typedef void kernel_turn(uint8_t *restrict y, size_t y_stride, const uint8_t *re
 struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
+    kernel_round8 *round_int8;
     kernel_block_f32 *block_f32[DTYPE_COUNT];       /* by block dtype; NULL: not decodable yet */
     kernel_block_bf16 *block_bf16[DTYPE_COUNT];     /* NULL: use block_f32, then round_bf16 */
     kernel_fp8_f32 *fp8_f32[DTYPE_COUNT];           /* by float8 dtype; never NULL for those four */
@@ -87,6 +97,8 @@ struct kernels {
     kernel_affine_bf16 *affine_bf16, *affine4_bf16;
     kernel_bits_stream *bits_stream;
     kernel_bits_lane *bits_lane;
+    kernel_convrot_f32 *convrot_f32;
+    kernel_convrot_bf16 *convrot_bf16;
     kernel_packs *packs;
     kernel_int8_row_f32 *int8_row_f32;
     kernel_int8_row_bf16 *int8_row_bf16;

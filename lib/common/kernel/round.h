@@ -11,4 +11,7 @@
 void round_bf16(uint16_t *restrict y, const float *restrict x, size_t n);
 void round_f16(uint16_t *restrict y, const float *restrict x, size_t n);
 
+/* The same to integers, -127 to 127: what is beyond becomes these, NaN 0. */
+void round_int8(int8_t *restrict y, const float *restrict x, size_t n);
+
 #endif

@@ -16,6 +16,7 @@ enum { KEEP_MAX = 16 << 20 };           /* companions of a pipe held in memory; 
 enum { HOOKS = 2 * PIECES_HOOKS };
 
 _Static_assert(PIPELINE_DIRECT_BLOCK % SINK_ALIGN == 0, "blocks go past the page cache whole");
+_Static_assert((size_t)SCHEME_BACK <= (size_t)SOURCE_BACK, "a pipe keeps what a run goes back to");
 
 /* What the workers of one job share. */
 struct shared {

@@ -22,10 +22,11 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "scheme/bnb4.h"
 #include "scheme/bnb4_state.h"
 #include "scheme/table.h"
 
-enum { CODES, ABSMAX, QUANT_MAP, NESTED_ABSMAX, NESTED_MAP };          /* parts */
+enum { CODES = BNB4_CODES, ABSMAX = BNB4_ABSMAX, QUANT_MAP = BNB4_QUANT_MAP, NESTED_ABSMAX, NESTED_MAP };    /* parts */
 enum type { TYPE_UNREAD, TYPE_NF4, TYPE_FP4 };
 
 struct bnb4 {
@@ -143,10 +144,20 @@ fit(struct found *f, struct weight *w, struct err *err)
     return w->vague || define(w, b, type, f->claims, blob, err);
 }
 
+bool
+bnb4_set_nf4(struct claims *c, struct weight *w, uint32_t blocksize, struct err *err)
+{
+    struct bnb4 *b = claims_alloc(c, sizeof *b, err);
+    if (b)
+        *b = (struct bnb4){ .blocksize = blocksize, .type = TYPE_NF4 };
+    w->own = b;
+    return b != NULL;
+}
+
 /* --- decoding */
 
-static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+void
+bnb4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     uint64_t from = first / own(w)->blocksize, to = (first + count - 1) / own(w)->blocksize;
     uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
@@ -195,8 +206,8 @@ read_absmax(float *absmax, size_t n, const struct weight *w, const struct part_b
     }
 }
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
+void
+bnb4_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *out)
 {
     enum { STEP = 2048, BLOCKS = STEP / 32 };           /* 32: the smallest blocksize */
@@ -222,8 +233,8 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     }
 }
 
-static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+void
+bnb4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     static const char *const types[] = { [TYPE_UNREAD] = "4-bit", [TYPE_NF4] = "NF4", [TYPE_FP4] = "FP4" };
     int n = snprintf(buf, SCHEME_DETAIL, "%s", types[own(w)->type]);
@@ -253,9 +264,9 @@ const struct scheme bnb4_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [ABSMAX] = NEED_RUN, [QUANT_MAP] = NEED_WHOLE, [NESTED_ABSMAX] = NEED_RUN,
             [NESTED_MAP] = NEED_WHOLE },
-        .run = run,
-        .decode = decode,
-        .describe = describe,
+        .run = bnb4_run,
+        .decode = bnb4_decode,
+        .describe = bnb4_describe,
     },
     { 0 },
 };

@@ -20,7 +20,11 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "kernel/convrot.h"
+#include "scheme/bnb4.h"
+#include "scheme/comfy.h"
 #include "scheme/comfy_marker.h"
+#include "scheme/dim.h"
 #include "scheme/fp4.h"
 #include "scheme/swizzle.h"
 #include "scheme/table.h"
@@ -47,6 +51,8 @@ struct checked {
     bool stacked;
     uint64_t experts, rows, stored, cols;       /* stored: bytes a row; cols: C */
     uint64_t block;                             /* elements a scale */
+    uint64_t rotated;                           /* columns of a group that is; 0: none */
+    bool open;                                  /* C could be another one, for all that headers say */
 };
 
 /* What a format says besides its row of the table; in the order of comfy_schemes. */
@@ -83,18 +89,20 @@ flag(const struct checked *w, const char *key, bool *out, struct err *err)
 
 /* Rotated in groups of 4^k columns. */
 static bool
-rotation(const struct checked *w, struct err *err)
+rotation(struct checked *w, struct err *err)
 {
     static const char key[] = "convrot_groupsize";
     uint64_t g, power = 4;
-    if (w->marker->unread)
-        return true;
     if (!number(w, key, 256, &g, err))
         return false;
-    while (power < 65536 && power != g)
+    w->rotated = g;
+    if (w->marker->unread)
+        return true;
+    while (power < CONVROT_MOST && power != g)
         power *= 4;
     char expected[80];
-    snprintf(expected, sizeof expected, "a power of 4 up to 65536 that divides %" PRIu64 " columns", w->cols);
+    snprintf(expected, sizeof expected, "a power of 4 up to %d that divides %" PRIu64 " columns", CONVROT_MOST,
+        w->cols);
     return (power == g && w->cols % g == 0) || wrong(w, key, expected, err);
 }
 
@@ -120,32 +128,59 @@ bad_codes(const struct checked *w, const char *format, const char *expected, str
         shape_text(shape, &w->codes->shape), format, expected);
 }
 
-/* C hides in the number of scales a row, the bits in C. */
+/* Whether rows hold codes of 4 or 6 bits, when so many columns share a scale: C hides in the number of scales a row,
+ * the bits in C. */
+static bool
+w4a8_fits(struct checked *w, const struct tensor *scale, uint64_t gs)
+{
+    bool codebook = table_found(w->f, ROLE_CODEBOOK) != NULL;
+    w->block = gs;
+    bool ok = num_mul(&w->cols, gs, shape_dim(&scale->shape, scale->shape.rank - 1));
+    bool four = ok && w->cols % 16 == 0 && w->stored == w->cols / 2;
+    return four || (ok && w->cols % 32 == 0 && w->stored == w->cols / 4 * 3 && gs % 16 == 0 && !codebook);
+}
+
+static bool
+w4a8_group(uint64_t gs)
+{
+    return gs >= 4 && (gs % 16 == 0 || 16 % gs == 0);
+}
+
+/* The group_size of a marker that is not read: that of 4 or of 6 bits, where not both are possible. */
+static uint64_t
+w4a8_guess(struct checked *w, const struct tensor *scale, uint64_t otherwise)
+{
+    uint64_t groups = num_max(dim_cols(scale), 1), four = w->stored / groups * 2, six = w->stored / 3 * 4 / groups;
+    bool is_four = w4a8_group(four) && w4a8_fits(w, scale, four), is_six = w4a8_group(six) && w4a8_fits(w, scale, six);
+    w->open = is_four && is_six;
+    return is_four ? four : is_six ? six : otherwise;
+}
+
 static bool
 w4a8_params(struct checked *w, struct err *err)
 {
     const struct tensor *scale = table_found(w->f, ROLE_SCALE);
-    bool codebook = table_found(w->f, ROLE_CODEBOOK) != NULL;
     uint64_t gs;
     if (!number(w, "group_size", 16, &gs, err))
         return false;
-    if (gs < 4 || (gs % 16 != 0 && 16 % gs != 0))
+    if (!w4a8_group(gs))
         return wrong(w, "group_size", "4, 8 or a multiple of 16", err);
     if (scale->shape.rank == 0)                 /* reported with the companions */
         return true;
-    w->block = gs;
-    bool ok = num_mul(&w->cols, gs, shape_dim(&scale->shape, scale->shape.rank - 1));
-    bool four = ok && w->cols % 16 == 0 && w->stored == w->cols / 2;
-    bool six = ok && w->cols % 32 == 0 && w->stored == w->cols / 4 * 3 && gs % 16 == 0 && !codebook;
-    return four || six ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
+    if (w->marker->unread)
+        gs = w4a8_guess(w, scale, gs);
+    return w4a8_fits(w, scale, gs) ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
         "4 or 6 bits for each of group_size times the columns of weight_s_rel", err);
 }
 
 static bool
 awq_params(struct checked *w, struct err *err)
 {
+    uint64_t groups = dim_rows(table_found(w->f, ROLE_SCALE));
     if (!number(w, "group_size", 64, &w->block, err))
         return false;
+    if (w->marker->unread && groups != 0 && w->cols % groups == 0)
+        w->block = num_max(w->cols / groups, 1);
     return w->cols % w->block == 0 || wrong(w, "group_size", "a divisor of the columns", err);
 }
 
@@ -256,6 +291,60 @@ measure(struct checked *w, const struct format *f, struct err *err)
     return !f->params || f->params(w, err);
 }
 
+/* What a scale is for: the tensor, an expert, or a row. */
+static struct blocks
+lay_scale(const struct checked *w, const struct tensor *scale)
+{
+    struct blocks b = { .rows = w->rows, .cols = w->cols };
+    bool matrices = w->codes->shape.rank == 2 || w->stacked;
+    if (!matrices) {                    /* of any other rank is what has one scale: it is one row */
+        b = (struct blocks){ .rows = 1 };
+        shape_numel(&w->codes->shape, &b.cols);
+    }
+    b.b0 = num_max(b.rows, 1);
+    b.b1 = num_max(b.cols, 1);
+    if (w->stacked && scale->shape.rank == 1 && !dim_is_one(scale)) {
+        b.per_matrix = 1;
+    } else if (!dim_is_one(scale)) {
+        b.b0 = b.per_row = 1;
+        b.per_matrix = b.rows;
+    }
+    return b;
+}
+
+/* The numbers of a weight that fits, and its shape. */
+static bool
+define(const struct checked *checked, struct found *f, struct weight *w, struct err *err)
+{
+    const struct format *format = &formats[f->scheme - comfy_schemes - 1];
+    struct comfy *c = claims_alloc(f->claims, sizeof *c, err);
+    if (!c)
+        return false;
+    *c = (struct comfy){ .scale = lay_scale(checked, w->part[COMFY_SCALE]), .rotated = checked->rotated,
+        .group = checked->block, .bits = format->per_byte == 1 ? 8 : 4, .unread = checked->marker->unread };
+    w->own = c;
+    w->vague = checked->open;
+    if (w->part[COMFY_GROUPS] && checked->stored * 2 > checked->cols) {
+        c->bits = 6;
+        w->part[COMFY_HIGH] = f->codes;
+    }
+    w->again = c->bits == 6 || c->rotated * c->bits / 8 > SCHEME_BACK;
+    return c->bits == 8 || table_set_cols(f, w, checked->cols, err);
+}
+
+/* The shape of an nf4 stands in its marker. */
+static bool
+define_nf4(const struct checked *checked, struct found *f, struct weight *w, struct err *err)
+{
+    const uint64_t dim[2] = { checked->rows, checked->cols };
+    uint8_t *packed = claims_alloc(f->claims, 2 * SHAPE_DIM, err);
+    if (!packed)
+        return false;
+    shape_pack(packed, dim, 2);
+    w->shape = (struct shape){ 2, packed };
+    return bnb4_set_nf4(f->claims, w, (uint32_t)checked->block, err);
+}
+
 static bool
 fit(struct found *f, struct weight *w, struct err *err)
 {
@@ -267,7 +356,11 @@ fit(struct found *f, struct weight *w, struct err *err)
     for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
         if (f->with[i] && !companion_fits(&checked, i, err))
             return false;
-    return f->scheme != &comfy_schemes[1 + NVFP4] || fp4_fit_comfy(f, w, err);
+    switch (f->scheme - comfy_schemes - 1) {
+    case NVFP4: return fp4_fit_comfy(f, w, err);
+    case NF4:   return define_nf4(&checked, f, w, err);
+    default:    return !f->scheme->decode || define(&checked, f, w, err);
+    }
 }
 
 /* The scheme of a format; the first for one that nobody knows. Only headers may be read: the first that the tensors fit
@@ -381,8 +474,9 @@ static const struct companion also[] = {
 
 #define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
 #define ROW_OF(dtypes_, ...) ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, .beside = { __VA_ARGS__ } })
-#define COMFY(code_, name_, dtypes_, ...) { .code = code_, .name = "ComfyUI " name_, .fit = fit, \
-    .describe = table_describe, ROW_OF(dtypes_, __VA_ARGS__) }
+#define COMFY(code_, name_, how, dtypes_, ...) { .code = code_, .name = "ComfyUI " name_, .fit = fit, how, \
+    ROW_OF(dtypes_, __VA_ARGS__) }
+#define NAMED_ONLY .describe = table_describe
 #define ONE_SCALE(name, ...) BESIDE(name, IS(F32), REQUIRED, SCALE, .shapes = ONE, __VA_ARGS__)
 
 const struct scheme comfy_schemes[] = {
@@ -390,26 +484,31 @@ const struct scheme comfy_schemes[] = {
         { .becomes = ".weight", .also = also },
         { .codes = "", .dtypes = ANY, .becomes = "", .choose = check_marks },
         { .codes = ".weight", .dtypes = SCALARS, .becomes = ".weight", .choose = choose }) },
-    [1 + E4M3] = COMFY(NULL, "float8_e4m3fn", IS(F8_E4M3), ONE_SCALE(".weight_scale")),
-    [1 + E5M2] = COMFY(NULL, "float8_e5m2", IS(F8_E5M2), ONE_SCALE(".weight_scale")),
-    [1 + MXFP8] = COMFY(NULL, "mxfp8", IS(F8_E4M3), BESIDE(".weight_scale", E8M0, REQUIRED, SCALE, .shapes = GRID)),
-    [1 + NVFP4] = { .code = SCHEME_NVFP4_COMFY, .name = "ComfyUI nvfp4", .fit = fit, FP4_BY_ROWS, ROW_OF(IS(U8),
+    [1 + E4M3] = COMFY(NULL, "float8_e4m3fn", NAMED_ONLY, IS(F8_E4M3), ONE_SCALE(".weight_scale")),
+    [1 + E5M2] = COMFY(NULL, "float8_e5m2", NAMED_ONLY, IS(F8_E5M2), ONE_SCALE(".weight_scale")),
+    [1 + MXFP8] = COMFY(NULL, "mxfp8", NAMED_ONLY, IS(F8_E4M3),
+        BESIDE(".weight_scale", E8M0, REQUIRED, SCALE, .shapes = GRID)),
+    [1 + NVFP4] = COMFY(SCHEME_NVFP4_COMFY, "nvfp4", FP4_BY_ROWS, IS(U8),
         BESIDE(".weight_scale", IS(U8) | IS(F8_E4M3), REQUIRED, SCALE, .part = FP4_SCALE, .shapes = GRID),
         ONE_SCALE(".weight_scale_2", .part = FP4_SCALE_2),
-        BESIDE(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = FP4_SMOOTH, .shapes = COLS)) },
-    [1 + W4A4] = COMFY("w4a4-comfy", "convrot_w4a4", IS(I8),
-        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .shapes = ROW)),
-    [1 + W4A8] = COMFY("w4a8-comfy", "asym_w4a8_int8", IS(I8),
-        BESIDE(".weight_s_rel", IS(F8_E4M3) | IS(U8) | IS(F32), REQUIRED, SCALE, .shapes = GROUPS, .left = LEFT_SCALES),
-        BESIDE(".weight_s_channel", IS(F32), REQUIRED, SCALE, .shapes = ROW, .left = LEFT_SCALES),
-        BESIDE(".weight_codebook", IS(F32), OPTIONAL, CODEBOOK, .shapes = SIXTEEN, .left = LEFT_SCALES)),
-    [1 + AWQ] = COMFY("awq-comfy", "awq_w4a16", IS(I8),
-        BESIDE(".weight_scale", FLOAT_16, REQUIRED, SCALE, .shapes = GROUPS_T),
-        BESIDE(".weight_zeros", FLOAT_16, REQUIRED, ZERO_POINT, .shapes = GROUPS_T, .left = LEFT_SCALES),
+        BESIDE(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = FP4_SMOOTH, .shapes = COLS)),
+    [1 + W4A4] = COMFY("w4a4-comfy", "convrot_w4a4", COMFY_BY_ROWS, IS(I8),
+        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ROW)),
+    [1 + W4A8] = COMFY("w4a8-comfy", "asym_w4a8_int8", COMFY_BY_ROWS, IS(I8),
+        BESIDE(".weight_s_rel", IS(F8_E4M3) | IS(U8) | IS(F32), REQUIRED, SCALE, .part = COMFY_GROUPS, .shapes = GROUPS,
+            .left = LEFT_SCALES),
+        BESIDE(".weight_s_channel", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ROW, .left = LEFT_SCALES),
+        BESIDE(".weight_codebook", IS(F32), OPTIONAL, CODEBOOK, .part = COMFY_CODEBOOK, .shapes = SIXTEEN,
+            .left = LEFT_SCALES)),
+    [1 + AWQ] = COMFY("awq-comfy", "awq_w4a16", COMFY_AWQ, IS(I8),
+        BESIDE(".weight_scale", FLOAT_16, REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = GROUPS_T),
+        BESIDE(".weight_zeros", FLOAT_16, REQUIRED, ZERO_POINT, .part = COMFY_ZEROS, .shapes = GROUPS_T,
+            .left = LEFT_SCALES),
         OR(".weight_zero")),
-    [1 + INT8] = COMFY("int8-comfy", "int8_tensorwise", IS(I8),
-        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .shapes = ONE | ROW_1)),
-    [1 + NF4] = COMFY("nf4-comfy", "nf4", IS(U8), BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .shapes = BLOCKS),
-        BESIDE(".weight_code", IS(F32), REQUIRED, CODEBOOK, .shapes = SIXTEEN)),
+    [1 + INT8] = COMFY("int8-comfy", "int8_tensorwise", COMFY_BY_ROWS, IS(I8),
+        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ONE | ROW_1)),
+    [1 + NF4] = COMFY("nf4-comfy", "nf4", BNB4_BY_BLOCKS, IS(U8),
+        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .part = BNB4_ABSMAX, .shapes = BLOCKS),
+        BESIDE(".weight_code", IS(F32), REQUIRED, CODEBOOK, .part = BNB4_QUANT_MAP, .shapes = SIXTEEN)),
     [1 + FORMATS] = { 0 },
 };

@@ -14,7 +14,8 @@ role_name(enum role role)
 enum need
 weight_need(const struct weight *w, unsigned p)
 {
-    return w->part[p] ? w->scheme->need[p] : NEED_NONE;
+    enum need need = w->part[p] ? w->scheme->need[p] : NEED_NONE;
+    return p == 0 && w->again && need == NEED_RUN ? NEED_AGAIN : need;
 }
 
 bool

@@ -14,6 +14,9 @@
 
 enum { SCHEME_PARTS = 6, SCHEME_DETAIL = 96 };
 
+/* Bytes that a run may go back behind the end of the one before. */
+enum { SCHEME_BACK = 4096 };
+
 struct scheme;
 
 struct weight {
@@ -21,6 +24,7 @@ struct weight {
     const char *name;                           /* of the output tensor; borrowed */
     uint32_t name_len;
     bool shares;                                /* a companion with other weights of its scheme */
+    bool again;                                 /* runs of its codes go back by more than SCHEME_BACK: RUN is AGAIN */
     bool vague;                                 /* shape and numbers hide in contents that were not read */
     struct shape shape;                         /* of the output tensor; borrowed */
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL when absent */
@@ -46,7 +50,8 @@ const char *role_name(enum role role);
 /* What a run of output elements needs of a part. */
 enum need {
     NEED_NONE,
-    NEED_RUN,                   /* one contiguous run of its bytes, behind the one before: scheme->run says which */
+    NEED_RUN,                   /* one contiguous run of its bytes, behind the one before, but for SCHEME_BACK bytes:
+                                 * scheme->run says which */
     NEED_AGAIN,                 /* the same, but runs come back to bytes that others had: of codes in planes */
     NEED_WHOLE,                 /* all of it: small; read once for a weight and shared */
     NEED_STRIP                  /* columns of a stored matrix for a band of output rows: scheme->strip */

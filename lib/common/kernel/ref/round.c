@@ -1,6 +1,8 @@
 /* round: the definition of both roundings is one code's, in dtype/. */
 #include "kernel/round.h"
 
+#include <math.h>
+
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
 
@@ -16,4 +18,11 @@ round_f16(uint16_t *restrict y, const float *restrict x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         y[i] = half_of_float(x[i]);
+}
+
+void
+round_int8(int8_t *restrict y, const float *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = (int8_t)(isnan(x[i]) ? 0 : x[i] > 127 ? 127 : x[i] < -127 ? -127 : rintf(x[i]));
 }

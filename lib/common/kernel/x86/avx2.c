@@ -16,6 +16,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_codes4(k);
     avx2_use_codes4_lanes(k);
     avx2_use_rows(k);
+    avx2_use_convrot(k);
     avx2_use_bits(k);
     avx2_use_turn(k);
 }

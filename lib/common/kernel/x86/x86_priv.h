@@ -37,6 +37,9 @@ void avx512_use_codes4(struct kernels *k);
 /* Rows of codes of a byte each */
 void avx2_use_rows(struct kernels *k);
 
+/* Rotated rows */
+void avx2_use_convrot(struct kernels *k);
+
 /* Packed codes to a byte each */
 void avx2_use_bits(struct kernels *k);
 

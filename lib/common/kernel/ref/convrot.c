@@ -1,0 +1,77 @@
+/* convrot: the definition, a fast Hadamard transform of integers: four sums of a digit at a time. */
+#include "kernel/convrot.h"
+
+#include "dtype/bfloat16.h"
+#include "kernel/nan.h"
+
+/* The sums of a tile whose first code is x[0], of groups that are no larger than the tile. */
+static void
+transform(int32_t *s, size_t n, size_t group)
+{
+    for (size_t step = 1; step < group && step < CONVROT_TILE; step *= 4)
+        for (size_t i = 0; i < n; i++) {
+            if (i / step % 4 != 0)
+                continue;
+            int32_t a = s[i], b = s[i + step], c = s[i + 2 * step], d = s[i + 3 * step];
+
+            s[i] = a + b + c - d;
+            s[i + step] = a + b - c + d;
+            s[i + 2 * step] = a - b + c + d;
+            s[i + 3 * step] = b + c + d - a;
+        }
+}
+
+/* A group of several tiles is folded first: H_g = H_tiles (x) H_tile, and the tile is one column of the former. */
+static void
+sums(int32_t *s, const uint8_t *x, const struct convrot_tile *t, size_t group)
+{
+    size_t base = t->at / group * group, tiles = group / CONVROT_TILE;
+
+    for (size_t i = 0; i < t->len; i++) {
+        s[i] = tiles < 2 ? (int8_t)x[t->at + i] : 0;
+        for (size_t k = 0; tiles >= 2 && k < tiles; k++) {
+            int8_t code = (int8_t)x[base + k * CONVROT_TILE + i];
+
+            s[i] += convrot_is_minus(k, (t->at - base) / CONVROT_TILE) ? -code : code;
+        }
+    }
+    transform(s, t->len, group);
+}
+
+static inline float
+value_of(int32_t sum, float scale, float shrink)
+{
+    float v = (float)sum * scale;
+
+    return nan_canonical((v + (sum == 0 ? 0.0f : -0.0f)) * shrink);
+}
+
+void
+convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
+{
+    float shrink = convrot_shrink(group);
+    struct convrot_tile t;
+    int32_t s[CONVROT_TILE];
+
+    for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
+        t = convrot_tile(at, n, group);
+        sums(s, x, &t, group);
+        for (size_t i = 0; i < t.n; i++)
+            y[i] = value_of(s[t.skip + i], scale, shrink);
+    }
+}
+
+void
+convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
+{
+    float shrink = convrot_shrink(group);
+    struct convrot_tile t;
+    int32_t s[CONVROT_TILE];
+
+    for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
+        t = convrot_tile(at, n, group);
+        sums(s, x, &t, group);
+        for (size_t i = 0; i < t.n; i++)
+            y[i] = bfloat16_of_float(value_of(s[t.skip + i], scale, shrink));
+    }
+}

@@ -1,0 +1,35 @@
+/* comfy: ComfyUI's integers, once their format and shapes are known (comfy.c). For the files of this layer. */
+#ifndef SCHEME_COMFY_H
+#define SCHEME_COMFY_H
+
+#include "scheme/blocks.h"
+
+/* Parts. SCALE: one for the tensor, an expert or a row; of awq_w4a16 [C/group, R], as are its ZEROS. GROUPS: its
+ * weight_s_rel. HIGH: the codes once more, where a row of 6 bits has its upper ones apart. */
+enum { COMFY_CODES, COMFY_SCALE, COMFY_GROUPS, COMFY_CODEBOOK, COMFY_HIGH, COMFY_ZEROS = COMFY_GROUPS };
+
+/* A weight is seen as matrices of rows x cols, one an expert. */
+struct comfy {
+    struct blocks scale;        /* and rows and cols */
+    uint64_t rotated;           /* columns of a group that is rotated; 0: none is */
+    uint64_t group;             /* columns that share a scale of GROUPS, or of awq_w4a16 */
+    unsigned bits;
+    bool unread;                /* rotated is a default: only a tensor that was not read says it */
+};
+
+/* struct scheme. */
+void comfy_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
+void comfy_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
+    uint64_t first, uint64_t count, enum dtype to, void *y);
+void comfy_awq_strip(struct strip *s, const struct weight *w, unsigned part);
+void comfy_awq_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
+    uint64_t first, uint64_t count, enum dtype to, void *y);
+void comfy_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
+
+/* The members of a scheme, of awq_w4a16 and of the others. */
+#define COMFY_AWQ .need = { NEED_RUN, NEED_STRIP, NEED_STRIP }, .run = comfy_run, .strip = comfy_awq_strip, \
+    .decode = comfy_awq_decode, .describe = comfy_describe
+#define COMFY_BY_ROWS .need = { NEED_RUN, NEED_RUN, NEED_RUN, NEED_RUN, NEED_AGAIN }, .run = comfy_run, \
+    .decode = comfy_decode, .describe = comfy_describe
+
+#endif
