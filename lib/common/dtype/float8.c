@@ -59,9 +59,7 @@ float8_to_float(enum dtype dtype, uint8_t code)
     case DTYPE_F8_E5M2FNUZ:
         return code == 0x80 ? float_of_bits(FLOAT_NAN) : finite(code, 2, 16);
     case DTYPE_F8_E8M0:
-        if (code == 0xFF)
-            return float_of_bits(FLOAT_NAN);
-        return float_of_bits(code == 0 ? 0x00400000u : (uint32_t)code << 23);   /* 2^-127 is subnormal */
+        return float8_e8m0(code);
     default:
         assert(false);          /* not a float8 dtype */
         return 0;

@@ -2,10 +2,18 @@
 #ifndef DTYPE_FLOAT8_H
 #define DTYPE_FLOAT8_H
 
+#include "base/bytes.h"
 #include "dtype/dtype.h"
 
 /* The value of a code, exact; NaN is the canonical one. `dtype` is DTYPE_F8_E4M3, _E5M2, _E4M3FNUZ,
  * _E5M2FNUZ or _E8M0. */
 float float8_to_float(enum dtype dtype, uint8_t code);
+
+/* The same of E8M0: 2^(code - 127), of which that of code 0 is subnormal. */
+static inline float
+float8_e8m0(uint8_t code)
+{
+    return float_of_bits(code == 0xFF ? 0x7FC00000 : code == 0 ? 0x00400000 : (uint32_t)code << 23);
+}
 
 #endif

@@ -78,14 +78,15 @@ struct job {
     uint8_t *y;
 };
 
-/* The same for scales in tiles. */
+/* The same for scales in tiles: those of a row lie side by side in each tile. */
 static void
 tile_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
 {
-    struct place at = *p;
-    for (uint64_t i = 0; i < n; i++, at.col += j->f->b1) {
-        uint8_t code = j->scales[scale_index(j->f, &at) - j->scale_from];
-        scales[i] = code != 0 ? float8_to_float(DTYPE_F8_E8M0, code) : 0;
+    uint64_t at = scale_index(j->f, p) - j->scale_from, b = p->col / j->f->b1;
+    for (uint64_t i = 0; i < n; i++, b++) {
+        uint8_t code = j->scales[at];
+        scales[i] = code != 0 ? float8_e8m0(code) : 0;
+        at += b % TILE_BLOCKS == TILE_BLOCKS - 1 ? TILE - TILE_BLOCKS + 1 : 1;
     }
 }
 

@@ -282,16 +282,18 @@ avx2_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, 
 
 /* --- affine.h: the values of a group are rounded twice, once they are a table */
 
+/* The last rounding to BF16 is that of the table. */
 static ALWAYS_INLINE __m256
 affine_of(__m256 v, const struct affine *a, size_t g, const enum dtype in)
 {
+    const enum dtype last = in == DTYPE_BF16 ? DTYPE_F32 : in;
     __m256 factor = _mm256_set1_ps(a->factors[g]), term = _mm256_set1_ps(a->terms[g]);
 
     if (a->fused)
-        return rounded256(_mm256_fmadd_ps(v, factor, term), in);
+        return rounded256(_mm256_fmadd_ps(v, factor, term), last);
     if (a->term_first)
-        return rounded256(_mm256_mul_ps(rounded256(_mm256_sub_ps(v, term), in), factor), in);
-    return rounded256(_mm256_add_ps(rounded256(_mm256_mul_ps(v, factor), in), term), in);
+        return rounded256(_mm256_mul_ps(rounded256(_mm256_sub_ps(v, term), in), factor), last);
+    return rounded256(_mm256_add_ps(rounded256(_mm256_mul_ps(v, factor), in), term), last);
 }
 
 static ALWAYS_INLINE struct table
