@@ -249,12 +249,35 @@ lane_comes_back(const struct kernels *k, size_t n, size_t unit, unsigned shift, 
     return memcmp(y, wanted, n) == 0;
 }
 
+/* Words of codes, eight to a block, and the codes by their place in the word. */
+static bool
+blocks_come_back(const struct kernels *k, size_t nblocks, unsigned bits)
+{
+    size_t nbytes = 16 * nblocks, n = 8 * nbytes / bits;
+    uint8_t *x = codes.end - nbytes, *y = output.end - n, wanted[MOST];
+
+    memset(x, 0, nbytes);
+    for (size_t i = 0; i < n; i++) {
+        size_t block = i / (128 / bits), place = i % (128 / bits) / 8, word = i % 8;
+        unsigned at = (unsigned)place * bits;
+
+        wanted[i] = (uint8_t)(fence_random() & ((1U << bits) - 1));
+        x[16 * block + 2 * word + at / 8] |= (uint8_t)(wanted[i] << at % 8);
+    }
+    k->bits_blocks(y, x, nblocks, bits);
+    return memcmp(y, wanted, n) == 0;
+}
+
 static void
 test_bits(const struct kernels *k)
 {
-    for (unsigned bits = 1; bits <= 8; bits++) {
-        bool ok = true;
+    bool ok = true;
 
+    for (size_t nblocks = 0; nblocks < 40; nblocks++)
+        ok = ok && blocks_come_back(k, nblocks, 4) && blocks_come_back(k, nblocks, 8);
+    CHECK_ROW(ok, "blocks");
+    for (unsigned bits = 1; bits <= 8; bits++) {
+        ok = true;
         for (size_t j = 0; j < 600; j++)
             ok = ok && comes_back(k, fence_random() % 40, j < 150 ? j : fence_random() % (MOST / 2), bits);
         CHECK_ROW(ok, "stream");

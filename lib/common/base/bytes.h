@@ -58,15 +58,6 @@ store_le64(uint8_t *p, uint64_t v)
     store_le32(p + 4, (uint32_t)(v >> 32));
 }
 
-/* The low byte of each of four units of 16 bits, side by side. */
-static inline uint32_t
-bytes_even(uint64_t v)
-{
-    v &= UINT64_C(0x00FF00FF00FF00FF);
-    v = (v | v >> 8) & UINT64_C(0x0000FFFF0000FFFF);
-    return (uint32_t)(v | v >> 16);
-}
-
 /* Turn each of n units of `width` bytes around, in place. */
 static inline void
 bytes_swap(uint8_t *p, size_t width, size_t n)

@@ -19,4 +19,10 @@ void bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, s
  *   x    n units */
 void bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift, unsigned bits);
 
+/* Blocks of eight little-endian words of 16 bits, whose codes of 4 or 8 bits come out by their place in the word: the lowest
+ * of each of the eight first.
+ *   y    nblocks * 128 / bits codes; must not overlap x
+ *   x    nblocks * 16 bytes */
+void bits_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsigned bits);
+
 #endif

@@ -85,6 +85,7 @@ static const struct kernels scalar = {
     .affine4_bf16 = affine4_bf16,
     .bits_stream = bits_stream,
     .bits_lane = bits_lane,
+    .bits_blocks = bits_blocks,
     .convrot_f32 = convrot_f32,
     .convrot_bf16 = convrot_bf16,
     .packs = packs,

@@ -61,6 +61,7 @@ typedef void kernel_affine_bf16(uint16_t *restrict y, const uint8_t *restrict x,
 typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits);
 typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
     unsigned bits);
+typedef void kernel_bits_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsigned bits);
 
 /* convrot.h: rows of INT8 codes that were rotated in groups. */
 typedef void kernel_convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group,
@@ -97,6 +98,7 @@ struct kernels {
     kernel_affine_bf16 *affine_bf16, *affine4_bf16;
     kernel_bits_stream *bits_stream;
     kernel_bits_lane *bits_lane;
+    kernel_bits_blocks *bits_blocks;
     kernel_convrot_f32 *convrot_f32;
     kernel_convrot_bf16 *convrot_bf16;
     kernel_packs *packs;

@@ -314,7 +314,7 @@ gemv_decode(const struct weight *w, const struct kernels *k, const struct part_b
 /* --- GEMV_FAST */
 
 /* Codes of four outputs lie in 64 words for 64 inputs, 16 of each; a word has those of inputs i, i + 8, i + 16, i + 24. */
-enum { FAST_INPUTS = 64, FAST_ROWS = 4, FAST_WORDS = 16, FAST_BLOCK = 32, FAST_APART = 8 };
+enum { FAST_INPUTS = 64, FAST_ROWS = 4, FAST_WORDS = 16 };
 
 static uint64_t
 fast_group(const struct found *f, const char **open)
@@ -361,30 +361,17 @@ fast_strip(struct strip *s, const struct weight *w, unsigned part)
         .unit_bytes = dtype_facts(t->dtype)->bytes };
 }
 
-/* The 32 codes of eight words. */
-static void
-fast_block(uint8_t y[FAST_BLOCK], const uint8_t *x)
-{
-    const uint64_t code = 0x000F000F000F000F;
-    for (int half = 0; half < 2; half++) {
-        uint64_t words = load_le64(x + 8 * half);
-        for (int i = 0; i < FAST_BLOCK / FAST_APART; i++)
-            store_le32(y + i * FAST_APART + 4 * half, bytes_even(words >> 4 * i & code));
-    }
-}
-
 /* The codes of a piece; x holds the words of its four outputs from byte `from` on. */
 static void
-fast_unpack(struct codes_piece *p, const uint8_t *x, uint64_t from, uint64_t cols)
+fast_unpack(struct codes_piece *p, const struct kernels *k, const uint8_t *x, uint64_t from, uint64_t cols)
 {
     uint64_t row = p->row / FAST_ROWS * cols + p->row % FAST_ROWS * FAST_WORDS, col = p->col, end = col + p->n;
     for (uint8_t *y = p->codes; col < end; ) {
-        uint64_t word = row + col / FAST_INPUTS * FAST_INPUTS + col / FAST_BLOCK % 2 * FAST_APART, at = col % FAST_BLOCK;
-        size_t n = (size_t)num_min(end - col, FAST_BLOCK - at);
-        uint8_t block[FAST_BLOCK];
-        fast_block(n == FAST_BLOCK ? y : block, x + (2 * word - from));
-        if (n != FAST_BLOCK)
-            memcpy(y, block + at, n);
+        uint64_t gone = col % FAST_INPUTS, n = num_min(end - col, FAST_INPUTS - gone);
+        uint8_t some[FAST_INPUTS];
+        k->bits_blocks(n == FAST_INPUTS ? y : some, x + (2 * (row + col - gone) - from), FAST_WORDS / 8, 4);
+        if (n != FAST_INPUTS)
+            memcpy(y, some + gone, (size_t)n);
         y += n;
         col += n;
     }
@@ -409,7 +396,7 @@ fast_decode(const struct weight *w, const struct kernels *k, const struct part_b
             p.scales[i] = scale_value(w->part[SCALES]->dtype, scales, g);
             p.zeros[i] = scale_value(w->part[ZEROS]->dtype, zeros, g);
         }
-        fast_unpack(&p, in[CODES].p, s.at, cols);
+        fast_unpack(&p, k, in[CODES].p, s.at, cols);
         step_affine(k, to, y, p.codes, (size_t)p.col, p.n, &(struct affine){ .factors = p.scales, .terms = p.zeros,
             .group = p.group, .in = DTYPE_F32 });
     }

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/num.h"
 #include "scheme/dim.h"
 #include "scheme/scale.h"
@@ -22,7 +21,7 @@
 #include "scheme/table.h"
 
 enum { CODES, SCALES };                                 /* parts */
-enum { TURN = 64, PERMUTED = 16 };
+enum { TURN = 64 };
 
 struct eetq {
     uint64_t in;
@@ -79,18 +78,6 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = part == CODES ? run_of(e, first, count) : (struct span){ from * size, (to - from + 1) * size };
 }
 
-/* The codes of a turn: of 16 bytes those at even places come first. */
-static void
-restore(uint8_t y[TURN], const uint8_t *turn)
-{
-    for (size_t i = 0; i < TURN; i += PERMUTED)
-        for (size_t half = 0; half < PERMUTED / 2; half += 4) {
-            uint64_t bytes = load_le64(turn + i + 2 * half);
-            store_le32(y + i + half, bytes_even(bytes));
-            store_le32(y + i + PERMUTED / 2 + half, bytes_even(bytes >> 8));
-        }
-}
-
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *out)
@@ -109,7 +96,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
             uint64_t gone = (col + i) % TURN;
             some = num_min(n - i, TURN - gone);
             uint8_t all[TURN];
-            restore(some == TURN ? codes + i : all, turn);
+            k->bits_blocks(some == TURN ? codes + i : all, turn, TURN / 16, 8);
             if (some != TURN)
                 memcpy(codes + i, all + gone, (size_t)some);
         }

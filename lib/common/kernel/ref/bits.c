@@ -25,3 +25,12 @@ bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit,
         y[i] = (uint8_t)(u >> shift & ((1U << bits) - 1));
     }
 }
+
+void
+bits_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsigned bits)
+{
+    for (; nblocks > 0; nblocks--, x += 16)
+        for (unsigned shift = 0; shift < 16; shift += bits)
+            for (int i = 0; i < 8; i++)
+                *y++ = (uint8_t)(load_le16(x + 2 * i) >> shift & ((1U << bits) - 1));
+}
