@@ -201,11 +201,27 @@ list_hooks(struct shared *s, const struct hook *hooks, size_t n)
         s->hook[s->nhooks++] = &hooks[i];
 }
 
-/* All workers; this thread is one of them. */
+/* Start up to n threads; how many there are. One that cannot be started, or has no memory, leaves its work to the others. */
+static unsigned
+start_helpers(pthread_t *threads, unsigned n, struct shared *s)
+{
+    enum { STACK = 1 << 20 };           /* a decoder keeps its buffers there: more than musl has for a thread */
+    pthread_attr_t attr;
+    unsigned started = 0;
+    if (pthread_attr_init(&attr) != 0)
+        return 0;
+    pthread_attr_setstacksize(&attr, STACK);
+    while (started < n && pthread_create(&threads[started], &attr, help, s) == 0)
+        started++;
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
+/* All workers; this thread is one of them, and always works. */
 static bool
 run_workers(struct shared *s, struct err *err)
 {
-    unsigned n = worker_count(s->p, s->nblocks), started = 0;
+    unsigned n = worker_count(s->p, s->nblocks);
     struct bench bench = { 0 };
     if (!bench_init(&bench, s->block, err))
         return false;
@@ -215,9 +231,7 @@ run_workers(struct shared *s, struct err *err)
         return err_memory(err, n * sizeof *threads);
     }
     ticket_init(&s->ticket, !s->direct);
-    /* A thread that cannot be started, or has no memory, leaves its work to the others; this one always works. */
-    while (started + 1 < n && pthread_create(&threads[started], NULL, help, s) == 0)
-        started++;
+    unsigned started = start_helpers(threads, n - 1, s);
     work(s, &bench);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
