@@ -1,5 +1,6 @@
 #include "base/tree.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,19 @@
 static size_t used;
 static bool over, refused;
 
+/* All pieces that it has, the newest first. While a text is read, a refusal does not return to jansson, which would go on with
+ * a token that its buffer had no room for and copy what lies behind it (2.14): the reading ends, and its pieces are taken
+ * back. */
+static union piece *newest;
+static jmp_buf refusal;
+static bool reading;
+
 /* In front of each piece, so that giving it back is counted. */
 union piece {
-    size_t n;
+    struct {
+        size_t n;
+        union piece *older, *newer;
+    };
     max_align_t align;
 };
 
@@ -21,9 +32,16 @@ take(size_t n)
     over = over || n > TREE_BUDGET - used;
     union piece *p = over ? NULL : malloc(sizeof *p + n);
     refused = refused || !p;
+    if (!p && reading)
+        longjmp(refusal, 1);
     if (!p)
         return NULL;
     p->n = n;
+    p->older = newest;
+    p->newer = NULL;
+    if (newest)
+        newest->newer = p;
+    newest = p;
     used += n;
     return p + 1;
 }
@@ -31,11 +49,30 @@ take(size_t n)
 static void
 give_back(void *of)
 {
-    union piece *p = of;
+    union piece *p = of ? (union piece *)of - 1 : NULL;
     if (!p)
         return;
-    used -= p[-1].n;
-    free(p - 1);
+    *(p->newer ? &p->newer->older : &newest) = p->older;
+    if (p->older)
+        p->older->newer = p->newer;
+    used -= p->n;
+    free(p);
+}
+
+/* NULL also when memory was refused. */
+static json_t *
+read_text(const char *text, size_t n, json_error_t *why)
+{
+    const union piece *before = newest;
+    json_t *root = NULL;
+    reading = true;
+    if (setjmp(refusal) == 0)
+        root = json_loadb(text, n, JSON_REJECT_DUPLICATES, why);
+    else
+        while (newest != before)
+            give_back(newest + 1);
+    reading = false;
+    return root;
 }
 
 bool
@@ -44,7 +81,7 @@ tree_read(json_t **root, const char *text, size_t n, const char *what, struct er
     json_error_t why;
     json_set_alloc_funcs(take, give_back);
     over = refused = false;
-    *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+    *root = read_text(text, n, &why);
     if (over)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s is too large: reading it would take more than %d bytes of "
             "memory", what, TREE_BUDGET);
