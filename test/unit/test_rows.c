@@ -56,6 +56,7 @@ struct trial {
     bool is_signed, has_zeros;          /* codes8 */
     bool affine, term_first, fused, mapped;
     bool nibbles;                       /* two codes a byte; with affine, to BF16 */
+    bool narrow;                        /* codes are below 16 */
     enum dtype in, to;
 };
 
@@ -89,10 +90,13 @@ run(const struct kernels *k, struct fence to, const struct trial *t)
     size_t size = dtype_facts(t->to)->bytes;
     uint8_t *y = to.end - t->n * size;
     const uint8_t *x = codes_of(t);
-    const struct codes8 c = { t->has_zeros ? pairs(first_input, t) : NULL, pairs(second_input, t), t->group, t->is_signed };
+    const struct codes8 c = { t->has_zeros ? pairs(first_input, t) : NULL, pairs(second_input, t), t->group, t->is_signed,
+        t->narrow };
     const struct affine a = { pairs(second_input, t), pairs(first_input, t), t->group, t->in, t->term_first,
-        t->fused, t->mapped ? map : NULL };
+        t->fused, t->mapped ? map : NULL, t->narrow };
 
+    for (size_t i = 0; t->narrow && i < t->n; i++)
+        codes.end[-(ptrdiff_t)t->n + (ptrdiff_t)i] &= 15;
     memset(y - GUARD, CANARY, t->n * size + GUARD);
     if (t->nibbles)
         k->affine4_bf16((uint16_t *)(void *)y, x, t->first, t->n, &a);
@@ -168,6 +172,7 @@ random_trial(size_t group, size_t n)
         t.is_signed = fence_random() % 2;
         t.has_zeros = fence_random() % 4 != 0;
     }
+    t.narrow = !t.nibbles && !t.is_signed && fence_random() % 2;
     return t;
 }
 

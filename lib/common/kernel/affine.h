@@ -29,6 +29,7 @@ struct affine {
     enum dtype in;                      /* T: BF16, F16 or F32 */
     bool term_first, fused;
     const float *map;                   /* of the fused one: [256], or NULL */
+    bool narrow;                        /* no code is above 15: the values of a group can be a table */
 };
 
 void affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a);

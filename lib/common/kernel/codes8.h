@@ -24,6 +24,7 @@ struct codes8 {
     const float *scales;        /* likewise */
     size_t group;               /* elements of a group, not 0 */
     bool is_signed;             /* codes are two's complement */
+    bool narrow;                /* codes are unsigned and none is above 15: the values of a group can be a table */
 };
 
 void codes8_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c);

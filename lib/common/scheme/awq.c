@@ -188,7 +188,7 @@ gemm_decode(const struct weight *w, const struct kernels *k, const struct part_b
 {
     static const uint8_t shift[8] = { 0, 16, 4, 20, 8, 24, 12, 28 };
     const struct awq *awq = w->own;
-    const struct codes_target t = { .k = k, .to = to };
+    const struct codes_target t = { .k = k, .to = to, .narrow = awq->bits <= 4 };
     uint64_t cols = awq->blocks.cols, top = first / cols;
     struct codes_piece p;
     uint8_t *y = out;
@@ -398,7 +398,7 @@ fast_decode(const struct weight *w, const struct kernels *k, const struct part_b
         }
         fast_unpack(&p, k, in[CODES].p, s.at, cols);
         step_affine(k, to, y, p.codes, (size_t)p.col, p.n, &(struct affine){ .factors = p.scales, .terms = p.zeros,
-            .group = p.group, .in = DTYPE_F32 });
+            .group = p.group, .in = DTYPE_F32, .narrow = true });
     }
 }
 

@@ -44,7 +44,7 @@ codes_emit(const struct codes_piece *p, const struct codes_target *t, const uint
     uint8_t *y)
 {
     const struct codes8 c = { .zeros = zeros ? p->zeros : NULL, .scales = p->scales, .group = p->group,
-        .is_signed = is_signed };
+        .is_signed = is_signed, .narrow = t->narrow };
     float v[CODES_STEP];
     if (t->to == DTYPE_BF16 && !t->smooth) {
         t->k->codes8_bf16((void *)y, codes, (size_t)p->col, p->n, &c);

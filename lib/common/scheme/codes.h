@@ -22,6 +22,7 @@ struct codes_piece {
 struct codes_target {
     const struct kernels *k;
     enum dtype to;
+    bool narrow;                        /* codes have 4 bits or fewer */
     const struct tensor *smooth;        /* pre_quant_scale, or NULL: */
     const uint8_t *factors;             /* from that of column smooth_from on */
     uint64_t smooth_from;

@@ -455,7 +455,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     uint64_t count, enum dtype to, void *out)
 {
     const struct ct *ct = w->own;
-    const struct codes_target t = { .k = k, .to = to };
+    const struct codes_target t = { .k = k, .to = to, .narrow = ct->packing.bits <= 4 };
     struct job j = { .w = w, .ct = ct, .in = in };
     struct codes_piece p;
     struct span s;

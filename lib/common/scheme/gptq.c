@@ -348,7 +348,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     uint64_t count, enum dtype to, void *out)
 {
     const struct gptq *q = w->own;
-    const struct codes_target t = { .k = k, .to = to };
+    const struct codes_target t = { .k = k, .to = to, .narrow = q->bits <= 4 };
     uint64_t top = first / q->in, per = zeros_per_unit(q);
     struct codes_piece p;
     uint8_t *y = out;

@@ -290,7 +290,8 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
         uint8_t codes[STEP];
         float scales[GROUPS], zeros[GROUPS];
-        const struct affine a = { scales, zeros, (size_t)group, q->in, .term_first = true };
+        const struct affine a = { scales, zeros, (size_t)group, q->in, .term_first = true,
+            .narrow = q->planes.bits <= 4 };
         n = planes_unpack(codes, &q->planes, k, in[CODES].p, from[CODES], at, (size_t)num_min(end - at, STEP));
         size_t groups = (size_t)((at + n - 1) / group - at / group + 1);
         fill(scales, w, SCALE, in[SCALE].p, from[SCALE], at, groups, each);

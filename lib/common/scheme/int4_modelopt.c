@@ -97,7 +97,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     uint64_t count, enum dtype to, void *out)
 {
     const struct blocks *b = &((const struct int4 *)w->own)->blocks;
-    struct codes_target t = { .k = k, .to = to, .smooth = w->part[SMOOTH], .factors = in[SMOOTH].p };
+    struct codes_target t = { .k = k, .to = to, .narrow = true, .smooth = w->part[SMOOTH], .factors = in[SMOOTH].p };
     struct codes_piece p;
     struct span s;
     uint8_t *y = out;

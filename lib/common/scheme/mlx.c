@@ -201,7 +201,8 @@ struct some {
 static void
 decode_affine(const struct some *s)
 {
-    const struct affine a = { .factors = s->scales, .terms = s->biases, .group = s->m->group, .in = s->m->in };
+    const struct affine a = { .factors = s->scales, .terms = s->biases, .group = s->m->group, .in = s->m->in,
+        .narrow = s->m->bits <= 4 };
     const uint8_t *codes = s->x + s->at % 8;            /* of 8 bits */
     uint8_t unpacked[STEP];
     if (s->m->bits == 4 && s->to == DTYPE_BF16) {

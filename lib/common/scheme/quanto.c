@@ -230,7 +230,7 @@ decode_bits(const struct weight *w, const struct kernels *k, const struct part_b
         uint64_t g = at / cols - first / cols;
         n = planes_unpack(codes, &q->planes, k, in[CODES].p, from, at, (size_t)num_min(end - at, STEP));
         fill(scales, terms, w, in, g, (size_t)((at + n - 1) / cols - at / cols + 1));
-        const struct affine a = { scales, terms, (size_t)cols, w->part[SCALE]->dtype, .term_first = false };
+        const struct affine a = { scales, terms, (size_t)cols, w->part[SCALE]->dtype, .narrow = q->planes.bits <= 4 };
         const struct codes8 c = { .scales = scales, .group = (size_t)cols, .is_signed = true };
         if (dtype_is_float(w->part[SHIFT]->dtype)) {
             step_affine(k, to, y, codes, (size_t)(at % cols), (size_t)n, &a);

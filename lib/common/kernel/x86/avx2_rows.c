@@ -82,6 +82,29 @@ put(void *y, const enum format format, floats lo, floats hi)
     }
 }
 
+enum { TABLE = 32 };
+
+struct table {
+    struct words16 words;
+};
+
+static ALWAYS_INLINE struct table
+table_of(const float values[16])
+{
+    floats low = load(values), high = load(values + LANES);
+
+    return (struct table){ words16_rounded(_mm256_permute2f128_ps(low, high, 0x20),
+        _mm256_permute2f128_ps(low, high, 0x31)) };
+}
+
+static ALWAYS_INLINE void
+look_up(uint16_t *y, const struct table *t, const uint8_t *x)
+{
+    __m256i codes = _mm256_permute4x64_epi64(_mm256_loadu_si256((const __m256i *)x), 0xD8);
+
+    pick32(y, &t->words, codes, _mm256_setzero_si256());
+}
+
 #include "kernel/x86/rows.h"
 
 void

@@ -8,6 +8,9 @@
  *     canonical(v)                            no NaN but the canonical one
  *     rounded(v, in)                          to a value of the type `in`; likewise
  *     put(y, format, lo, hi)                  2 * LANES canonical values
+ *     struct table, TABLE                     BF16 of 16 values, and how many codes it is asked for at a time
+ *     table_of(values)                        of values[16], as floats that are not rounded yet
+ *     look_up(y, table, x)                    TABLE codes
  */
 #ifndef KERNEL_X86_ROWS_H
 #define KERNEL_X86_ROWS_H
@@ -27,6 +30,7 @@ struct op {
     const float *map;                   /* fused: what codes stand for, or NULL */
     bool each;                          /* a pair for every element, from a[] and b[] on */
     bool finite;                        /* no NaN can come of the pair */
+    bool narrow;                        /* codes are below 16, and a group has the pair */
     const float *a, *b;                 /* codes8: zeros (NULL: none), scales; affine: terms, factors; int8_row: -, absmax */
 };
 
@@ -73,13 +77,31 @@ step(void *y, const enum format format, const uint8_t *x, const struct op op, co
     put(y, format, lo, hi);
 }
 
+/* Codes below 16, of one group, to BF16: whole TABLEs of them; how many. */
+static ALWAYS_INLINE size_t
+table_run(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct op op, const float *a, const float *b)
+{
+    static const uint8_t codes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    float values[16];
+    size_t i = 0;
+
+    for (size_t c = 0; c < 16; c += STEP)
+        step(values + c, TO_F32, codes + c, op, a, b);
+
+    const struct table table = table_of(values);
+
+    for (; n - i >= TABLE; i += TABLE)
+        look_up(y + i, &table, x + i);
+    return i;
+}
+
 /* n codes of one group; or with a pair each. */
 static ALWAYS_INLINE void
 run(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, const struct op op, const float *a,
     const float *b)
 {
     const size_t size = size_of(format), each = op.each ? 1 : 0;
-    size_t i = 0;
+    size_t i = op.narrow && format == TO_BF16 && n >= 2 * TABLE ? table_run((uint16_t *)y, x, n, op, a, b) : 0;
 
     for (; n - i >= STEP; i += STEP)
         step(y + i * size, format, x + i, op, a ? a + i * each : NULL, b + i * each);
@@ -142,13 +164,15 @@ codes8(void *restrict y, const enum format format, const uint8_t *restrict x, si
     const struct codes8 *c)
 {
     const struct op each = { .is_signed = c->is_signed, .each = true, .a = c->zeros, .b = c->scales };
+    const struct op bytes = { .is_signed = true, .a = c->zeros, .b = c->scales };
+    const struct op codes = { .narrow = c->narrow, .a = c->zeros, .b = c->scales };
 
     if (c->group == 1)
         groups(y, format, x, first, n, 1, each);
     else if (c->is_signed)
-        groups(y, format, x, first, n, c->group, (struct op){ .is_signed = true, .a = c->zeros, .b = c->scales });
+        groups(y, format, x, first, n, c->group, bytes);
     else
-        groups(y, format, x, first, n, c->group, (struct op){ .a = c->zeros, .b = c->scales });
+        groups(y, format, x, first, n, c->group, codes);
 }
 
 static void
@@ -167,10 +191,13 @@ static ALWAYS_INLINE void
 affine_in(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
     const struct affine *a, const enum dtype in)
 {
-    const struct op term_first = { .kind = TERM_FIRST, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors };
-    const struct op term_last = { .kind = TERM_LAST, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors };
-    const struct op fused = { .kind = FUSED, .in = in, .each = a->group == 1, .a = a->terms, .b = a->factors,
-        .map = a->map };
+    const bool each = a->group == 1, narrow = a->narrow && !each;
+    const struct op term_first = { .kind = TERM_FIRST, .in = in, .each = each, .narrow = narrow, .a = a->terms,
+        .b = a->factors };
+    const struct op term_last = { .kind = TERM_LAST, .in = in, .each = each, .narrow = narrow, .a = a->terms,
+        .b = a->factors };
+    const struct op fused = { .kind = FUSED, .in = in, .map = a->map, .each = each, .narrow = narrow, .a = a->terms,
+        .b = a->factors };
 
     if (a->fused)
         groups(y, format, x, first, n, a->group, fused);
