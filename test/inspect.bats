@@ -343,11 +343,13 @@ good_inputs() {
 }
 
 @test "the three tools agree: schemes, roles, bytes, names, and the size that is written, to a byte" {
-    good_inputs | "$helpers/agree" >said || { cat said; false; }
+    every=1
+    if is_sanitized; then every=3; fi
+    good_inputs | awk -v every=$every 'NR % every == 0' | "$helpers/agree" >said || { cat said; false; }
     cat said
-    [ "$(sed -n '$s/ agree.*//p' said)" -ge 250 ]
+    [ "$(sed -n '$s/ agree.*//p' said)" -ge $((250 / every)) ]
     unknown=$(sed -n '$s/.*of \([0-9]*\) the size.*/\1/p' said)     # of bitsandbytes NF4 and FP4, HQQ, pack-quantized
-    [ "$unknown" -ge 5 ] && [ "$unknown" -le 120 ]
+    [ "$unknown" -ge $((5 / every)) ] && [ "$unknown" -le 120 ]
 }
 
 @test "--to: another type is another size; what is none is usage" {
