@@ -44,7 +44,7 @@ CC = musl-gcc
 libraries = obj-static/libraries
 PKGS = zlib jansson libarchive
 HEADERS =
-PKG_CONFIG = env PKG_CONFIG_LIBDIR=obj-static/root/lib/pkgconfig pkg-config --static
+PKG_CONFIG = env PKG_CONFIG_LIBDIR=obj-static/sysroot/lib/pkgconfig pkg-config --static
 override CFLAGS += -DLIBARCHIVE_LINKED
 override LDFLAGS += -static -s
 endif
