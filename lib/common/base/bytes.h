@@ -43,19 +43,10 @@ load_be64(const uint8_t *p)
 }
 
 static inline void
-store_le32(uint8_t *p, uint32_t v)
-{
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-    p[2] = (uint8_t)(v >> 16);
-    p[3] = (uint8_t)(v >> 24);
-}
-
-static inline void
 store_le64(uint8_t *p, uint64_t v)
 {
-    store_le32(p, (uint32_t)v);
-    store_le32(p + 4, (uint32_t)(v >> 32));
+    for (int i = 0; i < 8; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
 }
 
 /* Turn each of n units of `width` bytes around, in place. */

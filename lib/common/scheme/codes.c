@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "scheme/scale.h"
 #include "scheme/smooth.h"
+#include "scheme/step.h"
 
 void
 codes_begin(struct codes_piece *p, uint64_t at, uint64_t count, uint64_t cols, uint64_t group)
@@ -31,7 +32,7 @@ codes_fill_zeros(struct codes_piece *p, float zero)
         p->zeros[i] = zero;
 }
 
-/* n values in v, to where they go. */
+/* n values in v, smoothed, to where they go. */
 static void
 finish(const struct codes_piece *p, const struct codes_target *t, float *v, uint8_t *y)
 {
@@ -46,8 +47,8 @@ codes_emit(const struct codes_piece *p, const struct codes_target *t, const uint
     const struct codes8 c = { .zeros = zeros ? p->zeros : NULL, .scales = p->scales, .group = p->group,
         .is_signed = is_signed, .narrow = t->narrow };
     float v[CODES_STEP];
-    if (t->to == DTYPE_BF16 && !t->smooth) {
-        t->k->codes8_bf16((void *)y, codes, (size_t)p->col, p->n, &c);
+    if (!t->smooth) {
+        step_codes8(t->k, t->to, y, codes, (size_t)p->col, p->n, &c);
         return;
     }
     t->k->codes8_f32(v, codes, (size_t)p->col, p->n, &c);
@@ -60,8 +61,8 @@ codes_emit4(const struct codes_piece *p, const struct codes_target *t, const uin
     static const float map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     const struct codes4 c = { .map = map, .zeros = p->zeros, .scales = p->scales, .group = p->group, .low_first = true };
     float v[CODES_STEP];
-    if (t->to == DTYPE_BF16 && !t->smooth) {
-        t->k->codes4_bf16((void *)y, x, (size_t)p->col, p->n, &c);
+    if (!t->smooth) {
+        step_codes4(t->k, t->to, y, x, (size_t)p->col, p->n, &c);
         return;
     }
     t->k->codes4_f32(v, x, (size_t)p->col, p->n, &c);

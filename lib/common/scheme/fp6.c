@@ -19,11 +19,12 @@
 #include "scheme/dim.h"
 #include "scheme/quark.h"
 #include "scheme/scale.h"
+#include "scheme/step.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALE };          /* parts */
 
-enum { GROUP = 32, PACK = 4, PACK_BYTES = 3, BITS = 6, STEP = 1024 };
+enum { GROUP = 32, PACK = 4, PACK_BYTES = 3, BITS = 6 };
 
 enum type { TYPE_OPEN, TYPE_E2M3, TYPE_E3M2 };
 
@@ -135,13 +136,12 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
         widen(codes, (size_t)n, f->type);
         const uint8_t *p = in[SCALE].p + (at / GROUP - first / GROUP);
         size_t groups = (size_t)num_ceil_div(n, GROUP);
-        bool whole = read_scales(scales, p, groups, more);
-        if (whole && to == DTYPE_BF16) {
-            k->fp8_bf16[DTYPE_F8_E4M3]((void *)y, n, codes, n, 1, (size_t)n, scales, GROUP);
+        if (read_scales(scales, p, groups, more)) {
+            step_fp8(k, to, y, DTYPE_F8_E4M3, codes, (size_t)n, scales, GROUP);
             continue;
         }
-        k->fp8_f32[DTYPE_F8_E4M3](v, n, codes, n, 1, (size_t)n, whole ? scales : &more, whole ? GROUP : (size_t)n);
-        for (size_t i = 0; !whole && i < n; i++)
+        k->fp8_f32[DTYPE_F8_E4M3](v, n, codes, n, 1, (size_t)n, &more, (size_t)n);
+        for (size_t i = 0; i < n; i++)
             v[i] *= scale_value(DTYPE_F8_E8M0, p, i / GROUP);
         kernels_round(k, to, y, v, (size_t)n);
     }
