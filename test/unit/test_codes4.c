@@ -8,6 +8,7 @@
 #include "dtype/bfloat16.h"
 #include "fence.h"
 #include "kernel/kernels.h"
+#include "sets.h"
 
 enum { CANARY = 0xA5, GUARD = 16, MOST = 6000 };
 
@@ -278,7 +279,6 @@ test_lanes(const struct kernels *k)
 int
 main(void)
 {
-    static const char *const sets[] = { "scalar", "avx2", "avx512" };
     const struct kernels *scalar = NULL;
 
     fence_guard("test_codes4");
@@ -288,17 +288,11 @@ main(void)
     scale_input = fence_new(MOST * sizeof(float));
     output = fence_new(5 * (LINE_MOST + GUARD) * sizeof(float) + GUARD);
     scalar_output = fence_new(MOST * sizeof(float) + GUARD);
-    for (int i = 0; i < 3; i++) {
-        struct err err;
-        const struct kernels *k;
+    for (int i = 0; i < SETS; i++) {
+        const struct kernels *k = sets_pick(sets[i]);
 
-        err_init(&err);
-        k = kernels_pick(sets[i], &err);
-        if (k == NULL) {
-            CHECK(err.kind == ERR_UNSUPPORTED);
-            check_skip(sets[i], err.text);
+        if (k == NULL)
             continue;
-        }
         fence_what[0] = sets[i];
         fence_what[1] = "codes4";
         test_known(k);

@@ -11,6 +11,7 @@
 #include "block_fields.h"
 #include "fence.h"
 #include "kernel/kernels.h"
+#include "sets.h"
 
 enum { CANARY = 0xA5, BATCH = 70, ROUNDED = 1 << 16 };
 
@@ -335,9 +336,7 @@ test_fp8(const struct kernels *scalar, const struct kernels *k, enum dtype dtype
 int
 main(void)
 {
-    static const char *const names[] = { "avx2", "avx512" };
     static const enum dtype float8[] = { DTYPE_F8_E4M3, DTYPE_F8_E5M2, DTYPE_F8_E4M3FNUZ, DTYPE_F8_E5M2FNUZ };
-    struct err err;
     const struct kernels *scalar;
 
     fence_guard("test_kernel_sets");
@@ -345,29 +344,23 @@ main(void)
     scale_input = fence_new(4 * SCALES);
     scalar_output = fence_new(4 * (128 * 1024 + 4096));
     output = fence_new(4 * (128 * 1024 + 4096));
-    err_init(&err);
-    scalar = kernels_pick("scalar", &err);
+    scalar = sets_pick(sets[0]);
     if (!CHECK(scalar != NULL))
         return check_done("test_kernel_sets");
 
-    for (int i = 0; i < 2; i++) {
-        const struct kernels *k;
+    for (int i = 1; i < SETS; i++) {
+        const struct kernels *k = sets_pick(sets[i]);
 
-        err_init(&err);
-        k = kernels_pick(names[i], &err);
-        if (k == NULL) {
-            CHECK(err.kind == ERR_UNSUPPORTED);
-            check_skip(names[i], err.text);
+        if (k == NULL)
             continue;
-        }
-        fence_what[0] = names[i];
-        CHECK(strcmp(k->name, names[i]) == 0);
+        fence_what[0] = sets[i];
+        CHECK(strcmp(k->name, sets[i]) == 0);
         test_blocks(scalar, k);
         test_round("round_bf16", scalar->round_bf16, k->round_bf16);
         test_round("round_f16", scalar->round_f16, k->round_f16);
         for (int t = 0; t < 4; t++)
             test_fp8(scalar, k, float8[t]);
-        printf("test_kernel_sets: %s compared with scalar\n", names[i]);
+        printf("test_kernel_sets: %s compared with scalar\n", sets[i]);
     }
     return check_done("test_kernel_sets");
 }

@@ -1,6 +1,7 @@
 /* test_kernels: what the codecs mean, pinned by known vectors, for each set this CPU runs. The vectors are those
  * of a decoder written apart from this one and compared with ggml's C and gguf-py. */
 #include "check.h"
+#include "sets.h"
 #include "sha256.h"
 
 #include <math.h>
@@ -380,24 +381,16 @@ test_sha256(void)
 int
 main(void)
 {
-    static const char *const names[] = { "scalar", "avx2", "avx512" };
-
     test_sha256();
     test_pick();
     for (size_t i = 0; i < sizeof grids / sizeof grids[0]; i++)
         test_grid(&grids[i]);
     CHECK((int)GOLDEN == DTYPE_UNKNOWN - DTYPE_SCALARS && (int)BLOCK_FIELDS == GOLDEN);
-    for (int i = 0; i < 3; i++) {
-        struct err err;
-        const struct kernels *k;
+    for (int i = 0; i < SETS; i++) {
+        const struct kernels *k = sets_pick(sets[i]);
 
-        err_init(&err);
-        k = kernels_pick(names[i], &err);
-        if (k == NULL) {
-            CHECK(err.kind == ERR_UNSUPPORTED);
-            check_skip(names[i], err.text);
+        if (k == NULL)
             continue;
-        }
         test_golden(k);
         test_fp8(k);
         test_pieces(k);

@@ -1,0 +1,27 @@
+/* sets: the sets of kernels, of which this CPU may lack some. */
+#ifndef SETS_H
+#define SETS_H
+
+#include "check.h"
+#include "kernel/kernels.h"
+
+enum { SETS = 3 };
+static const char *const sets[SETS] = { "scalar", "avx2", "avx512" };
+
+/* NULL: this CPU lacks it, which counts as skipped. */
+static inline const struct kernels *
+sets_pick(const char *name)
+{
+    struct err err;
+    const struct kernels *k;
+
+    err_init(&err);
+    k = kernels_pick(name, &err);
+    if (k == NULL) {
+        CHECK(err.kind == ERR_UNSUPPORTED);
+        check_skip(name, err.text);
+    }
+    return k;
+}
+
+#endif
