@@ -22,6 +22,21 @@ const struct limits limits_default = {
     .gguf_array = 16000000,
     .gguf_depth = 4,
     .gguf_alignment = 1 << 20,
+    .zip_directory = UINT64_C(256) << 20,
+    .zip_members = 1 << 20,
+    .zip_name = 4096,
+    .zip_ratio = 1100,                  /* deflate itself makes 1032 of one */
+    .pickle = UINT64_C(100) << 20,
+    .pickle_string = UINT64_C(64) << 20,
+    .pickle_heap = UINT64_C(512) << 20,
+    .pickle_depth = 256,
+    .pickle_marks = 256,
+    .pickle_ops = 50000000,
+    .walk_nodes = 4000000,
+    .walk_depth = 64,
+    .expand = 64,
+    .shared = 16,
+    .npy_header = 10000,                /* as NumPy */
 };
 
 bool

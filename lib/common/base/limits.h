@@ -22,6 +22,21 @@ struct limits {
     uint64_t gguf_array;        /* elements of an array */
     uint64_t gguf_depth;        /* nesting of arrays */
     uint64_t gguf_alignment;
+    uint64_t zip_directory;     /* of a ZIP archive, bytes */
+    uint64_t zip_members;
+    uint64_t zip_name;          /* bytes */
+    uint64_t zip_ratio;         /* expansion of a deflated member */
+    uint64_t pickle;            /* one pickle, bytes */
+    uint64_t pickle_string;     /* bytes */
+    uint64_t pickle_heap;       /* all values of one pickle, bytes */
+    uint64_t pickle_depth;      /* of values in values */
+    uint64_t pickle_marks;      /* open at one time */
+    uint64_t pickle_ops;
+    uint64_t walk_nodes;        /* values that are visited for tensors, as often as they are reached */
+    uint64_t walk_depth;
+    uint64_t expand;            /* bytes of a tensor for one of its storage, beyond 1 MiB */
+    uint64_t shared;            /* bytes of all tensors for one of their storages, beyond 64 MiB */
+    uint64_t npy_header;        /* bytes */
 };
 
 /* The ceilings; `limits` of every tool starts as this. */

@@ -128,6 +128,16 @@ copy_text(struct catalog *c, const char *p, size_t n, struct err *err)
     return copy;
 }
 
+static const struct layout *
+copy_layout(struct catalog *c, const struct layout *layout, struct err *err)
+{
+    size_t n = layout_size(layout);
+    void *copy = catalog_alloc(c, n, err);
+    if (copy)
+        memcpy(copy, layout, n);
+    return copy;
+}
+
 bool
 catalog_add(struct catalog *c, const struct tensor *t, struct err *err)
 {
@@ -145,6 +155,8 @@ catalog_add(struct catalog *c, const struct tensor *t, struct err *err)
     if (n != 0)
         memcpy(packed, t->shape.packed, n);
     copy.shape.packed = packed;
+    if (t->layout && !(copy.layout = copy_layout(c, t->layout, err)))
+        return false;
     copy.listed = (uint32_t)c->ntensors;
     c->tensors[c->ntensors++] = copy;
     return true;

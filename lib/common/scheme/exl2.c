@@ -157,13 +157,13 @@ strip(struct strip *s, const struct weight *w, unsigned p)
 }
 
 /* The groups of a weight, as an input looks for its own. */
-struct layout {
+struct groups {
     struct { uint32_t at; uint16_t group; uint8_t bits; } unit[UNITS];      /* at: byte of the column */
     float most[UNITS];                                  /* of a group: m */
 };
 
 static void
-lay_out(struct layout *l, const struct weight *w, const struct part_bytes in[SCHEME_PARTS])
+lay_out(struct groups *l, const struct weight *w, const struct part_bytes in[SCHEME_PARTS])
 {
     uint64_t words = dim_rows(w->part[CODES]), count = dim_cols(w->part[GROUPS]) / 2, first, end, unit = 0;
     for (uint64_t g = 0; g < count; g++) {
@@ -180,7 +180,7 @@ lay_out(struct layout *l, const struct weight *w, const struct part_bytes in[SCH
 
 /* The scale of a group in an output row; of eight rows that share words it is the one at `lane`. */
 static float
-scale_at(const struct layout *l, const uint8_t *scales, uint64_t g, uint32_t lane)
+scale_at(const struct groups *l, const uint8_t *scales, uint64_t g, uint32_t lane)
 {
     uint32_t root = (load_le32(scales + 4 * g) >> 4 * lane & 15) + 1;
     return half_to_float(half_of_float((float)(root * root) * l->most[g]));
@@ -188,7 +188,7 @@ scale_at(const struct layout *l, const uint8_t *scales, uint64_t g, uint32_t lan
 
 /* Some elements of one output row. */
 static void
-decode_piece(const struct weight *w, const struct kernels *k, const struct layout *l, const uint8_t *codes,
+decode_piece(const struct weight *w, const struct kernels *k, const struct groups *l, const uint8_t *codes,
     const float *scales, const uint8_t *invperm, uint64_t col, size_t n, enum dtype to, uint8_t *y)
 {
     uint8_t x[PIECE];
@@ -214,7 +214,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
 {
     const struct exl2 *q = w->own;
     uint64_t top = first / q->in, groups = dim_cols(w->part[MOST]), end = first + count;
-    struct layout l;
+    struct groups l;
     float scales[UNITS];
     uint8_t *y = out;
     lay_out(&l, w, in);

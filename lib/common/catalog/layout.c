@@ -1,0 +1,61 @@
+#include "catalog/layout.h"
+
+#include <stddef.h>
+
+#include "base/num.h"
+
+void
+layout_make(struct layout *layout, const uint64_t *size, const uint64_t *stride, uint32_t rank)
+{
+    uint32_t n = 0;
+    layout->rank = 0;
+    for (uint32_t i = 0; i < rank; i++)
+        if (size[i] == 0)
+            return;
+    for (uint32_t i = 0; i < rank; i++) {
+        const struct layout_dim dim = { size[i], stride[i] };
+        struct layout_dim *outer = n != 0 ? &layout->dim[n - 1] : NULL;
+        uint64_t run;
+        if (dim.n == 1)
+            continue;
+        /* What an element of the outer dimension is apart from the next one, this dimension fills. */
+        if (outer && num_mul(&run, dim.n, dim.stride) && run == outer->stride)
+            *outer = (struct layout_dim){ outer->n * dim.n, dim.stride };
+        else
+            layout->dim[n++] = dim;
+    }
+    layout->rank = n;
+}
+
+bool
+layout_is_plain(const struct layout *layout)
+{
+    return layout->rank == 0 || (layout->rank == 1 && layout->dim[0].stride == 1);
+}
+
+bool
+layout_extent(const struct layout *layout, uint64_t *elements)
+{
+    *elements = 1;
+    for (uint32_t i = 0; i < layout->rank; i++) {
+        uint64_t span;
+        if (!num_mul(&span, layout->dim[i].n - 1, layout->dim[i].stride) || !num_add(elements, *elements, span))
+            return false;
+    }
+    return true;
+}
+
+uint64_t
+layout_at(const struct layout *layout, uint64_t i)
+{
+    uint64_t at = 0;
+    for (uint32_t d = layout->rank; d-- > 0; i /= layout->dim[d].n)
+        at += i % layout->dim[d].n * layout->dim[d].stride;
+    return at;
+}
+
+size_t
+layout_size(const struct layout *layout)
+{
+    return offsetof(struct layout, dim) + layout->rank * sizeof *layout->dim;
+}

@@ -1,0 +1,47 @@
+/* checkpoint: the tensors of a PyTorch checkpoint, from the object that its pickle builds: names from nested
+ * dictionaries and lists (spec of names: the path of keys, joined by dots), storages by key, geometry.
+ *
+ * Knows nothing of how the storages lie in a file: zip, stacked pickles and tar tell it where each one is. */
+#ifndef CONTAINER_CHECKPOINT_H
+#define CONTAINER_CHECKPOINT_H
+
+#include "catalog/catalog.h"
+#include "container/pickle.h"
+
+struct checkpoint_storage {
+    const char *key;            /* key_len bytes; borrowed from the pickle */
+    uint32_t key_len;
+    uint64_t numel;             /* elements of the storage class, bytes of an untyped one: what stacked pickles count */
+    uint64_t nbytes;            /* what it must have */
+    uint64_t at;                /* set by whoever knows: file offset of its first byte */
+};
+
+struct checkpoint_tensor;       /* checkpoint_priv.h */
+
+/* Zeroed: empty. */
+struct checkpoint {
+    struct checkpoint_storage *storage;         /* n_storages in the order in which the object names them; owned */
+    size_t nstorages;
+    struct checkpoint_tensor *tensor;           /* in the order of the walk; owned */
+    size_t ntensors;
+    uint64_t others;            /* values that are no tensors */
+};
+
+struct checkpoint_options {
+    const char *root;           /* NULL: all; "auto"; or a path of keys, whose tensors come without it */
+    bool stacked;               /* persistent ids of the legacy form, of six fields */
+};
+
+/* ERR_MALFORMED, ERR_LIMIT (walk, expansion, sharing), ERR_UNSUPPORTED (names that collide, a set with a tensor in it). A
+ * tensor whose dtype is known by name only is listed as DTYPE_UNKNOWN with its type_name. Clear it also after a failure. */
+bool checkpoint_read(struct checkpoint *c, const struct pickle_value *root, const struct checkpoint_options *options,
+    struct budget *budget, struct err *err);
+void checkpoint_clear(struct checkpoint *c);
+
+/* The storage of this key, or NULL; one hash. */
+struct checkpoint_storage *checkpoint_find(const struct checkpoint *c, const char *key, size_t n);
+
+/* Put the tensors into the catalog, when the `at` of each storage is set. */
+bool checkpoint_add(const struct checkpoint *c, struct catalog *catalog, uint32_t file, bool big_endian, struct err *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* pickle: what a pickle builds, without building it. A small machine runs the listed opcodes over values of its own; no
+ * name is ever looked up, nothing is called. Source: CPython, Lib/pickle.py and pickletools.py; torch,
+ * _weights_only_unpickler.py.
+ *
+ * Containers are shared by reference, as in Python. All values of a pickle live as long as it; none is freed alone. */
+#ifndef CONTAINER_PICKLE_H
+#define CONTAINER_PICKLE_H
+
+#include "base/limits.h"
+
+enum pickle_kind {
+    PICKLE_NONE, PICKLE_BOOL, PICKLE_INT, PICKLE_BIG, PICKLE_FLOAT, PICKLE_TEXT, PICKLE_BYTES, PICKLE_TUPLE, PICKLE_LIST,
+    PICKLE_DICT, PICKLE_SET, PICKLE_GLOBAL, PICKLE_CALL, PICKLE_PERSISTENT
+};
+
+struct pickle_value;            /* laid out in pickle_priv.h; read through the functions below */
+
+struct pickle;                  /* owns the values */
+
+/* Run p[0..n), which is borrowed for good (texts lie in it), up to STOP: *used bytes of it, *root the result. `at` is its
+ * file offset, for messages. ERR_UNSAFE: it wants a global beyond the allowlist, at the opcode that names it, called or
+ * not. ERR_MALFORMED, ERR_LIMIT, ERR_UNSUPPORTED. Free it also after a failure (takes NULL). */
+bool pickle_run(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
+    uint64_t at, struct budget *budget, struct err *err);
+void pickle_free(struct pickle *pickle);
+
+/* Bytes of the pickle that p[0..n) begins with, its STOP included, by the lengths of its opcodes alone; 0 when it goes on
+ * behind n bytes. An unknown opcode ends it too: pickle_run() says what is wrong. `*from`, 0 at first, remembers how far
+ * was looked when more bytes come. */
+size_t pickle_length(const uint8_t *p, size_t n, size_t *from);
+
+#endif

@@ -1,0 +1,51 @@
+/* zip: the members of a ZIP archive, from its central directory, each held against its local header.
+ *
+ * Strict: what two readers could read in two ways is ERR_MALFORMED (names, sizes, methods or flags that differ between the
+ * directory and a local header, overlaps, gaps, anything in front of the first member or behind the end record, two
+ * names that are equal but for the case of ASCII letters). */
+#ifndef SOURCE_ZIP_H
+#define SOURCE_ZIP_H
+
+#include "base/limits.h"
+#include "base/table.h"
+#include "source/source.h"
+
+struct zip_member {
+    const char *name;           /* name_len bytes of UTF-8, no NUL in it, then a NUL; owned by the zip */
+    uint32_t name_len;
+    uint32_t crc;               /* CRC-32 of the member; 0 may also mean none, which whoever reads it decides */
+    bool deflated;              /* else stored as it is */
+    uint64_t header_at;         /* of its local header */
+    uint64_t at;                /* of its first byte, as it lies in the file */
+    uint64_t stored;            /* bytes in the file */
+    uint64_t nbytes;            /* bytes of the member */
+    uint64_t out_at;            /* after source_inflate(): of its first byte */
+};
+
+/* Zeroed: empty. */
+struct zip {
+    struct zip_member *member;  /* n of them, in the order of the file; owned */
+    size_t n;
+    char *names;                /* owned */
+    struct table table;
+};
+
+/* Read the directory of a seekable source. What it takes is asked of the budget. Clear it also after a failure.
+ * ERR_MALFORMED, ERR_LIMIT, ERR_UNSUPPORTED (encrypted, another method, several disks). */
+bool zip_read(struct zip *zip, struct source *src, struct budget *budget, struct err *err);
+void zip_clear(struct zip *zip);
+
+/* The member of exactly this name, or NULL. */
+const struct zip_member *zip_find(const struct zip *zip, const char *name, size_t n);
+
+/* The first n bytes of a member, inflated where it is deflated; fewer when it has no more: *got. With all of them its
+ * CRC-32 is checked, unless it is 0. */
+bool zip_head(struct source *src, const struct zip_member *m, void *buf, size_t n, size_t *got, struct err *err);
+
+/* The archive has deflated members whose bytes are wanted: from now on the source is all of its members as they come out,
+ * one behind the other, and only goes forward (source_spool() makes it seekable). Sets out_at of each. Each member that is
+ * read is inflated once, some ahead of the reader by threads of their own, in bounded memory; its CRC-32 and length are
+ * checked (ERR_MALFORMED) unless `check` is false. Members nobody reads are not inflated. */
+bool source_inflate(struct source *src, struct zip *zip, bool check, const struct limits *limits, struct err *err);
+
+#endif
