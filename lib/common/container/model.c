@@ -146,7 +146,7 @@ open_parts(struct model *m, const char *path, const struct limits *limits, struc
 uint64_t
 model_end(const struct model *m)
 {
-    uint64_t end = catalog_facts_of(m->catalog)->header_end;
+    uint64_t end = num_max(catalog_facts_of(m->catalog)->header_end, catalog_facts_of(m->catalog)->file_end);
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
         const struct extent *e = &catalog_at(m->catalog, i)->extent;
         end = num_max(end, e->at + e->nbytes);
