@@ -63,7 +63,7 @@ struct seen {
 static bool
 see(struct seen *seen, const struct options *opt, const struct pipeline *p, struct err *err)
 {
-    *seen = (struct seen){ 0 };
+    *seen = (struct seen){ .sum.kernels = p->kernels };
     if (opt->cli.verbose != 0)
         seen->hooks[seen->nhooks++] = checksum_hook(&seen->sum);
     if (opt->instead != INSTEAD_TEST)
