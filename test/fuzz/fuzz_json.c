@@ -1,4 +1,5 @@
 /* One JSON text through all that reads JSON: the tokens, a tree, the index of a sharded model, config.json. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/json_pull.h"
@@ -7,13 +8,6 @@
 #include "scheme/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
-
-static void
-must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static enum pull_fault
 run_tokens(const char *text, size_t n, bool words)
@@ -29,12 +23,12 @@ run_tokens(const char *text, size_t n, bool words)
         uint64_t whole;
         double real;
         if (plain && (token == PULL_KEY || token == PULL_STRING))
-            must(pull_unescape(plain, &json.token) <= json.token.n);
+            assert(pull_unescape(plain, &json.token) <= json.token.n);
         if (token == PULL_NUMBER && pull_as_u64(&json, &whole))
             pull_as_double(&json, &real);
-        must(pull_token_at(&json) <= n);
+        assert(pull_token_at(&json) <= n);
     } while (token != PULL_BAD && token != PULL_END);
-    must((token == PULL_BAD) == (json.fault != PULL_OK) && pull_fault_at(&json) <= n);
+    assert((token == PULL_BAD) == (json.fault != PULL_OK) && pull_fault_at(&json) <= n);
     pull_explain(said, &json);
     free(plain);
     return json.fault;
@@ -47,7 +41,7 @@ check_skip(const char *text, size_t n, enum pull_fault fault)
     struct pull json;
     pull_init(&json, text, n, 0, 127);
     bool ok = pull_skip(&json) && pull_next(&json) == PULL_END;
-    must(ok == (fault == PULL_OK) && json.fault == fault);
+    assert(ok == (fault == PULL_OK) && json.fault == fault);
 }
 
 /* The tree takes nothing that the tokens refuse. */
@@ -58,8 +52,8 @@ run_tree(const char *text, size_t n, enum pull_fault fault)
     struct err err;
     err_init(&err);
     bool ok = tree_read(&root, text, n, "text", &err);
-    must(ok == (err.kind == ERR_NONE) && ok == (root != NULL));
-    must(!ok || fault == PULL_OK || fault == PULL_TOO_DEEP);
+    assert(ok == (err.kind == ERR_NONE) && ok == (root != NULL));
+    assert(!ok || fault == PULL_OK || fault == PULL_TOO_DEEP);
     json_decref(root);
 }
 
@@ -70,7 +64,7 @@ run_index(const char *text, size_t n)
     struct budget budget = { .limits = limits_default };
     struct err err;
     err_init(&err);
-    must(index_read(&index, text, n, &budget, &err) == (err.kind == ERR_NONE) && err.kind != ERR_BUG);
+    assert(index_read(&index, text, n, &budget, &err) == (err.kind == ERR_NONE) && err.kind != ERR_BUG);
     index_clear(&index);
 }
 
@@ -94,7 +88,7 @@ run_config(const char *text, size_t n)
             && config_block_size(config, module, sizeof module - 1, block, &known, &err))
             config_ignores(config, module, sizeof module - 1, &ignores, &err);
     }
-    must(err.kind != ERR_BUG && err.kind != ERR_USAGE);
+    assert(err.kind != ERR_BUG && err.kind != ERR_USAGE);
     config_free(config);
     catalog_free(catalog);
 }

@@ -4,6 +4,7 @@
 #ifndef MODEL_FUZZ_H
 #define MODEL_FUZZ_H
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,14 +14,6 @@
 #include "writer/writer.h"
 
 #define MODEL_CONFIG "\nconfig.json\n"
-
-/* What is no error of the input ends the process, so that the input is kept. */
-static inline void
-model_must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 struct model_bytes {
     const uint8_t *p;
@@ -47,15 +40,15 @@ model_check_output(const struct choice *choice, const struct pieces *pieces, con
     uint64_t at = 0;
     err_init(&err);
     for (size_t i = 0; i < pieces_count(pieces); at += pieces_at(pieces, i)->nbytes, i++)
-        model_must(pieces_at(pieces, i)->at == at);
-    model_must(at == pieces_nbytes(pieces) && head->kind == PIECE_TEXT);
+        assert(pieces_at(pieces, i)->at == at);
+    assert(at == pieces_nbytes(pieces) && head->kind == PIECE_TEXT);
 
     struct source *src = memory_source((const uint8_t *)head->of.text, (size_t)head->nbytes, false);
     struct catalog *again = catalog_new(limits, &err);
     if (src && again) {
-        model_must((container_safetensors.read(again, src, 0, limits, &err) && catalog_seal(again, &err))
+        assert((container_safetensors.read(again, src, 0, limits, &err) && catalog_seal(again, &err))
             || err.kind == ERR_LIMIT);      /* ours can be longer than one that is read */
-        model_must(err.kind == ERR_LIMIT || catalog_count(again) == choice->n);
+        assert(err.kind == ERR_LIMIT || catalog_count(again) == choice->n);
     }
     catalog_free(again);
     source_close(src);
@@ -100,7 +93,7 @@ model_fuzz(const struct container *container, const uint8_t *p, size_t n, bool f
         ok = catalog_add_config(catalog, &one, &err);
     }
     ok = ok && catalog_seal(catalog, &err) && model_write(catalog, file ? &contents : NULL, &limits, &err);
-    model_must(ok == (err.kind == ERR_NONE) && err.kind != ERR_BUG && err.kind != ERR_USAGE);
+    assert(ok == (err.kind == ERR_NONE) && err.kind != ERR_BUG && err.kind != ERR_USAGE);
     catalog_free(catalog);
     source_close(src);
 }
