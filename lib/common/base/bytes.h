@@ -61,6 +61,15 @@ bytes_swap(uint8_t *p, size_t width, size_t n)
         }
 }
 
+/* The negative, in two's complement, of a little-endian integer of `width` bytes, in place. */
+static inline void
+bytes_negate(uint8_t *p, size_t width)
+{
+    unsigned carry = 1;
+    for (size_t i = 0; i < width; i++, carry >>= 8)
+        p[i] = (uint8_t)(carry += p[i] ^ 0xFF);
+}
+
 /* The float whose bit pattern is u, and back. */
 static inline float
 float_of_bits(uint32_t u)

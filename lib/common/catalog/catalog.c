@@ -31,6 +31,8 @@ struct catalog {
     struct table keys;
     struct catalog_remark *remarks;
     size_t nremarks, room_remarks;
+    struct catalog_check *checks;
+    size_t nchecks, room_checks;
     struct catalog_config config[CATALOG_CONFIGS];
     size_t nconfigs;
     struct catalog_facts facts;
@@ -61,6 +63,7 @@ catalog_free(struct catalog *c)
     table_clear(&c->names);
     table_clear(&c->keys);
     free(c->metas);
+    free(c->checks);
     free(c->remarks);
     free(c);
 }
@@ -213,15 +216,27 @@ compare_u64(uint64_t a, uint64_t b)
 }
 
 static int
+compare_extent(const struct extent *a, const struct extent *b)
+{
+    int by = compare_u64(a->file, b->file);
+    if (by == 0)
+        by = compare_u64(a->at, b->at);
+    return by ? by : compare_u64(a->nbytes, b->nbytes);
+}
+
+static int
 compare_position(const void *pa, const void *pb)
 {
     const struct tensor *a = pa, *b = pb;
-    int by = compare_u64(a->extent.file, b->extent.file);
-    if (by == 0)
-        by = compare_u64(a->extent.at, b->extent.at);
-    if (by == 0)
-        by = compare_u64(a->extent.nbytes, b->extent.nbytes);
+    int by = compare_extent(&a->extent, &b->extent);
     return by ? by : compare_u64(a->listed, b->listed);
+}
+
+static int
+compare_checks(const void *pa, const void *pb)
+{
+    const struct catalog_check *a = pa, *b = pb;
+    return compare_extent(&a->extent, &b->extent);
 }
 
 static const char *
@@ -237,6 +252,8 @@ catalog_seal(struct catalog *c, struct err *err)
 {
     if (c->ntensors != 0)
         qsort(c->tensors, c->ntensors, sizeof *c->tensors, compare_position);
+    if (c->nchecks != 0)
+        qsort(c->checks, c->nchecks, sizeof *c->checks, compare_checks);
     if (!table_reserve(&c->names, c->ntensors, err))
         return false;
     for (uint32_t i = 0; i < c->ntensors; i++) {
@@ -307,6 +324,30 @@ const struct catalog_facts *
 catalog_facts_of(const struct catalog *c)
 {
     return &c->facts;
+}
+
+bool
+catalog_add_check(struct catalog *c, const struct extent *extent, uint32_t crc, struct err *err)
+{
+    struct catalog_check *checks = budget_bytes(&c->budget, sizeof *checks, "members", err)
+        ? array_grow(c->checks, c->nchecks, &c->room_checks, sizeof *checks, err) : NULL;
+    if (!checks)
+        return false;
+    c->checks = checks;
+    checks[c->nchecks++] = (struct catalog_check){ *extent, crc };
+    return true;
+}
+
+size_t
+catalog_check_count(const struct catalog *c)
+{
+    return c->nchecks;
+}
+
+const struct catalog_check *
+catalog_check_at(const struct catalog *c, size_t i)
+{
+    return &c->checks[i];
 }
 
 bool

@@ -15,6 +15,7 @@ struct catalog_facts {
     bool big_endian;
     uint64_t alignment;         /* of tensor data; 0: none promised */
     uint64_t header_end;        /* offset just behind the header of the file that was read last */
+    uint64_t file_end;          /* where that file has to end; 0: behind its last tensor */
     uint64_t split_no, split_count;     /* GGUF part of a split model; count 0: not split */
     uint64_t shards;            /* this is one of so many safetensors files, alone; 0: it is all there is, or may be */
     const char *index;          /* the index that lists it, escaped, or NULL; lives as long as the catalog */
@@ -54,6 +55,16 @@ const struct meta *catalog_meta_find(const struct catalog *c, const char *key); 
 
 struct catalog_facts *catalog_facts(struct catalog *c);
 const struct catalog_facts *catalog_facts_of(const struct catalog *c);
+
+/* Bytes of a file that bear a CRC-32: a member of an archive. They do not overlap. */
+struct catalog_check {
+    struct extent extent;
+    uint32_t crc;
+};
+bool catalog_add_check(struct catalog *c, const struct extent *extent, uint32_t crc, struct err *err);
+size_t catalog_check_count(const struct catalog *c);
+/* In the order of the files, when the catalog is sealed. */
+const struct catalog_check *catalog_check_at(const struct catalog *c, size_t i);
 
 /* A side file that says how the model is quantized: config.json and its like, the most telling first. */
 struct catalog_config {

@@ -14,6 +14,7 @@
 #include "container/candidates.h"
 #include "container/folder.h"
 #include "container/foreign.h"
+#include "container/gather.h"
 #include "container/index.h"
 #include "container/side_file.h"
 #include "container/store.h"
@@ -146,7 +147,7 @@ open_parts(struct model *m, const char *path, const struct limits *limits, struc
 uint64_t
 model_end(const struct model *m)
 {
-    uint64_t end = catalog_facts_of(m->catalog)->header_end;
+    uint64_t end = num_max(catalog_facts_of(m->catalog)->header_end, catalog_facts_of(m->catalog)->file_end);
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
         const struct extent *e = &catalog_at(m->catalog, i)->extent;
         end = num_max(end, e->at + e->nbytes);
@@ -332,12 +333,18 @@ settle(struct model *m, bool *ended, struct err *err)
 }
 
 bool
+model_bytes(const struct model *m, const struct tensor *t, uint64_t from, void *buf, size_t n, struct err *err)
+{
+    return gather(m->src[t->extent.file], t, from, buf, n, err);
+}
+
+bool
 model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
 {
     uint64_t end = t->extent.at + t->extent.nbytes;
-    bool near = end <= catalog_facts_of(m->catalog)->header_end + SETTLE, ended;
+    bool near = !t->layout && end <= catalog_facts_of(m->catalog)->header_end + SETTLE, ended;
     return (near ? settle(m, &ended, err) : model_spool(m, err))
-        && source_read(m->src[t->extent.file], t->extent.at, buf, (size_t)t->extent.nbytes, err);
+        && model_bytes(m, t, 0, buf, (size_t)t->extent.nbytes, err);
 }
 
 bool

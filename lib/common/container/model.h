@@ -54,6 +54,10 @@ uint64_t model_end(const struct model *m);
 /* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
 bool model_spool(struct model *m, struct err *err);
 
+/* Bytes [from, from + n) of a tensor as its elements come row-major, in the byte order of the file. Of what only goes
+ * forward: as source_read(), and no tensor with a layout. */
+bool model_bytes(const struct model *m, const struct tensor *t, uint64_t from, void *buf, size_t n, struct err *err);
+
 /* All bytes of a tensor of the catalog into buf. A pipe is spooled first. */
 bool model_read(struct model *m, const struct tensor *t, void *buf, struct err *err);
 

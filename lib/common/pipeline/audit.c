@@ -12,7 +12,7 @@ count(struct nonfinite *sum, const struct model *model, const struct tensor *t, 
     size_t size = nonfinite_size(t->dtype);
     for (uint64_t done = 0; size != 0 && done < t->extent.nbytes;) {
         size_t n = (size_t)num_min(STEP, t->extent.nbytes - done);
-        if (!source_read(model->src[t->extent.file], t->extent.at + done, buf, n, err))
+        if (!model_bytes(model, t, done, buf, n, err))
             return false;
         if (t->big_endian)
             bytes_swap(buf, size, n / size);

@@ -40,13 +40,13 @@ struct maker {
 
 /* Bytes of a tensor that no other block needs; where the output leaves the page cache alone, so do they. */
 static bool
-read_once(const struct maker *m, const struct extent *e, uint64_t from, uint8_t *y, uint64_t n, struct err *err)
+read_once(const struct maker *m, const struct tensor *t, uint64_t from, uint8_t *y, uint64_t n, struct err *err)
 {
-    struct source *src = m->p->model->src[e->file];
-    if (!source_read(src, e->at + from, y, (size_t)n, err))
+    const struct extent *e = &t->extent;
+    if (!model_bytes(m->p->model, t, from, y, (size_t)n, err))
         return false;
-    if (sink_is_direct(m->p->sink))
-        source_drop(src, e->at + from, e->at + from + n);
+    if (sink_is_direct(m->p->sink) && !t->layout)
+        source_drop(m->p->model->src[e->file], e->at + from, e->at + from + n);
     return true;
 }
 
@@ -75,9 +75,8 @@ read_spans(const struct maker *m, const struct weight *w, const struct span span
         const struct span *s = &spans[p];
         if (s->len == 0)
             continue;
-        const struct extent *e = &w->part[p]->extent;
-        if (!(p == 0 && weight_need(w, 0) == NEED_RUN ? read_once(m, e, s->at, window, s->len, err)
-                : source_read(m->p->model->src[e->file], e->at + s->at, window, s->len, err)))
+        if (!(p == 0 && weight_need(w, 0) == NEED_RUN ? read_once(m, w->part[p], s->at, window, s->len, err)
+                : model_bytes(m->p->model, w->part[p], s->at, window, s->len, err)))
             return false;
         in[p] = (struct part_bytes){ .p = window };
         window += num_ceil_div(s->len, PART_ALIGN) * PART_ALIGN;
@@ -89,9 +88,10 @@ read_spans(const struct maker *m, const struct weight *w, const struct span span
 static void
 drop_codes(const struct maker *m, const struct piece *piece, uint64_t end)
 {
-    const struct extent *e = &piece->of.weight->part[0]->extent;
-    if (weight_need(piece->of.weight, 0) == NEED_AGAIN && end * dtype_facts(piece->to)->bytes == piece->nbytes
-        && sink_is_direct(m->p->sink))
+    const struct tensor *codes = piece->of.weight->part[0];
+    const struct extent *e = &codes->extent;
+    if (weight_need(piece->of.weight, 0) == NEED_AGAIN && !codes->layout && sink_is_direct(m->p->sink)
+        && end * dtype_facts(piece->to)->bytes == piece->nbytes)
         source_drop(m->p->model->src[e->file], e->at, e->at + e->nbytes);
 }
 
@@ -126,6 +126,32 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
 
 /* --- tensors whose bytes are kept */
 
+/* Whether the bytes of a tensor are other than those of its elements. */
+static bool
+is_changed(const struct tensor *t)
+{
+    return (t->big_endian && dtype_facts(t->dtype)->word > 1) || t->sign != 0;
+}
+
+/* Make `count` elements of t of their bytes. The negative of an integer is that of two's complement. */
+static void
+change(const struct tensor *t, uint8_t *y, size_t count)
+{
+    const struct dtype_facts *f = dtype_facts(t->dtype);
+    size_t words = count * f->bytes / f->word;
+    if (t->big_endian && f->word > 1)
+        bytes_swap(y, f->word, words);
+    for (size_t i = 0; t->sign != 0 && i < words; i++) {
+        bool imaginary = f->kind == DTYPE_IS_COMPLEX && i % 2 != 0;
+        if (!(t->sign & TENSOR_NEGATED) == !(imaginary && t->sign & TENSOR_CONJUGATED))
+            continue;
+        if (f->kind != DTYPE_IS_INT)
+            y[(i + 1) * f->word - 1] ^= 0x80;
+        else
+            bytes_negate(y + i * f->word, f->word);
+    }
+}
+
 /* Elements from `first` on, as many of *count as the panel has in this row of it. */
 static void
 view_some(const struct piece *piece, const struct panel *panel, uint64_t first, uint64_t *count, uint8_t *y)
@@ -135,19 +161,17 @@ view_some(const struct piece *piece, const struct panel *panel, uint64_t first, 
     uint64_t col = first % panel->cols;
     *count = num_min(*count, panel->cols - col);
     memcpy(y, panel_part(panel, 0, first).p + col * f->bytes, (size_t)*count * f->bytes);
-    if (t->big_endian && f->word > 1)
-        bytes_swap(y, f->word, (size_t)*count * f->bytes / f->word);
+    change(t, y, (size_t)*count);
 }
 
-/* Elements [first, first + count) of a big-endian tensor, turned around. */
+/* Elements [first, first + count) of a tensor whose bytes are other. */
 static bool
-swap_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+change_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
 {
-    const struct dtype_facts *f = dtype_facts(t->dtype);
-    size_t n = (size_t)count * f->bytes;
-    if (!read_once(m, &t->extent, first * f->bytes, y, n, err))
+    size_t size = dtype_facts(t->dtype)->bytes;
+    if (!read_once(m, t, first * size, y, count * size, err))
         return false;
-    bytes_swap(y, f->word, n / f->word);
+    change(t, y, (size_t)count);
     return true;
 }
 
@@ -159,7 +183,7 @@ element_run(const struct maker *m, const struct piece *piece, uint64_t first, ui
     struct err *err)
 {
     if (piece->kind == PIECE_COPY)
-        return swap_run(m, piece->of.tensor, first, count, y, err);
+        return change_run(m, piece->of.tensor, first, count, y, err);
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
         const struct panel *panel = NULL;
         n = count;
@@ -218,8 +242,8 @@ piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uin
     case PIECE_LATE:
         return true;
     case PIECE_COPY:
-        if (!t->big_endian || dtype_facts(t->dtype)->word == 1)
-            return read_once(m, &t->extent, from, y, to - from, err);
+        if (!is_changed(t))
+            return read_once(m, t, from, y, to - from, err);
         break;
     default:
         break;

@@ -18,7 +18,7 @@ enum state { EMPTY, LOADING, READY, FAILED };
 struct load {
     const struct tensor *tensor;
     struct strip strip;         /* rows 0: WHOLE */
-    uint64_t at;                /* file offset of the first stored unit */
+    uint64_t at;                /* of the first stored unit, in bytes of the tensor */
     uint64_t first, units;      /* of the band */
     uint64_t slab;              /* stored rows that are read and turned at a time: */
     bool whole;                 /* with one read, gaps and all */
@@ -103,7 +103,6 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     slot->panel.part[p] = (struct part_bytes){ .p = NULL };
     slot->panel.unit_rows[p] = 0;
     if (need == NEED_WHOLE) {
-        l->at = l->tensor->extent.at;
         l->chunks = 1;
         return size + (size_t)num_ceil_div(l->tensor->extent.nbytes, LINE) * LINE;
     }
@@ -115,7 +114,7 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     uint64_t matrix = slot->panel.row / b->rows;
     l->first = top / s->unit_rows;
     l->units = num_ceil_div(rows, s->unit_rows);
-    l->at = l->tensor->extent.at + ((matrix * s->rows) * s->units + l->first) * s->unit_bytes;
+    l->at = ((matrix * s->rows) * s->units + l->first) * s->unit_bytes;
     /* Whole cache lines of a turned row at a time. */
     uint64_t per_line = num_max(LINE / s->unit_bytes, 1);
     uint64_t width = l->units * s->unit_bytes, pitch = s->units * s->unit_bytes;
@@ -128,6 +127,17 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     return size + (size_t)l->units * slot->panel.part[p].stride;
 }
 
+/* Bytes of a part as it is stored: what a VIEW is of, whose layout the panel itself undoes; else its elements row-major. */
+static bool
+read_part(const struct panels *panels, const struct slot *slot, const struct load *l, uint64_t from, uint8_t *y, size_t n,
+    struct err *err)
+{
+    const struct extent *e = &l->tensor->extent;
+    if (slot->piece->kind == PIECE_VIEW)
+        return source_read(panels->job->model->src[e->file], e->at + from, y, n, err);
+    return model_bytes(panels->job->model, l->tensor, from, y, n, err);
+}
+
 /* Stored rows [r0, r1) of the units of the band: read, and turned into columns of the panel. */
 static bool
 load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uint64_t r0, uint64_t r1,
@@ -135,15 +145,14 @@ load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uin
 {
     const struct load *l = &slot->load[p];
     const struct strip *s = &l->strip;
-    struct source *src = panels->job->model->src[l->tensor->extent.file];
     uint64_t pitch = s->units * s->unit_bytes, most = PANEL_STAGING / s->unit_bytes;
     for (uint64_t u = 0, n; u < l->units; u += n) {
         n = num_min(l->units - u, most);
         size_t width = (size_t)n * s->unit_bytes, step = l->whole ? (size_t)pitch : r1 - r0 > 1 ? spread(width) : width;
         size_t size = l->whole ? (size_t)(pitch * (r1 - r0 - 1)) + width : 0;
-        bool ok = !l->whole || source_read(src, l->at + r0 * pitch, staging, size, err);
+        bool ok = !l->whole || read_part(panels, slot, l, l->at + r0 * pitch, staging, size, err);
         for (uint64_t r = r0; !l->whole && ok && r < r1; r++)
-            ok = source_read(src, l->at + r * pitch + u * s->unit_bytes, staging + (r - r0) * step, width, err);
+            ok = read_part(panels, slot, l, l->at + r * pitch + u * s->unit_bytes, staging + (r - r0) * step, width, err);
         if (!ok)
             return false;
         size_t stride = slot->panel.part[p].stride;
@@ -162,8 +171,7 @@ load_chunk(const struct panels *panels, const struct slot *slot, uint64_t chunk,
     const struct load *l = &slot->load[p];
     if (l->strip.rows != 0)
         return load_strip(panels, slot, p, chunk * l->slab, num_min(l->strip.rows, (chunk + 1) * l->slab), staging, err);
-    return source_read(panels->job->model->src[l->tensor->extent.file], l->at, slot->mem + l->offset,
-        (size_t)l->tensor->extent.nbytes, err);
+    return read_part(panels, slot, l, 0, slot->mem + l->offset, (size_t)l->tensor->extent.nbytes, err);
 }
 
 /* --- slots; all of this holds the lock */
@@ -294,9 +302,10 @@ drop_matrix(const struct panels *panels, const struct slot *s, unsigned p)
 {
     const struct load *l = &s->load[p];
     uint64_t nbytes = l->strip.rows * l->strip.units * l->strip.unit_bytes;
-    if (nbytes == 0 || l->first + l->units != l->strip.units || !sink_is_direct(panels->job->sink))
+    if (nbytes == 0 || l->first + l->units != l->strip.units || !sink_is_direct(panels->job->sink)
+        || (l->tensor->layout && s->piece->kind != PIECE_VIEW))
         return;
-    uint64_t from = l->at - l->first * l->strip.unit_bytes;
+    uint64_t from = l->tensor->extent.at + l->at - l->first * l->strip.unit_bytes;
     source_drop(panels->job->model->src[l->tensor->extent.file], from, from + nbytes);
 }
 

@@ -15,8 +15,8 @@ compare(const void *pa, const void *pb)
 static bool
 is_run(const struct piece *piece)
 {
-    return piece->kind == PIECE_COPY
-        || (piece->kind == PIECE_DECODE && weight_need(piece->of.weight, 0) == NEED_RUN);
+    return !piece_input(piece, 0)->layout && (piece->kind == PIECE_COPY
+        || (piece->kind == PIECE_DECODE && weight_need(piece->of.weight, 0) == NEED_RUN));
 }
 
 /* The companions of a piece; *forward is false when one comes after the codes. */
@@ -33,7 +33,7 @@ add_companions(struct arrival *a, size_t *room, const struct piece *piece, bool 
             return false;
         a->keep = keep;
         keep[a->n++] = t->extent;
-        *forward = *forward && t->extent.at <= codes->extent.at && weight_need(piece->of.weight, i) != NEED_STRIP;
+        *forward = *forward && !t->layout && t->extent.at <= codes->extent.at && weight_need(piece->of.weight, i) != NEED_STRIP;
     }
     return true;
 }
@@ -67,7 +67,7 @@ arrival_order(struct arrival *arrival, const struct pieces *pieces, bool *forwar
         if (!codes)
             continue;
         *forward = is_run(piece) && (!before || (codes->extent.file == before->extent.file
-            && codes->extent.at >= before->extent.at));
+            && codes->extent.at >= before->extent.at + before->extent.nbytes));
         before = codes;
         if (!add_companions(arrival, &room, piece, forward, err))
             return false;

@@ -10,6 +10,8 @@ chosen_tensor(const struct chosen *chosen)
     const struct weight *w = chosen->decode;
     struct tensor t = w ? *w->part[0] : *chosen->copy;
     t.big_endian = false;
+    t.layout = NULL;
+    t.sign = 0;
     t.dtype = chosen->dtype;
     if (w) {
         t.name = w->name;

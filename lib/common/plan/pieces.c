@@ -6,6 +6,8 @@
 #include "base/array.h"
 #include "base/num.h"
 
+enum { VIEW_ROWS = 4 << 20 };           /* of a transposed matrix: the panels of more would not fit their memory */
+
 struct pieces {
     struct piece *list;
     size_t n, room;
@@ -66,12 +68,29 @@ pieces_text(struct pieces *p, struct str *text, struct err *err)
     return true;
 }
 
+/* Whether a tensor is matrices that were transposed, whole: then they can be turned back panel by panel. */
+static bool
+find_view(struct view *view, const struct tensor *t)
+{
+    const struct layout *l = t->layout;
+    uint64_t matrix;
+    if (!l || l->rank < 2 || l->rank > 3)
+        return false;
+    const struct layout_dim *col = &l->dim[l->rank - 2], *row = &l->dim[l->rank - 1];
+    *view = (struct view){ t, l->rank == 3 ? l->dim[0].n : 1, row->n, col->n };
+    return col->stride == 1 && row->stride == col->n && row->n <= VIEW_ROWS && num_mul(&matrix, row->n, col->n)
+        && (l->rank == 2 || l->dim[0].stride == matrix);
+}
+
 bool
 pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
 {
     const struct tensor t = chosen_tensor(chosen);
     struct piece piece = { .kind = PIECE_DECODE, .to = chosen->dtype, .of.weight = chosen->decode };
+    struct view view;
     bool whole;
+    if (chosen->copy && find_view(&view, chosen->copy))
+        return pieces_view(p, &view, err);
     if (chosen->copy)
         piece = (struct piece){ .kind = PIECE_COPY, .of.tensor = chosen->copy };
     if (!shape_nbytes(&t.shape, t.dtype, &piece.nbytes, &whole) || !whole)

@@ -9,14 +9,15 @@
 
 enum piece_kind {
     PIECE_TEXT,                 /* bytes in memory: a header */
-    PIECE_COPY,                 /* an input tensor as it is, the units of a big-endian one turned around */
+    PIECE_COPY,                 /* an input tensor as it is, row-major and little-endian whatever its layout */
     PIECE_VIEW,                 /* an input tensor whose matrices are transposed */
     PIECE_DECODE,               /* elements of a weight */
     PIECE_ZERO,                 /* padding */
     PIECE_LATE                  /* what is known once everything before it has been made: a checksum, a directory */
 };
 
-/* The last two dimensions of a stored tensor, exchanged: matrices times cols x rows elements come out. */
+/* The last two dimensions of a stored tensor, exchanged: matrices times cols x rows elements come out. The layout of the
+ * tensor is not looked at. */
 struct view {
     const struct tensor *tensor;
     uint64_t matrices, rows, cols;      /* as stored */
@@ -59,7 +60,7 @@ void pieces_free(struct pieces *p);                     /* takes NULL */
 
 /* Append a piece. All together have less than 2^63 bytes: else ERR_LIMIT. */
 bool pieces_text(struct pieces *p, struct str *text, struct err *err);      /* takes the text, and clears it */
-bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY or DECODE */
+bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY, VIEW or DECODE */
 bool pieces_view(struct pieces *p, const struct view *view, struct err *err);           /* copied */
 bool pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err);
 bool pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err);

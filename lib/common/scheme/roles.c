@@ -201,12 +201,28 @@ roles_role(const struct roles *r, size_t i)
     return r->role[i];
 }
 
+/* Decoders take the bytes of each part as they are. */
+static bool
+check_signs(const struct weight *w, struct err *err)
+{
+    char shown[STR_SHOWN];
+    for (unsigned p = 0; p < SCHEME_PARTS; p++) {
+        const struct tensor *t = w->part[p];
+        if (t && t->sign != 0)
+            return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: it is stored as its negative or conjugate, and "
+                "part of a quantized weight: that is not decoded", str_shown(shown, t->name, t->name_len));
+    }
+    return true;
+}
+
 bool
 roles_decodable(const struct roles *r, struct err *err)
 {
     for (size_t i = 0; i < r->nweights; i++) {
         const struct weight *w = &r->weights[i];
         char shown[STR_SHOWN], detail[SCHEME_DETAIL];
+        if (!check_signs(w, err))
+            return false;
         if (w->scheme->decode && !w->vague)
             continue;
         w->scheme->describe(w, detail);

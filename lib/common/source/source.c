@@ -181,7 +181,8 @@ source_head_done(struct source *src, uint64_t end)
 void
 source_promise(struct source *src, uint64_t nbytes)
 {
-    src->top->promised = nbytes;
+    for (struct layer *l = src->top; l; l = l->under)
+        l->promised = nbytes;
 }
 
 bool

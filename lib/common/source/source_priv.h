@@ -15,7 +15,7 @@ struct layer {
     struct layer *under;        /* what it sits on, NULL at the bottom; owned */
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN when it only goes forward */
     uint64_t changed;           /* when a file was changed last, ns since 1970; else 0 */
-    uint64_t promised;          /* source_promise(), of the top; 0: nothing is known yet */
+    uint64_t promised;          /* source_promise(); 0: nothing is known yet */
 };
 
 /* One kind of layer, in one file. */
