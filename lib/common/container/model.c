@@ -35,6 +35,15 @@ check_plain(const struct model *m, struct err *err)
     return true;
 }
 
+/* --root is about checkpoints. */
+static bool
+check_root(const struct model *m, struct err *err)
+{
+    return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE,
+        ERR_NO_OFFSET, "--root: the tensors of %s lie in no dictionaries, only those of a PyTorch checkpoint do",
+        catalog_facts_of(m->catalog)->format);
+}
+
 /* Open one more file of the model and read its header. */
 static bool
 add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
@@ -57,7 +66,7 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
         && (m->nsrc == 1 || container == m->container
             || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the model is %s, expected one format",
                 container->name, m->container->name))
-        && container->read(m->catalog, this, m->nsrc - 1, how, err);
+        && container->read(m->catalog, this, m->nsrc - 1, how, err) && check_root(m, err);
     m->container = container;
     if (ok)
         source_head_done(this, catalog_facts_of(m->catalog)->header_end);
