@@ -120,9 +120,9 @@ several(const struct candidates *c, const struct step *step, const char *dir, st
     tell_end(&words, n);
     if (words.failed)
         err_memory(err, words.room);
-    else if (beside_part(&part, first, ".safetensors"))
+    else if (beside_part(&part, first, ".safetensors") || beside_part(&part, first, ".bin"))
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several files (%s) and no index, which tells which "
-            "of them are one model: add its .safetensors.index.json, or name one file", words.p);
+            "of them are one model: add its .index.json, or name one file", words.p);
     else
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several models (%s): name one of them, as in "
             "%s%s%s", words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
