@@ -49,6 +49,8 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     struct source *this = src[m->nsrc];
     if (this)
         source_tell(this, m->meter);
+    if (this && m->no_spool)
+        source_forbid_spool(this);
     m->nsrc += this != NULL;
     ok = ok && source_unpack(this, limits, err) && check_plain(m, err) && container_detect(&container, this, err)
         && (m->nsrc == 1 || container == m->container
@@ -319,7 +321,7 @@ model_spool(struct model *m, struct err *err)
     struct source *src = m->src[0];
     if (source_seekable(src))
         return true;
-    if (m->no_spool)
+    if (!source_may_spool(src))
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: its tensors are needed in another order than they come "
             "in, and --no-spool forbids the temporary file for that: name a file instead of a pipe");
     return source_spool(src, model_end(m), m->container->tail_ok, err);

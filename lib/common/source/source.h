@@ -83,8 +83,12 @@ bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);
 
 /* What only goes forward: put what lies behind its head and before `end` into an unlinked temporary file in TMPDIR, and
  * go on as source_finish(); seekable from then on. Call before anything behind the head was read. Does nothing when
- * seekable. */
+ * seekable. An `end` of SOURCE_SIZE_UNKNOWN is that of the input. */
 bool source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err);
+
+/* The user wants no temporary file: whoever would call source_spool() asks, and says why it has to be. */
+void source_forbid_spool(struct source *src);
+bool source_may_spool(const struct source *src);
 
 /* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. What
  * only goes forward is read to its end, so that a writer is not cut off and a checksum is looked at. */

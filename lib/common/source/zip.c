@@ -603,7 +603,7 @@ zip_find(const struct zip *zip, const char *name, size_t n)
 bool
 zip_read(struct zip *zip, struct source *src, struct budget *budget, struct err *err)
 {
-    struct end end;
+    struct end end = { 0 };
     *zip = (struct zip){ 0 };
     if (!find_end(src, &end, err) || !load_directory(zip, src, &end, budget, err))
         return false;
