@@ -42,8 +42,16 @@ is_checkpoint(const struct zip *zip)
     return one && known;
 }
 
+/* checkpoint_zip.h reads it; of what only goes forward also in put_aside(). */
 static bool
-read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct limits *limits,
+read_checkpoint(struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a PyTorch checkpoint (ZIP), which is not supported yet: "
+        "look for the same model as safetensors or GGUF");
+}
+
+static bool
+read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct container_options *options,
     struct err *err)
 {
     bool npz;
@@ -52,10 +60,10 @@ read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t fi
     if (zip->comment_len != 0)
         catalog_note(c, "the ZIP archive has a comment of %u bytes", (unsigned)zip->comment_len);
     if (is_checkpoint(zip))
-        return zip_cases_differ(zip, catalog_budget(c), err) && checkpoint_zip_read(c, src, zip, file, limits, err);
+        return read_checkpoint(err);
     if (!npz_probe(zip, src, &npz, err))
         return false;
-    return npz ? npz_read(c, src, zip, file, limits, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a ZIP "
+    return npz ? npz_read(c, src, zip, file, options, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a ZIP "
         "archive, of neither arrays of NumPy nor a PyTorch checkpoint, which is not read: unzip FILE unpacks it, then name "
         "the model in it");
 }
@@ -65,19 +73,14 @@ static bool
 put_aside(struct source *src, struct err *err)
 {
     bool ended;
-    if (!source_ended_by(src, SETTLE, &ended, err))
-        return false;
-    if (!ended && !source_may_spool(src))
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: what is in a ZIP archive is listed at its end, and --no-spool "
-            "forbids the temporary file for what comes before: name a file instead of a pipe");
-    return source_spool(src, SOURCE_SIZE_UNKNOWN, true, err);
+    return source_ended_by(src, SETTLE, &ended, err) && source_spool(src, SOURCE_SIZE_UNKNOWN, true, err);
 }
 
 static bool
-archive_read(struct catalog *c, struct source *src, uint32_t file, const struct limits *limits, struct err *err)
+archive_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options, struct err *err)
 {
     struct zip zip = { 0 };
-    bool ok = put_aside(src, err) && read_archive(c, src, &zip, file, limits, err);
+    bool ok = put_aside(src, err) && read_archive(c, src, &zip, file, options, err);
     zip_clear(&zip);
     return ok;
 }

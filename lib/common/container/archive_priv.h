@@ -2,17 +2,13 @@
 #ifndef CONTAINER_ARCHIVE_PRIV_H
 #define CONTAINER_ARCHIVE_PRIV_H
 
-#include "catalog/catalog.h"
+#include "container/container.h"
 #include "source/zip.h"
 
 /* npz.c: its members are arrays, at least one of them, or it has none. A member that is no array and does not say that it
  * is one is passed over. */
 bool npz_probe(const struct zip *zip, struct source *src, bool *is, struct err *err);
-bool npz_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct limits *limits,
+bool npz_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct container_options *options,
     struct err *err);
-
-/* checkpoint_zip.c: a PyTorch checkpoint. */
-bool checkpoint_zip_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file,
-    const struct limits *limits, struct err *err);
 
 #endif

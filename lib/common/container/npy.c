@@ -473,7 +473,7 @@ npy_is(const uint8_t *p, size_t n)
 }
 
 bool
-npy_length(uint64_t *length, const struct npy_bytes *in, const struct limits *limits, struct err *err)
+npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err)
 {
     enum { VERSION_AT = 6, LENGTH_AT = 8 };
     const uint8_t *p = in->p;
@@ -488,8 +488,7 @@ npy_length(uint64_t *length, const struct npy_bytes *in, const struct limits *li
     bool narrow = p[VERSION_AT] == 1;
     uint32_t text = narrow ? load_le16(p + LENGTH_AT) : load_le32(p + LENGTH_AT);
     *length = LENGTH_AT + (narrow ? 2 : 4) + (uint64_t)text;
-    return text <= limits->npy_header || bad(in, LENGTH_AT, err, ERR_LIMIT, "header bytes: %" PRIu32 " are over the limit "
-        "of %" PRIu64 " (built in)", text, limits->npy_header);
+    return true;
 }
 
 /* Elements and bytes: all sizes but those of 0 multiply within 63 bits, as NumPy has it. */
@@ -512,13 +511,17 @@ npy_read(struct npy *npy, const struct npy_bytes *in, const struct limits *limit
 {
     uint64_t length;
     *npy = (struct npy){ 0 };
-    if (!npy_length(&length, in, limits, err))
+    if (!npy_length(&length, in, err))
         return false;
+    npy->version = in->p[6];
+    size_t fixed = npy->version == 1 ? NPY_FIXED - 2 : NPY_FIXED;
+    uint64_t most = fixed + limits->npy_header;
+    if (length > most && in->n >= most)
+        return bad(in, 0, err, ERR_LIMIT, "header bytes: %" PRIu64 " are over the limit of %" PRIu64 " (built in)",
+            length - fixed, limits->npy_header);
     if (in->n < length)
         return bad(in, in->n, err, ERR_MALFORMED, "it ends after %zu bytes, within its header of %" PRIu64 " (the download or "
             "copy is incomplete)", in->n, length);
-    npy->version = in->p[6];
-    size_t fixed = npy->version == 1 ? NPY_FIXED - 2 : NPY_FIXED;
     struct text t = { .p = in->p + fixed, .end = in->p + length, .in = in, .longs = npy->version < 3, .err = err };
     if (npy->version == 3 && !str_is_utf8((const char *)t.p, (size_t)(t.end - t.p)))
         return fail(&t, ERR_MALFORMED, "it is not UTF-8, as version 3.0 has to be");
@@ -589,7 +592,8 @@ check_end(struct catalog *c, const struct npy *npy, uint64_t from, uint64_t size
 }
 
 static bool
-npy_read_file(struct catalog *c, struct source *src, uint32_t file, const struct limits *limits, struct err *err)
+npy_read_file(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
+    struct err *err)
 {
     static const char name[] = "arr_0";         /* as NumPy calls what has none */
     struct npy_bytes in = { .name = name, .name_len = sizeof name - 1 };
@@ -597,10 +601,11 @@ npy_read_file(struct catalog *c, struct source *src, uint32_t file, const struct
     struct npy npy;
     bool ok = source_head(src, NPY_FIXED, &in.p, &have, err);
     in.n = (size_t)num_min(have, NPY_FIXED);
-    ok = ok && npy_length(&length, &in, limits, err)
-        && budget_bytes(catalog_budget(c), length, "header bytes", err) && source_head(src, length, &in.p, &have, err);
-    in.n = (size_t)num_min(have, length);
-    if (!ok || !npy_read(&npy, &in, limits, err) || !check_end(c, &npy, length, source_size(src), err))
+    ok = ok && npy_length(&length, &in, err);
+    uint64_t want = num_min(length, NPY_FIXED + options->limits->npy_header);
+    ok = ok && budget_bytes(catalog_budget(c), want, "header bytes", err) && source_head(src, want, &in.p, &have, err);
+    in.n = (size_t)num_min(have, want);
+    if (!ok || !npy_read(&npy, &in, options->limits, err) || !check_end(c, &npy, length, source_size(src), err))
         return false;
     catalog_facts(c)->format = container_npy.name;
     catalog_facts(c)->version = npy.version;

@@ -36,10 +36,10 @@ struct npy_bytes {
 /* Whether bytes begin as an array does. */
 bool npy_is(const uint8_t *p, size_t n);
 
-/* Bytes of the whole header, of which the first NPY_FIXED are given, or all that the array has. ERR_MALFORMED, ERR_LIMIT. */
-bool npy_length(uint64_t *length, const struct npy_bytes *in, const struct limits *limits, struct err *err);
+/* Bytes of the whole header, of which the first NPY_FIXED are given, or all that the array has. ERR_MALFORMED. */
+bool npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err);
 
-/* Read a whole header. ERR_UNSAFE: its elements are Python objects, that is a pickle. ERR_MALFORMED, ERR_LIMIT,
+/* Read a whole header, of as many bytes or, when it has more than NPY_FIXED and limits->npy_header, of those. ERR_UNSAFE: its elements are Python objects, that is a pickle. ERR_MALFORMED, ERR_LIMIT,
  * ERR_UNSUPPORTED: what has no name of its own (several types in one text, an escape in it). */
 bool npy_read(struct npy *npy, const struct npy_bytes *in, const struct limits *limits, struct err *err);
 

@@ -51,10 +51,11 @@ npz_probe(const struct zip *zip, struct source *src, bool *is, struct err *err)
 struct npz {
     struct catalog *catalog;
     struct source *src;
-    const struct limits *limits;
+    const struct container_options *options;
     uint32_t file;
     bool inflates;              /* offsets are those of source_inflate() */
-    uint8_t *head;              /* room for any header; owned */
+    uint8_t *head;              /* `room` bytes, for any header; owned */
+    size_t room;
     uint64_t others;            /* members that are no arrays */
 };
 
@@ -65,10 +66,10 @@ read_header(const struct npz *z, const struct zip_member *m, struct npy_bytes *i
 {
     *in = (struct npy_bytes){ .p = z->head, .at = m->deflated ? ERR_NO_OFFSET : m->at, .name = m->name,
         .name_len = m->name_len - (says_array(m) ? strlen(".npy") : 0) };
-    if (!zip_head(z->src, m, z->head, USUAL, &in->n, err) || !npy_length(length, in, z->limits, err))
+    if (!zip_head(z->src, m, z->head, USUAL, &in->n, err) || !npy_length(length, in, err))
         return false;
-    return (*length <= USUAL || zip_head(z->src, m, z->head, (size_t)*length, &in->n, err))
-        && npy_read(npy, in, z->limits, err);
+    return (*length <= USUAL || zip_head(z->src, m, z->head, (size_t)num_min(*length, z->room), &in->n, err))
+        && npy_read(npy, in, z->options->limits, err);
 }
 
 /* The checksum of a stored member, which is compared while its bytes are read. */
@@ -76,7 +77,7 @@ static bool
 add_check(const struct npz *z, const struct zip_member *m, struct err *err)
 {
     const struct extent all = { z->file, m->at, m->nbytes };
-    return z->inflates || catalog_add_check(z->catalog, &all, m->crc, err);
+    return z->inflates || z->options->no_verify || catalog_add_check(z->catalog, &all, m->crc, err);
 }
 
 static bool
@@ -120,13 +121,13 @@ add_members(struct npz *z, const struct zip *zip, struct err *err)
 }
 
 bool
-npz_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct limits *limits,
+npz_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct container_options *options,
     struct err *err)
 {
-    uint64_t room = NPY_FIXED + limits->npy_header;
-    struct npz z = { .catalog = c, .src = src, .limits = limits, .file = file, .head = malloc((size_t)room) };
+    uint64_t room = NPY_FIXED + options->limits->npy_header;
+    struct npz z = { .catalog = c, .src = src, .options = options, .file = file, .head = malloc((size_t)room), .room = room };
     bool ok = (z.head || err_memory(err, room)) && add_members(&z, zip, err)
-        && (!z.inflates || source_inflate(src, zip, true, limits, err));
+        && (!z.inflates || source_inflate(src, zip, !options->no_verify, options->limits, err));
     free(z.head);
     catalog_facts(c)->format = "NPZ";
     if (ok && z.others != 0)

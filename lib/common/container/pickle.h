@@ -7,6 +7,7 @@
 #define CONTAINER_PICKLE_H
 
 #include "base/limits.h"
+#include "container/pickle_ops.h"
 
 enum pickle_kind {
     PICKLE_NONE, PICKLE_BOOL, PICKLE_INT, PICKLE_BIG, PICKLE_FLOAT, PICKLE_TEXT, PICKLE_BYTES, PICKLE_TUPLE, PICKLE_LIST,
@@ -23,10 +24,5 @@ struct pickle;                  /* owns the values */
 bool pickle_run(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
     uint64_t at, struct budget *budget, struct err *err);
 void pickle_free(struct pickle *pickle);
-
-/* Bytes of the pickle that p[0..n) begins with, its STOP included, by the lengths of its opcodes alone; 0 when it goes on
- * behind n bytes. An unknown opcode ends it too: pickle_run() says what is wrong. `*from`, 0 at first, remembers how far
- * was looked when more bytes come. */
-size_t pickle_length(const uint8_t *p, size_t n, size_t *from);
 
 #endif

@@ -60,15 +60,9 @@ source_close(struct source *src)
 }
 
 void
-source_forbid_spool(struct source *src)
+source_allow_spool(struct source *src, bool allowed)
 {
-    src->no_spool = true;
-}
-
-bool
-source_may_spool(const struct source *src)
-{
-    return !src->no_spool;
+    src->no_spool = !allowed;
 }
 
 void

@@ -45,6 +45,9 @@ const struct zip_member *zip_find(const struct zip *zip, const char *name, size_
  * NumPy does. */
 bool zip_cases_differ(const struct zip *zip, struct budget *budget, struct err *err);
 
+/* The CRC-32 of n bytes behind others whose is `crc`; 0: there are none. */
+uint32_t zip_crc(uint32_t crc, const uint8_t *p, size_t n);
+
 /* The first n bytes of a member, inflated where it is deflated; fewer when it has no more: *got. With all of them its
  * CRC-32 is checked, unless it is 0. Not after source_inflate(). */
 bool zip_head(struct source *src, const struct zip_member *m, void *buf, size_t n, size_t *got, struct err *err);
