@@ -8,6 +8,7 @@
 /* In the order of trial. */
 static const struct container *const rows[] = {
     &container_gguf,
+    &container_stacked,
     &container_safetensors,
 };
 
