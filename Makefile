@@ -8,6 +8,8 @@
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check` takes some
 #   make fuzz       broken copies of the corpus through the sanitized tools; SECONDS=600, one minute by default
+#   make fuzz-NAME  libFuzzer on test/fuzz/fuzz_NAME.c, as long; new finds go to test/fuzz/found/NAME. `make fuzz-keep-NAME`
+#                   makes of them, and of the corpus, the smallest corpus that reaches as much
 #   make peers      compare with the canonical Python libraries (pip, several GB)
 #   make dist       the source, dist/amn-VERSION.tar.gz
 #   make deb        a Debian package, dist/amn_VERSION-1_ARCH.deb
@@ -15,7 +17,7 @@
 #   make check-packages  these three, each installed into a fresh Debian of its own and tried; as root, minutes
 #
 # CC, CFLAGS, LDFLAGS as usual; SANITIZE=1 builds with AddressSanitizer and UBSan into its own obj/ and bin/, STATIC=1
-# with musl and static libraries; WERROR=1 turns warnings into errors.
+# with musl and static libraries, FUZZ=1 with clang for libFuzzer; WERROR=1 turns warnings into errors.
 
 PREFIX  = /usr/local
 BINDIR  = $(PREFIX)/bin
@@ -34,6 +36,12 @@ ifdef SANITIZE
 variant = -sanitize
 override CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 override LDFLAGS += -fsanitize=address,undefined
+endif
+ifdef FUZZ
+variant = -fuzz
+CC = clang
+override CFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+override LDFLAGS += -fsanitize=fuzzer,address,undefined
 endif
 ifdef WERROR
 override CFLAGS += -Werror
@@ -84,7 +92,7 @@ all: $(tools:%=$(bin)/%) $(bin)/amn $(link_names:%=$(bin)/%) $(completions)
 # Kernels: one object per instruction set, picked at run time. Nothing else gets such a flag.
 $(obj)/lib/common/kernel/%.o: kernel_flags = -O3
 ifneq (,$(filter x86_64% amd64%,$(machine)))
-$(obj)/lib/common/kernel/x86/avx2%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma
+$(obj)/lib/common/kernel/x86/avx2%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma -mpclmul
 $(obj)/lib/common/kernel/x86/avx512%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi
 endif
 
@@ -172,6 +180,25 @@ fuzz:
 	$(MAKE) SANITIZE=1 all
 	python3 test/fuzz.py bin-sanitize $(SECONDS)
 
+# Coverage-guided, in one process. The last lines tell the executions.
+fuzz_flags = -print_final_stats=1 -timeout=20 -rss_limit_mb=2048 -artifact_prefix=test/fuzz/found/$*-
+fuzz_found = test/fuzz/found/$* test/fuzz/corpus/$*
+
+$(obj)/test/fuzz/%: test/fuzz/%.c $(obj)/libamn.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Itest/fuzz $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
+
+fuzz-%:
+	$(MAKE) FUZZ=1 obj-fuzz/test/fuzz/fuzz_$*
+	@mkdir -p $(fuzz_found)
+	obj-fuzz/test/fuzz/fuzz_$* $(fuzz_flags) -max_total_time=$(or $(SECONDS),60) $(fuzz_found)
+
+fuzz-keep-%:
+	$(MAKE) FUZZ=1 obj-fuzz/test/fuzz/fuzz_$*
+	rm -rf test/fuzz/found/$*-kept && mkdir -p test/fuzz/found/$*-kept $(fuzz_found)
+	obj-fuzz/test/fuzz/fuzz_$* $(fuzz_flags) -set_cover_merge=1 -max_len=2048 test/fuzz/found/$*-kept $(fuzz_found)
+	rm -rf test/fuzz/corpus/$* && mv test/fuzz/found/$*-kept test/fuzz/corpus/$*
+
 peers: all
 	sh test/peers/run.sh $(bin)
 
@@ -255,8 +282,8 @@ check-packages:
 		$(notdir $(completions))
 
 clean:
-	rm -rf obj obj-sanitize obj-static bin bin-sanitize bin-static dist
+	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
 .PHONY: all setup demo check unit bench bench-huge faults fuzz peers install uninstall clean
 .PHONY: dist deb static check-packages
--include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d)
+-include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)

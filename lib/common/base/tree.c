@@ -79,6 +79,10 @@ bool
 tree_read(json_t **root, const char *text, size_t n, const char *what, struct err *err)
 {
     json_error_t why;
+    *root = NULL;
+    const char *zero = n != 0 ? memchr(text, 0, n) : NULL;
+    if (zero)       /* jansson passes over one that follows a number or a word */
+        return err_set(err, ERR_MALFORMED, (uint64_t)(zero - text), "%s is not valid JSON: it holds a zero byte", what);
     json_set_alloc_funcs(take, give_back);
     over = refused = false;
     *root = read_text(text, n, &why);

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "pipeline/block.h"
 #include "pipeline/ticket.h"
+#include "pipeline/verify.h"
 #include "plan/arrival.h"
 
 enum { KEEP_MAX = 16 << 20 };           /* companions of a pipe held in memory; more of them are spooled */
@@ -284,6 +285,19 @@ prepare_pipe(const struct pipeline *p, struct err *err)
     return ok;
 }
 
+/* Checksums of what only goes forward are looked at as it passes. */
+static bool
+run_verified(struct pipeline *p, struct err *err)
+{
+    bool ok = p->no_verify || !source_seekable(p->model->src[0])
+        || verify_new(&p->verify, p->model, p->pieces, p->kernels, err);
+    ok = ok && run_blocks(p, err)
+        && (!p->verify || verify_end(p->verify, p->from == 0 && p->to == pieces_nbytes(p->pieces), err));
+    verify_free(p->verify);
+    p->verify = NULL;
+    return ok;
+}
+
 bool
 pipeline_run(struct pipeline *p, struct err *err)
 {
@@ -292,6 +306,6 @@ pipeline_run(struct pipeline *p, struct err *err)
         && sink_expect(p->sink, p->to - p->from, err);
     if (ok && !p->one_of_many)
         meter_phase(p->model->meter, sink_is_nowhere(p->sink) ? "testing" : "writing", p->to - p->from);
-    ok = ok && run_blocks(p, err);
+    ok = ok && run_verified(p, err);
     return ok && (p->to < size || model_finish(p->model, err)) && model_unchanged(p->model, err);
 }

@@ -60,6 +60,12 @@ source_close(struct source *src)
 }
 
 void
+source_allow_spool(struct source *src, bool allowed)
+{
+    src->no_spool = !allowed;
+}
+
+void
 source_tell(struct source *src, struct meter *meter)
 {
     src->meter = meter;
@@ -215,7 +221,7 @@ source_unpack(struct source *src, const struct limits *limits, struct err *err)
     const char *outer = unpack_name(p, (size_t)have);
     free(src->head);
     *src = (struct source){ .top = layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name,
-        .meter = src->meter };
+        .meter = src->meter, .no_spool = src->no_spool };
     if (!source_head(src, UNPACK_PROBE, &p, &have, err))
         return false;
     const char *inner = unpack_name(p, (size_t)have);

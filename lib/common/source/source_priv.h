@@ -45,6 +45,7 @@ struct source {
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN until what only goes forward is known to have ended */
     char *name;                 /* owned, escaped */
     struct meter *meter;        /* borrowed; or NULL */
+    bool no_spool;
 
     uint8_t *head;              /* owned; the bytes [gone, have) of the input, in `room` bytes */
     uint64_t gone, have, room;

@@ -1,0 +1,12 @@
+/* A safetensors header, and what is made of it. */
+#include "model_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    model_fuzz(&container_safetensors, p, n, true);
+    model_fuzz(&container_safetensors, p, n, false);
+    return 0;
+}
