@@ -21,7 +21,7 @@ enum { COUNT = 8, STEP = 16 << 10, PROTOCOL_VERSION = 1001 };
 struct stacked {
     struct source *src;
     struct catalog *catalog;
-    const struct limits *limits;
+    const struct container_options *options;
     struct err *err;
     const uint8_t *head;
     uint64_t have;
@@ -50,9 +50,9 @@ static bool
 grow_head(struct stacked *s, uint64_t begin)
 {
     uint64_t want = num_max(2 * s->have, STEP), before = s->have;
-    if (s->have - begin > s->limits->pickle)
+    if (s->have - begin > s->options->limits->pickle)
         return err_set(s->err, ERR_LIMIT, begin, "its pickle has more than the limit of %" PRIu64 " bytes (built in)",
-            s->limits->pickle);
+            s->options->limits->pickle);
     if (!budget_bytes(catalog_budget(s->catalog), want - before, "pickle bytes", s->err)
         || !source_head(s->src, num_min(want, SOURCE_HEAD_MAX), &s->head, &s->have, s->err))
         return false;
@@ -239,7 +239,7 @@ check_end(struct stacked *s, uint64_t end)
 static bool
 read_all(struct stacked *s, uint32_t file)
 {
-    const struct checkpoint_options options = { .stacked = true };
+    const struct checkpoint_options options = { .stacked = true, .root = s->options->root };
     uint64_t end = 0;
     if (!find_pickles(s) || !run_pickles(s) || !check_facts(s)
         || !checkpoint_read(&s->checkpoint, s->pickle[OBJECT], &options, catalog_budget(s->catalog), s->err)
@@ -254,9 +254,10 @@ read_all(struct stacked *s, uint32_t file)
 }
 
 static bool
-stacked_read(struct catalog *c, struct source *src, uint32_t file, const struct limits *limits, struct err *err)
+stacked_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
+    struct err *err)
 {
-    struct stacked s = { .src = src, .catalog = c, .limits = limits, .err = err };
+    struct stacked s = { .src = src, .catalog = c, .options = options, .err = err };
     bool ok = read_all(&s, file);
     checkpoint_clear(&s.checkpoint);
     for (int i = 0; i < PICKLES; i++)
