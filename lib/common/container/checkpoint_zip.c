@@ -175,7 +175,7 @@ archive_object(struct pickle **pickle, struct checkpoint *checkpoint, const uint
     size_t used;
     return pickle_run(pickle, &root, p, n, &used, at, budget, err)
         && (used == n || err_set(err, ERR_MALFORMED, at + used, "%zu bytes follow the end of its pickle in data.pkl", n - used))
-        && checkpoint_read(checkpoint, root, &how, budget, err);
+        && checkpoint_read(checkpoint, *pickle, &how, budget, err);
 }
 
 bool
