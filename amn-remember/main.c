@@ -63,7 +63,7 @@ struct seen {
 static bool
 see(struct seen *seen, const struct options *opt, const struct pipeline *p, struct err *err)
 {
-    *seen = (struct seen){ 0 };
+    *seen = (struct seen){ .sum.kernels = p->kernels };
     if (opt->cli.verbose != 0)
         seen->hooks[seen->nhooks++] = checksum_hook(&seen->sum);
     if (opt->instead != INSTEAD_TEST)
@@ -186,8 +186,11 @@ static void
 note_spool(void *of, uint64_t nbytes)
 {
     const struct spool_note *job = of;
-    cli_note(job->cli, job->model->name, "%" PRIu64 " bytes go to a temporary file: the input cannot be read once, forward",
-        nbytes);
+    if (nbytes == METER_UNKNOWN)
+        cli_note(job->cli, job->model->name, "the input goes to a temporary file: what it holds is listed at its end");
+    else
+        cli_note(job->cli, job->model->name, "%" PRIu64 " bytes go to a temporary file: the input cannot be read once, "
+            "forward", nbytes);
 }
 
 /* struct contents: the bytes of a small tensor that says what a weight is. */
@@ -232,7 +235,7 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
 {
     struct model model = { 0 };
     const struct model_options how = { .limits = &opt->cli.limits, .config = opt->cli.config,
-        .no_spool = opt->no_spool, .meter = &opt->cli.bar->meter };
+        .root = opt->cli.root, .no_spool = opt->no_spool, .no_verify = opt->no_verify, .meter = &opt->cli.bar->meter };
     const struct contents contents = { read_tensor, &model };
     struct spool_note note = { &opt->cli, &model };
     struct roles *roles = NULL;
@@ -248,7 +251,7 @@ remember(const struct options *opt, const struct kernels *kernels, struct err *e
         && roles_assign(&roles, model.catalog, opt->cli.scheme, &contents, err)
         && choice_make(&choice, model.catalog, roles, opt->to, err);
     if (ok) {
-        struct pipeline p = { .model = &model, .kernels = kernels, .jobs = opt->jobs };
+        struct pipeline p = { .model = &model, .kernels = kernels, .jobs = opt->jobs, .no_verify = opt->no_verify };
         cli_remarks(&opt->cli, model.name, model.catalog);
         ok = opt->dir.path ? write_directory(opt, &p, &choice, err) : write_file(opt, &p, &choice, roles, err);
     }

@@ -73,6 +73,8 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
             return false;
         o->output.direct = (enum sink_direct)choice;
         return true;
+    case OPT_NO_VERIFY:
+        return o->no_verify = true;
     default:
         return o->no_spool = true;
     }

@@ -19,6 +19,7 @@ struct options {
     struct model_dir dir;           /* -o DIR/; no path: the output is one file */
     struct cut cut;                 /* the bytes that are wanted */
     unsigned jobs;                  /* 0: as many as pay */
+    bool no_verify;             /* checksums of the input are not looked at */
     bool no_spool;
     enum instead instead;
 };

@@ -46,7 +46,7 @@ model_check_output(const struct choice *choice, const struct pieces *pieces, con
     struct source *src = memory_source((const uint8_t *)head->of.text, (size_t)head->nbytes, false);
     struct catalog *again = catalog_new(limits, &err);
     if (src && again) {
-        assert((container_safetensors.read(again, src, 0, limits, &err) && catalog_seal(again, &err))
+        assert((container_safetensors.read(again, src, 0, &(const struct container_options){ .limits = limits }, &err) && catalog_seal(again, &err))
             || err.kind == ERR_LIMIT);      /* ours can be longer than one that is read */
         assert(err.kind == ERR_LIMIT || catalog_count(again) == choice->n);
     }
@@ -86,7 +86,7 @@ model_fuzz(const struct container *container, const uint8_t *p, size_t n, bool f
 
     struct source *src = memory_source(bytes.p, bytes.n, file);
     struct catalog *catalog = catalog_new(&limits, &err);
-    bool ok = src && catalog && container->read(catalog, src, 0, &limits, &err);
+    bool ok = src && catalog && container->read(catalog, src, 0, &(const struct container_options){ .limits = &limits }, &err);
     if (ok && config) {
         const char *text = (const char *)config + sizeof MODEL_CONFIG - 1;
         const struct catalog_config one = { "config.json", text, n - (size_t)((const uint8_t *)text - p) };

@@ -240,7 +240,7 @@ read_with(struct file *f, const struct out *o, const struct limits *limits)
     f->catalog = catalog_new(limits, &f->err);
     bool ok = source_open(&f->src, path, false, NULL, &f->err)
         && container_gguf.probe(o->p, o->n, o->n)
-        && container_gguf.read(f->catalog, f->src, 0, limits, &f->err)
+        && container_gguf.read(f->catalog, f->src, 0, &(const struct container_options){ .limits = limits }, &f->err)
         && catalog_seal(f->catalog, &f->err);
     close(fd);
     return ok;

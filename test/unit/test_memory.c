@@ -111,9 +111,10 @@ report(int which, const char *path, char text[TEXT], size_t *n, struct err *err)
     struct roles *roles = NULL;
     FILE *out = fmemopen(text, TEXT, "w");
     setvbuf(out, NULL, _IONBF, 0);
+    const struct container_options how = { .limits = &limits_default };
     err_init(err);
     struct catalog *c = catalog_new(&limits_default, err);
-    bool ok = c && source_open(&src, path, false, NULL, err) && container_gguf.read(c, src, 0, &limits_default, err)
+    bool ok = c && source_open(&src, path, false, NULL, err) && container_gguf.read(c, src, 0, &how, err)
         && catalog_seal(c, err) && roles_assign(&roles, c, NULL, NULL, err);
     const struct inspect in = { .file = "f", .nfiles = 1, .catalog = c, .roles = roles, .metadata = true };
     const char *files[] = { "f" };

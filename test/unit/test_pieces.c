@@ -257,7 +257,7 @@ test_checksum(void)
 {
     enum { N = 1700000 };
     uint8_t *data = noise(N);
-    struct checksum sum = { 0 };
+    struct checksum sum = { .kernels = kernels };
     struct hook hook = checksum_hook(&sum);
     for (size_t at = 0, n; at < N; at += n) {
         n = at % 7 == 0 ? 524288 : 100001;

@@ -206,7 +206,8 @@ read_file(const void *bytes, size_t n, struct catalog **out)
     close(fd);
     struct catalog *c = catalog_new(&limits_default, &err);
     bool ok = c && source_open(&src, path, false, NULL, &err)
-        && container_safetensors.read(c, src, 0, &limits_default, &err) && catalog_seal(c, &err);
+        && container_safetensors.read(c, src, 0, &(const struct container_options){ .limits = &limits_default }, &err)
+        && catalog_seal(c, &err);
     CHECK(ok == (err.kind == ERR_NONE));
     source_close(src);
     unlink(path);

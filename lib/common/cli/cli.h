@@ -22,6 +22,7 @@ struct cli {
     bool json_errors;
     enum cli_when progress;
     enum cli_form form;             /* --json, --human; only where cli_spec.forms */
+    const char *root;               /* --root; borrowed from argv */
     const char *config;             /* --config: a file, "none", or NULL; borrowed from argv */
     const char *scheme;             /* --scheme: the code of one, unchecked, or NULL; borrowed from argv */
     struct limits limits;           /* the built-in ceilings, tightened by --max-* */

@@ -165,6 +165,9 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
     case OPT_CONFIG:
         cli->config = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--config: the name of a file is empty");
+    case OPT_ROOT:
+        cli->root = arg;
+        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--root: the path of a dictionary is empty");
     case OPT_SCHEME:      cli->scheme = arg; return true;
     case OPT_JSON_ERRORS: cli->json_errors = true; return true;
     case OPT_JSON:        cli->form = CLI_JSON; return true;

@@ -135,7 +135,7 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
     const char *name;
     struct beside_part part;
     uint64_t shards;
-    if (beside_part(&part, file, ".safetensors") && part.count > 1)
+    if ((beside_part(&part, file, ".safetensors") || beside_part(&part, file, ".bin")) && part.count > 1)
         catalog_facts(catalog)->shards = part.count;
     char *dir = folder ? strndup(path, folder) : strdup(".");
     if (!dir)
@@ -143,7 +143,7 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
     DIR *d = opendir(dir);
     bool ok = d || errno == EACCES || err_sys(err, ERR_OPEN, errno, "its directory cannot be read");
     while (ok && d && (name = folder_next(d, err)) != NULL) {
-        if (!str_ends(name, ".safetensors.index.json") || catalog_facts(catalog)->index)
+        if (!(str_ends(name, ".safetensors.index.json") || str_ends(name, ".bin.index.json")) || catalog_facts(catalog)->index)
             continue;
         char *index = folder_path(dir, strlen(dir), name, err);
         ok = index && (!lists(index, file, limits, catalog_budget(catalog), inputs, &shards)

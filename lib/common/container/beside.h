@@ -15,7 +15,7 @@ bool beside_read_configs(struct catalog *catalog, const char *dir, size_t n, con
 bool beside_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
     struct err *err);
 
-/* Note with the catalog's facts when the safetensors file at `path` is a shard alone: its name ends in -0000I-of-0000N,
+/* Note with the catalog's facts when the safetensors file or checkpoint at `path` is a shard alone: its name ends in -0000I-of-0000N,
  * whatever compression, or an index beside it lists it among others. An index that cannot be read lists nothing. */
 bool beside_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
     struct err *err);

@@ -12,7 +12,7 @@
 /* Names, or with '*' in front endings, of one rank: the model is the one file that the first of these finds. */
 struct step {
     const char *pattern[5];
-    bool readable;              /* by these tools, today */
+    bool rival;                 /* worth telling of when another one is read; else it is mostly the same model once more */
 };
 
 static const struct step steps[] = {
@@ -26,9 +26,14 @@ static const struct step steps[] = {
     { { "pytorch_model.bin" }, false },
     { { "*.gguf" }, true },
     { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, true },
+    { { "*.bin.index.json" }, false },
     { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, false },
 };
 enum { STEPS = sizeof steps / sizeof *steps };
+
+/* What a trainer leaves beside a model. */
+static const char *const not_models[] = { "training_args.bin", "optimizer.bin", "optimizer.pt", "scheduler.bin", "scheduler.pt",
+    "scaler.pt", "rng_state.pth" };
 
 /* Whether a file of a directory is what a step looks for. Of the parts of a split GGUF the first counts. */
 static bool
@@ -37,6 +42,9 @@ fits(const struct step *step, const char *name)
     struct beside_part part;
     if (beside_part(&part, name, ".gguf") && str_ends(name, ".gguf") && part.number != 1)
         return false;
+    for (size_t i = 0; i < sizeof not_models / sizeof *not_models; i++)
+        if (strcmp(name, not_models[i]) == 0)
+            return false;
     for (size_t i = 0; i < sizeof step->pattern / sizeof *step->pattern && step->pattern[i]; i++) {
         const char *pattern = step->pattern[i];
         if (*pattern == '*' ? *name != '.' && str_ends(name, pattern + 1) : strcmp(name, pattern) == 0)
@@ -112,9 +120,9 @@ several(const struct candidates *c, const struct step *step, const char *dir, st
     tell_end(&words, n);
     if (words.failed)
         err_memory(err, words.room);
-    else if (beside_part(&part, first, ".safetensors"))
+    else if (beside_part(&part, first, ".safetensors") || beside_part(&part, first, ".bin"))
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several files (%s) and no index, which tells which "
-            "of them are one model: add its .safetensors.index.json, or name one file", words.p);
+            "of them are one model: add its .index.json, or name one file", words.p);
     else
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several models (%s): name one of them, as in "
             "%s%s%s", words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
@@ -138,7 +146,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
     }
     if (ok && !best)
         err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file, expected model.safetensors, "
-            "model.safetensors.index.json, or a .safetensors or .gguf file");
+            "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
     else if (ok && !c->chosen)
         several(c, best, dir, err);
     return c->chosen || err_in_file(err, str_shown(shown, dir, strlen(dir)));
@@ -182,7 +190,7 @@ is_indexed(const struct candidates *c, const char *name)
 bool
 candidates_other(const struct candidates *c, size_t i)
 {
-    return c->names.name[i] != c->chosen && step_of(c->names.name[i])->readable && !is_indexed(c, c->names.name[i]);
+    return c->names.name[i] != c->chosen && step_of(c->names.name[i])->rival && !is_indexed(c, c->names.name[i]);
 }
 
 /* *other: the file is there, and none of those that were opened, by whatever name. */

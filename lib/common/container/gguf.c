@@ -198,12 +198,12 @@ warn_odd(const struct gguf *g)
 }
 
 static bool
-gguf_read(struct catalog *c, struct source *src, uint32_t file, const struct limits *limits, struct err *err)
+gguf_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options, struct err *err)
 {
     struct gguf g = {
         .catalog = c,
         .src = src,
-        .limits = limits,
+        .limits = options->limits,
         .file = file,
         .size = source_size(src),
         .file_size = source_size(src),

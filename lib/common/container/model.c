@@ -35,10 +35,20 @@ check_plain(const struct model *m, struct err *err)
     return true;
 }
 
+/* --root is about checkpoints. */
+static bool
+check_root(const struct model *m, struct err *err)
+{
+    return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE,
+        ERR_NO_OFFSET, "--root: the tensors of %s lie in no dictionaries, only those of a PyTorch checkpoint do",
+        catalog_facts_of(m->catalog)->format);
+}
+
 /* Open one more file of the model and read its header. */
 static bool
-add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *limits, struct err *err)
+add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
 {
+    const struct container_options *how = &m->how;
     struct source **src = realloc(m->src, (m->nsrc + 1) * sizeof *src);
     if (!src)
         return err_memory(err, (m->nsrc + 1) * sizeof *src);
@@ -47,14 +57,16 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
     const struct container *container = NULL;
     bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
-    if (this)
+    if (this) {
         source_tell(this, m->meter);
+        source_allow_spool(this, !m->no_spool);
+    }
     m->nsrc += this != NULL;
-    ok = ok && source_unpack(this, limits, err) && check_plain(m, err) && container_detect(&container, this, err)
+    ok = ok && source_unpack(this, how->limits, err) && check_plain(m, err) && container_detect(&container, this, err)
         && (m->nsrc == 1 || container == m->container
             || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the model is %s, expected one format",
                 container->name, m->container->name))
-        && container->read(m->catalog, this, m->nsrc - 1, limits, err);
+        && container->read(m->catalog, this, m->nsrc - 1, how, err) && check_root(m, err);
     m->container = container;
     if (ok)
         source_head_done(this, catalog_facts_of(m->catalog)->header_end);
@@ -66,21 +78,21 @@ add_file(struct model *m, const char *path, bool pipe_ok, const struct limits *l
 /* --- several files --------------------------------------------------------------------------------------- */
 
 static bool
-open_index(struct model *m, const char *path, const struct limits *limits, struct err *err)
+open_index(struct model *m, const char *path, struct err *err)
 {
     size_t dir_len = folder_len(path), n;
     struct source *src = NULL;
     struct index index = { 0 };
     struct budget *budget = catalog_budget(m->catalog);
     const char *text;
-    bool ok = side_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
+    bool ok = side_file_open(&src, path, m->how.limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
         && ((foreign_check_pointer((const uint8_t *)text, n, err) && index_read(&index, text, n, budget, err))
             || err_in_file(err, source_name(src)));
     if (ok)
         m->nfiles = (uint32_t)index.nshards;
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = folder_path(path, dir_len, index.shard[i], err);
-        ok = shard && add_file(m, shard, false, limits, err);
+        ok = shard && add_file(m, shard, false, err);
         free(shard);
     }
     ok = ok && catalog_seal(m->catalog, err)
@@ -116,14 +128,14 @@ check_total(const struct model *m, struct err *err)
 
 /* The first part is read: open the others, PREFIX-0000i-of-0000N.gguf. */
 static bool
-open_parts(struct model *m, const char *path, const struct limits *limits, struct err *err)
+open_parts(struct model *m, const char *path, struct err *err)
 {
     const struct catalog_facts first = *catalog_facts_of(m->catalog);
     struct beside_part part;
     if (!beside_part(&part, path, ".gguf") || part.number != 1)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
     m->nfiles = (uint32_t)part.count;
-    if (!check_part(m, &first, 0, err) || !limits_check(part.count, limits->shards, "files of the model", err))
+    if (!check_part(m, &first, 0, err) || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
         return false;
     if (part.count != first.split_count)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
@@ -132,7 +144,7 @@ open_parts(struct model *m, const char *path, const struct limits *limits, struc
     for (uint32_t i = 1; ok && i < part.count; i++) {
         struct str name = { 0 };
         str_format(&name, "%.*s-%05u-of-%05u.gguf", (int)part.stem, path, (unsigned)i + 1, (unsigned)part.count);
-        ok = (!name.failed || err_memory(err, name.room)) && add_file(m, name.p, false, limits, err)
+        ok = (!name.failed || err_memory(err, name.room)) && add_file(m, name.p, false, err)
             && check_part(m, &first, i, err);
         str_clear(&name);
     }
@@ -156,14 +168,14 @@ model_end(const struct model *m)
 }
 
 static bool
-open_file(struct model *m, const char *path, bool pipe_ok, const struct limits *limits, struct err *err)
+open_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
 {
     if (path && str_ends(path, ".index.json"))
-        return open_index(m, path, limits, err);
-    if (!add_file(m, path, pipe_ok, limits, err))
+        return open_index(m, path, err);
+    if (!add_file(m, path, pipe_ok, err))
         return false;
     source_promise(m->src[0], model_end(m));
-    return (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, limits, err))
+    return (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, err))
         && catalog_seal(m->catalog, err) && (m->nsrc == 1 || check_total(m, err));
 }
 
@@ -195,7 +207,7 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
 {
     struct candidates in = { 0 };
     char *path = candidates_choose(&in, dir, err) ? folder_path(dir, strlen(dir), in.chosen, err) : NULL;
-    bool ok = path && keep_folder(m, dir, strlen(dir), err) && open_file(m, path, false, options->limits, err)
+    bool ok = path && keep_folder(m, dir, strlen(dir), err) && open_file(m, path, false, err)
         && add_beside(m, path, options, err)
         && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
     if (ok && catalog_facts_of(m->catalog)->shards != 0)
@@ -215,7 +227,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
-        .no_spool = options->no_spool, .meter = options->meter };
+        .how = { options->limits, options->root, options->no_verify }, .no_spool = options->no_spool,
+        .meter = options->meter };
     meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
@@ -227,7 +240,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     else if (there && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
     else
-        ok = ok && open_file(m, path, !stored, options->limits, err) && add_beside(m, path, options, err)
+        ok = ok && open_file(m, path, !stored, err) && add_beside(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
     return (ok && err->kind == ERR_NONE) || err_in_file(err, m->name ? m->name : "");
 }
@@ -317,11 +330,6 @@ bool
 model_spool(struct model *m, struct err *err)
 {
     struct source *src = m->src[0];
-    if (source_seekable(src))
-        return true;
-    if (m->no_spool)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: its tensors are needed in another order than they come "
-            "in, and --no-spool forbids the temporary file for that: name a file instead of a pipe");
     return source_spool(src, model_end(m), m->container->tail_ok, err);
 }
 

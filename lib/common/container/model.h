@@ -14,6 +14,7 @@ struct model {
     char *name;                 /* the operand as messages show it; owned */
     char *folder;               /* the directory that it names, or whose index it is; else NULL. Owned */
     char *stored;               /* of a store, the path that its operand stands for, as far as it was found; owned, or NULL */
+    struct container_options how;       /* its headers were read; limits and root are borrowed for the opening */
     bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
     struct meter *meter;        /* of the job; borrowed, or NULL */
 };
@@ -21,7 +22,8 @@ struct model {
 struct model_options {
     const struct limits *limits;
     const char *config;         /* the one config to read, "none", or NULL: what lies beside the model */
-    bool no_spool;
+    const char *root;           /* container.h */
+    bool no_spool, no_verify;
     struct meter *meter;        /* told what is read of headers and spooled; borrowed as long as the model lives, or NULL */
 };
 

@@ -185,9 +185,10 @@ check_end(struct source *src, uint64_t data_end, struct err *err)
 }
 
 static bool
-safetensors_read(struct catalog *c, struct source *src, uint32_t file, const struct limits *limits,
+safetensors_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
     struct err *err)
 {
+    const struct limits *limits = options->limits;
     struct reader r = { .catalog = c, .limits = limits, .err = err, .file = file };
     const uint8_t *p;
     uint64_t n = 0, data_end = 0;

@@ -7,6 +7,7 @@
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
 #include "kernel/convrot.h"
+#include "kernel/crc.h"
 #include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
@@ -92,6 +93,7 @@ static const struct kernels scalar = {
     .int8_row_f32 = int8_row_f32,
     .int8_row_bf16 = int8_row_bf16,
     .turn = turn,
+    .crc = crc_add,
 };
 
 #if defined(__x86_64__)
@@ -103,7 +105,8 @@ cpu_has_avx2(void)
 {
     unsigned a, b, c, d;                    /* clang's builtin does not know F16C */
 
-    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) && (c & bit_FMA);
+    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) && (c & bit_FMA)
+        && (c & bit_PCLMUL);
 }
 
 static bool

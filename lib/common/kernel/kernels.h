@@ -80,6 +80,9 @@ typedef void kernel_int8_row_bf16(uint16_t *restrict y, const uint8_t *restrict 
 typedef void kernel_turn(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows,
     size_t cols, size_t unit);
 
+/* crc.h: the CRC-32 of n bytes behind others. */
+typedef uint32_t kernel_crc(uint32_t crc, const uint8_t *x, size_t n);
+
 struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
@@ -105,6 +108,7 @@ struct kernels {
     kernel_int8_row_f32 *int8_row_f32;
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_turn *turn;
+    kernel_crc *crc;
 };
 
 /* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE

@@ -1,12 +1,13 @@
 #include "pipeline/checksum.h"
 
-#include <zlib.h>
+#include "kernel/crc.h"
 
 static uint64_t
 digest(void *of, uint64_t at, const uint8_t *p, size_t n)
 {
-    (void)of, (void)at;
-    return crc32_z(0, p, n);
+    const struct checksum *c = of;
+    (void)at;
+    return c->kernels->crc(0, p, n);
 }
 
 static void
@@ -14,7 +15,7 @@ see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 {
     struct checksum *c = of;
     (void)at, (void)p;
-    c->crc = (uint32_t)crc32_combine(c->crc, (uLong)digest, (z_off_t)n);
+    c->crc = crc_joined(c->crc, (uint32_t)digest, n);
 }
 
 struct hook

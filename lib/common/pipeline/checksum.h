@@ -3,10 +3,12 @@
 #ifndef PIPELINE_CHECKSUM_H
 #define PIPELINE_CHECKSUM_H
 
+#include "kernel/kernels.h"
 #include "plan/pieces.h"
 
-/* Zeroed: of no bytes. */
+/* Zeroed but for its kernels: of no bytes. */
 struct checksum {
+    const struct kernels *kernels;      /* borrowed as long as the hook is called */
     uint32_t crc;
 };
 

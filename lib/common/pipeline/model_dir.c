@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "container/candidates.h"
 #include "container/folder.h"
+#include "kernel/crc.h"
 #include "pipeline/checksum.h"
 #include "pipeline/journal.h"
 #include "pipeline/side_files.h"
@@ -166,7 +167,7 @@ lay_out(const struct job *job, size_t i, struct err *err)
 
 /* Go on with a CRC-32 over [at, end) of a source. */
 static bool
-add_bytes(uLong *crc, struct source *src, uint64_t at, uint64_t end, struct err *err)
+add_bytes(uint32_t *crc, struct source *src, uint64_t at, uint64_t end, struct err *err)
 {
     enum { STEP = 1 << 20 };
     uint64_t n;
@@ -175,7 +176,7 @@ add_bytes(uLong *crc, struct source *src, uint64_t at, uint64_t end, struct err 
     for (; ok && at < end; at += n) {
         n = num_min(STEP, end - at);
         ok = source_read(src, at, buf, (size_t)n, err);
-        *crc = ok ? crc32_z(*crc, buf, (size_t)n) : *crc;
+        *crc = ok ? crc_add(*crc, buf, (size_t)n) : *crc;
         source_drop(src, at, at + n);
     }
     free(buf);
@@ -191,9 +192,9 @@ is_finished(const char *path, const struct journal_entry *e, uint64_t nbytes, bo
     *finished = false;
     if (!e || e->nbytes != nbytes || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != nbytes)
         return true;
-    uLong crc = crc32_z(0, NULL, 0);
+    uint32_t crc = 0;
     bool ok = source_open(&src, path, false, NULL, err) && add_bytes(&crc, src, 0, nbytes, err);
-    *finished = ok && (uint32_t)crc == e->crc;
+    *finished = ok && crc == e->crc;
     source_close(src);
     return ok;
 }
@@ -204,7 +205,7 @@ make_file(struct job *job, const char *path, struct journal_entry *e, struct err
 {
     struct pipeline p = *job->p;
     const struct sink_options options = { .path = path, .direct = job->dir->direct, .sync = true };
-    struct checksum sum = { 0 };
+    struct checksum sum = { .kernels = p.kernels };
     struct hook hooks[PIECES_HOOKS];
     if (p.nhooks == PIECES_HOOKS)
         return err_set(err, ERR_BUG, ERR_NO_OFFSET, "no room for one more hook");
@@ -246,19 +247,19 @@ write_file(struct job *job, size_t i, struct err *err)
 
 /* --- all of them */
 
-static uLong
-add_text(uLong crc, const char *text)
+static uint32_t
+add_text(uint32_t crc, const char *text)
 {
-    return crc32_z(crc, (const uint8_t *)text, strlen(text) + 1);
+    return crc_add(crc, (const uint8_t *)text, strlen(text) + 1);
 }
 
 /* Which file the input is; of a pipe, which has no date, the data that came: its header is in those of the output. */
 static bool
-add_input(uLong *crc, const struct model *m, uint32_t i, struct err *err)
+add_input(uint32_t *crc, const struct model *m, uint32_t i, struct err *err)
 {
     uint64_t stamp[2];
     source_stamp(m->src[i], stamp);
-    *crc = crc32_z(*crc, (const uint8_t *)stamp, sizeof stamp);
+    *crc = crc_add(*crc, (const uint8_t *)stamp, sizeof stamp);
     return source_is_file(m->src[i])
         || add_bytes(crc, m->src[i], catalog_facts_of(m->catalog)->header_end, model_end(m), err);
 }
@@ -269,13 +270,13 @@ static bool
 measure(struct job *job, uint32_t *number, struct err *err)
 {
     const struct model *m = job->p->model;
-    uLong crc = add_text(crc32_z(0, NULL, 0), job->dir->release);
+    uint32_t crc = add_text(0, job->dir->release);
     for (size_t i = 0; i < job->shards.n; i++) {
         struct pieces *pieces = lay_out(job, i, err);
         if (!pieces)
             return false;
         const struct piece *header = pieces_at(pieces, 0);
-        crc = crc32_z(crc, (const uint8_t *)header->of.text, (size_t)header->nbytes);
+        crc = crc_add(crc, (const uint8_t *)header->of.text, (size_t)header->nbytes);
         job->dir->nbytes += pieces_nbytes(pieces);
         pieces_free(pieces);
     }
@@ -284,12 +285,12 @@ measure(struct job *job, uint32_t *number, struct err *err)
             crc = add_text(crc, job->choice->list[i].decode->scheme->code);
     for (size_t i = 0; i < catalog_config_count(m->catalog); i++) {
         const struct catalog_config *config = catalog_config_at(m->catalog, i);
-        crc = crc32_z(crc, (const uint8_t *)config->text, config->n);
+        crc = crc_add(crc, (const uint8_t *)config->text, config->n);
     }
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->nsrc; i++)
         ok = add_input(&crc, m, i, err);
-    *number = (uint32_t)crc;
+    *number = crc;
     return ok;
 }
 

@@ -1,14 +1,14 @@
 #include "pipeline/pipeline.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/num.h"
 #include "pipeline/block.h"
 #include "pipeline/ticket.h"
+#include "pipeline/verify.h"
 #include "plan/arrival.h"
 
 enum { KEEP_MAX = 16 << 20 };           /* companions of a pipe held in memory; more of them are spooled */
@@ -170,19 +170,6 @@ help(void *of)
     return NULL;
 }
 
-/* Processors that this process may run on: a worker more would spin against the others. */
-static uint64_t
-cpu_count(void)
-{
-#ifdef __linux__
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return (uint64_t)CPU_COUNT(&set);
-#endif
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (uint64_t)n : 1;
-}
-
 static unsigned
 worker_count(const struct pipeline *p, uint64_t nblocks)
 {
@@ -191,7 +178,7 @@ worker_count(const struct pipeline *p, uint64_t nblocks)
     for (uint32_t i = 0; i < p->model->nsrc; i++)
         if (!source_seekable(p->model->src[i]))
             return 1;
-    return (unsigned)num_max(1, num_min(direct ? n : num_min(n, cpu_count()), nblocks));
+    return (unsigned)num_max(1, num_min(direct ? n : num_min(n, cpus_count()), nblocks));
 }
 
 static void
@@ -284,6 +271,19 @@ prepare_pipe(const struct pipeline *p, struct err *err)
     return ok;
 }
 
+/* Checksums of what only goes forward are looked at as it passes. */
+static bool
+run_verified(struct pipeline *p, struct err *err)
+{
+    bool ok = p->no_verify || !source_seekable(p->model->src[0])
+        || verify_new(&p->verify, p->model, p->pieces, p->kernels, err);
+    ok = ok && run_blocks(p, err)
+        && (!p->verify || verify_end(p->verify, p->from == 0 && p->to == pieces_nbytes(p->pieces), err));
+    verify_free(p->verify);
+    p->verify = NULL;
+    return ok;
+}
+
 bool
 pipeline_run(struct pipeline *p, struct err *err)
 {
@@ -292,6 +292,6 @@ pipeline_run(struct pipeline *p, struct err *err)
         && sink_expect(p->sink, p->to - p->from, err);
     if (ok && !p->one_of_many)
         meter_phase(p->model->meter, sink_is_nowhere(p->sink) ? "testing" : "writing", p->to - p->from);
-    ok = ok && run_blocks(p, err);
+    ok = ok && run_verified(p, err);
     return ok && (p->to < size || model_finish(p->model, err)) && model_unchanged(p->model, err);
 }

@@ -34,6 +34,8 @@ struct pipeline {
     uint64_t from, to;                  /* bytes [from, to) of the output are written */
     bool one_of_many;                   /* outputs of a job: its phase of the meter has begun, with all their bytes */
     unsigned jobs;                      /* workers; 0: as many as pay */
+    bool no_verify;                     /* the checksums of the input are not looked at */
+    struct verify *verify;              /* set while it runs */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, besides those of the pieces */
     size_t nhooks;
     uint64_t infinite;                  /* out: decoded values that are infinite in F16 */

@@ -30,6 +30,9 @@ enum { SOURCE_BACK = 4096 };
 bool source_open(struct source **src, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
 void source_close(struct source *src);                  /* takes NULL */
 
+/* Whether source_spool() may make a temporary file; it may until this says no. */
+void source_allow_spool(struct source *src, bool allowed);
+
 /* Tell this meter, borrowed for good, what of the head and of a spool has been read. */
 void source_tell(struct source *src, struct meter *meter);
 
@@ -83,7 +86,7 @@ bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);
 
 /* What only goes forward: put what lies behind its head and before `end` into an unlinked temporary file in TMPDIR, and
  * go on as source_finish(); seekable from then on. Call before anything behind the head was read. Does nothing when
- * seekable. */
+ * seekable. An `end` of SOURCE_SIZE_UNKNOWN is that of the input. ERR_LIMIT: it is not allowed. */
 bool source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err);
 
 /* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. What

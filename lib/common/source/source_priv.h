@@ -28,6 +28,9 @@ struct layer_kind {
     void (*close)(struct layer *l);
     /* NULL or: the header has been read. */
     void (*head_done)(struct layer *l);
+    /* NULL or: go on to offset `to` or less, where nothing before is asked for; returns the offset. Of what only goes
+     * forward. */
+    uint64_t (*skip)(struct layer *l, uint64_t to);
     /* NULL or: source_drop(). */
     void (*drop)(struct layer *l, uint64_t from, uint64_t to);
     /* NULL or: source_unchanged(). */
@@ -45,6 +48,7 @@ struct source {
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN until what only goes forward is known to have ended */
     char *name;                 /* owned, escaped */
     struct meter *meter;        /* borrowed; or NULL */
+    bool no_spool;
 
     uint8_t *head;              /* owned; the bytes [gone, have) of the input, in `room` bytes */
     uint64_t gone, have, room;

@@ -47,4 +47,7 @@ void avx2_use_bits(struct kernels *k);
 void avx2_use_turn(struct kernels *k);
 void avx512_use_turn(struct kernels *k);
 
+/* CRC-32 */
+void avx2_use_crc(struct kernels *k);
+
 #endif

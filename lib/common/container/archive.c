@@ -1,0 +1,93 @@
+/* A ZIP archive: what it is shows only when its directory, which lies at its end, has been read. */
+#include <string.h>
+
+#include "base/str.h"
+#include "container/archive_priv.h"
+#include "container/container.h"
+
+enum { SETTLE = 1 << 20 };      /* an archive from a pipe of no more bytes stays in memory */
+
+static bool
+archive_probe(const uint8_t *head, size_t n, uint64_t size)
+{
+    (void)size;
+    return n >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
+}
+
+/* Bytes of the first component of a name, without the slash; 0 when it is the only one. */
+static size_t
+prefix_len(const struct zip_member *m)
+{
+    const char *slash = strchr(m->name, '/');
+    return slash ? (size_t)(slash - m->name) : 0;
+}
+
+/* PREFIX/data.pkl; or all members in one folder, with those of torch among them, of a checkpoint that lacks it. */
+static bool
+is_checkpoint(const struct zip *zip)
+{
+    static const char *const torch[] = { "/version", "/.data/version", "/byteorder", "/.format_version", "/constants.pkl" };
+    size_t len = zip->n != 0 ? prefix_len(&zip->member[0]) : 0;
+    bool one = len != 0, known = false;
+    for (size_t i = 0; i < zip->n; i++) {
+        const struct zip_member *m = &zip->member[i];
+        const char *rest = m->name + prefix_len(m);
+        if (strcmp(rest, "/data.pkl") == 0 && rest != m->name)
+            return true;
+        one = one && prefix_len(m) == len && memcmp(m->name, zip->member[0].name, len) == 0;
+        known = known || strncmp(rest, "/data/", strlen("/data/")) == 0;
+        for (size_t j = 0; j < sizeof torch / sizeof *torch; j++)
+            known = known || strcmp(rest, torch[j]) == 0;
+    }
+    return one && known;
+}
+
+/* checkpoint_zip.h reads it; of what only goes forward also in put_aside(). */
+static bool
+read_checkpoint(struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a PyTorch checkpoint (ZIP), which is not supported yet: "
+        "look for the same model as safetensors or GGUF");
+}
+
+static bool
+read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct container_options *options,
+    struct err *err)
+{
+    bool npz;
+    if (!zip_read(zip, src, catalog_budget(c), err))
+        return false;
+    if (zip->comment_len != 0)
+        catalog_note(c, "the ZIP archive has a comment of %u bytes", (unsigned)zip->comment_len);
+    if (is_checkpoint(zip))
+        return read_checkpoint(err);
+    if (!npz_probe(zip, src, &npz, err))
+        return false;
+    return npz ? npz_read(c, src, zip, file, options, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a ZIP "
+        "archive, of neither arrays of NumPy nor a PyTorch checkpoint, which is not read: unzip FILE unpacks it, then name "
+        "the model in it");
+}
+
+/* What only goes forward: its directory comes last, so all of it is put aside, unless it is little. */
+static bool
+put_aside(struct source *src, struct err *err)
+{
+    bool ended;
+    return source_ended_by(src, SETTLE, &ended, err) && source_spool(src, SOURCE_SIZE_UNKNOWN, true, err);
+}
+
+static bool
+archive_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options, struct err *err)
+{
+    struct zip zip = { 0 };
+    bool ok = put_aside(src, err) && read_archive(c, src, &zip, file, options, err);
+    zip_clear(&zip);
+    return ok;
+}
+
+const struct container container_zip = {
+    .name = "ZIP",
+    .probe = archive_probe,
+    .read = archive_read,
+    .tail_ok = true,
+};

@@ -1,0 +1,254 @@
+#include "pipeline/verify.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "kernel/crc.h"
+
+enum { STEP = 256 << 10 };
+
+/* Bytes [from, to) of a checked extent, counted from its begin. */
+struct run {
+    uint64_t from, to;
+    uint32_t crc;
+};
+
+struct checked {
+    const struct catalog_check *check;
+    const struct tensor *tensor;        /* of the output, that has bytes of it */
+    struct run *run;                    /* n of them, in order, with gaps between; owned */
+    size_t n, room;
+};
+
+struct verify {
+    const struct model *model;
+    const struct kernels *kernels;
+    pthread_mutex_t lock;
+    struct checked *list;               /* n of them, in the order of the files; owned */
+    size_t n;
+};
+
+/* --- what has to be checked ------------------------------------------------------------------------------ */
+
+/* The last of `n` checks that begins at or before this byte, or NULL when none does. */
+static const struct catalog_check *
+check_of(const struct catalog *c, const struct extent *e)
+{
+    size_t lo = 0, hi = catalog_check_count(c);
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct extent *has = &catalog_check_at(c, mid)->extent;
+        if (has->file < e->file || (has->file == e->file && has->at <= e->at))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    const struct catalog_check *check = lo != 0 ? catalog_check_at(c, lo - 1) : NULL;
+    return check && check->extent.file == e->file && e->at < check->extent.at + check->extent.nbytes ? check : NULL;
+}
+
+static int
+compare(const void *pa, const void *pb)
+{
+    const struct checked *a = pa, *b = pb;
+    return (a->check > b->check) - (a->check < b->check);       /* of one array, in the order of the files */
+}
+
+/* Each once. */
+static void
+sort(struct verify *v)
+{
+    size_t n = 0;
+    if (v->n != 0)
+        qsort(v->list, v->n, sizeof *v->list, compare);
+    for (size_t i = 0; i < v->n; i++)
+        if (n == 0 || v->list[n - 1].check != v->list[i].check)
+            v->list[n++] = v->list[i];
+    v->n = n;
+}
+
+static bool
+find_checks(struct verify *v, const struct pieces *pieces, struct err *err)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < pieces_count(pieces); i++)
+        for (unsigned part = 0; part < SCHEME_PARTS; part++) {
+            const struct tensor *t = piece_input(pieces_at(pieces, i), part);
+            const struct catalog_check *check = t && t->extent.nbytes != 0 ? check_of(v->model->catalog, &t->extent) : NULL;
+            struct checked *list = check ? array_grow(v->list, v->n, &room, sizeof *list, err) : v->list;
+            if (check && !list)
+                return false;
+            v->list = list;
+            if (check)
+                list[v->n++] = (struct checked){ .check = check, .tensor = t };
+        }
+    sort(v);
+    return true;
+}
+
+bool
+verify_new(struct verify **out, const struct model *model, const struct pieces *pieces, const struct kernels *kernels,
+    struct err *err)
+{
+    *out = NULL;
+    if (catalog_check_count(model->catalog) == 0)
+        return true;
+    struct verify *v = calloc(1, sizeof *v);
+    if (!v)
+        return err_memory(err, sizeof *v);
+    v->model = model;
+    v->kernels = kernels;
+    pthread_mutex_init(&v->lock, NULL);
+    if (find_checks(v, pieces, err)) {
+        *out = v;
+        return true;
+    }
+    verify_free(v);
+    return false;
+}
+
+void
+verify_free(struct verify *v)
+{
+    if (!v)
+        return;
+    for (size_t i = 0; i < v->n; i++)
+        free(v->list[i].run);
+    free(v->list);
+    pthread_mutex_destroy(&v->lock);
+    free(v);
+}
+
+/* --- runs ------------------------------------------------------------------------------------------------ */
+
+static struct checked *
+find(struct verify *v, uint32_t file, uint64_t at)
+{
+    size_t lo = 0, hi = v->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct extent *has = &v->list[mid].check->extent;
+        if (has->file < file || (has->file == file && has->at <= at))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == 0)
+        return NULL;
+    const struct extent *e = &v->list[lo - 1].check->extent;
+    return e->file == file && at < e->at + e->nbytes ? &v->list[lo - 1] : NULL;
+}
+
+/* The place of a run that begins at `from`: behind those that begin before. Runs come nearly in order. */
+static size_t
+place_of(const struct checked *c, uint64_t from)
+{
+    size_t i = c->n;
+    while (i != 0 && c->run[i - 1].from >= from)
+        i--;
+    return i;
+}
+
+/* Join run i + 1 to run i when nothing lies between. */
+static void
+join(struct checked *c, size_t i)
+{
+    struct run *a = &c->run[i], *b = a + 1;
+    if (i + 1 >= c->n || a->to != b->from)
+        return;
+    a->crc = crc_joined(a->crc, b->crc, b->to - b->from);
+    a->to = b->to;
+    memmove(b, b + 1, (c->n - i - 2) * sizeof *b);
+    c->n--;
+}
+
+/* One more run; bytes that were seen before count once. */
+static bool
+add(struct checked *c, const struct run *run, struct err *err)
+{
+    size_t i = place_of(c, run->from);
+    if ((i != 0 && c->run[i - 1].to > run->from) || (i < c->n && c->run[i].from < run->to))
+        return true;
+    struct run *list = array_grow(c->run, c->n, &c->room, sizeof *list, err);
+    if (!list)
+        return false;
+    c->run = list;
+    memmove(list + i + 1, list + i, (c->n - i) * sizeof *list);
+    list[i] = *run;
+    c->n++;
+    join(c, i);
+    if (i != 0)
+        join(c, i - 1);
+    return true;
+}
+
+bool
+verify_saw(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
+{
+    struct checked *c = find(v, file, at);
+    if (!c || n == 0)
+        return true;
+    const struct run run = { at - c->check->extent.at, at - c->check->extent.at + n, v->kernels->crc(0, p, n) };
+    pthread_mutex_lock(&v->lock);
+    bool ok = add(c, &run, err);
+    pthread_mutex_unlock(&v->lock);
+    return ok;
+}
+
+/* --- the end --------------------------------------------------------------------------------------------- */
+
+/* Read bytes [from, to) of what is checked. */
+static bool
+read_gap(struct verify *v, struct checked *c, uint64_t from, uint64_t to, uint8_t *buf, struct err *err)
+{
+    const struct extent *e = &c->check->extent;
+    for (uint64_t n; from < to; from += n) {
+        n = num_min(STEP, to - from);
+        if (!source_read(v->model->src[e->file], e->at + from, buf, (size_t)n, err)
+            || !verify_saw(v, e->file, e->at + from, buf, (size_t)n, err))
+            return false;
+    }
+    return true;
+}
+
+static bool
+read_gaps(struct verify *v, struct checked *c, uint8_t *buf, struct err *err)
+{
+    uint64_t nbytes = c->check->extent.nbytes;
+    while (c->n == 0 || c->run[0].from != 0 || c->run[0].to != nbytes) {
+        uint64_t from = c->n != 0 && c->run[0].from == 0 ? c->run[0].to : 0;
+        size_t next = from != 0;
+        if (!read_gap(v, c, from, next < c->n ? c->run[next].from : nbytes, buf, err))
+            return false;
+    }
+    return true;
+}
+
+static bool
+compare_crc(const struct checked *c, struct err *err)
+{
+    char name[STR_SHOWN];
+    if (c->n != 1 || c->run[0].to - c->run[0].from != c->check->extent.nbytes || c->run[0].crc == c->check->crc)
+        return true;
+    return err_set(err, ERR_MALFORMED, c->check->extent.at, "tensor %s: the CRC-32 of its bytes is %08" PRIx32 ", the archive "
+        "says %08" PRIx32 ": the file is damaged, fetch it again (--no-verify reads it all the same)",
+        str_shown(name, c->tensor->name, c->tensor->name_len), c->run[0].crc, c->check->crc);
+}
+
+bool
+verify_end(struct verify *v, bool all, struct err *err)
+{
+    bool ok = true;
+    uint8_t *buf = all ? malloc(STEP) : NULL;
+    if (all && !buf)
+        return err_memory(err, STEP);
+    for (size_t i = 0; ok && i < v->n; i++)
+        ok = (!all || read_gaps(v, &v->list[i], buf, err)) && compare_crc(&v->list[i], err);
+    free(buf);
+    return ok;
+}

@@ -1,0 +1,126 @@
+#include "source/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/num.h"
+#include "source/source_priv.h"
+
+static bool
+reserve(struct parts *p, size_t n, struct err *err)
+{
+    if (n <= p->room - p->n)
+        return true;
+    size_t room = (size_t)num_max(p->n + n, 2 * p->room);
+    uint8_t *bytes = realloc(p->bytes, room);
+    if (!bytes)
+        return err_memory(err, room);
+    p->bytes = bytes;
+    p->room = room;
+    return true;
+}
+
+bool
+parts_keep(struct parts *p, uint64_t at, const uint8_t *bytes, size_t n, struct err *err)
+{
+    struct part *last = p->nparts != 0 ? &p->part[p->nparts - 1] : NULL;
+    if (n == 0)
+        return true;
+    if (!reserve(p, n, err))
+        return false;
+    if (!last || last->at + last->n != at) {
+        struct part *part = array_grow(p->part, p->nparts, &p->room_parts, sizeof *part, err);
+        if (!part)
+            return false;
+        p->part = part;
+        last = &part[p->nparts++];
+        *last = (struct part){ .at = at, .from = p->n };
+    }
+    memcpy(p->bytes + p->n, bytes, n);
+    p->n += n;
+    last->n += n;
+    return true;
+}
+
+void
+parts_clear(struct parts *p)
+{
+    free(p->part);
+    free(p->bytes);
+    *p = (struct parts){ 0 };
+}
+
+/* --- as a source */
+
+struct parts_layer {
+    struct layer layer;
+    const struct parts *parts;
+};
+
+/* The first part that ends behind `at`; nparts: none does. */
+static size_t
+find(const struct parts *p, uint64_t at)
+{
+    size_t lo = 0, hi = p->nparts;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (p->part[mid].at + p->part[mid].n <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool
+parts_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+{
+    const struct parts *p = ((const struct parts_layer *)l)->parts;
+    size_t i = find(p, at);
+    const struct part *part = i < p->nparts ? &p->part[i] : NULL;
+    (void)err;
+    *got = 0;
+    if (at >= l->size)
+        return true;
+    *got = (size_t)num_min(n, l->size - at);
+    if (part && part->at <= at) {
+        *got = (size_t)num_min(*got, part->at + part->n - at);
+        memcpy(buf, p->bytes + part->from + (at - part->at), *got);
+        return true;
+    }
+    if (part)
+        *got = (size_t)num_min(*got, part->at - at);
+    memset(buf, 0, *got);
+    return true;
+}
+
+static void
+parts_close(struct layer *l)
+{
+    free(l);
+}
+
+static const struct layer_kind parts_kind = {
+    .seekable = true,
+    .some = parts_some,
+    .close = parts_close,
+};
+
+bool
+source_of_parts(struct source **out, const struct parts *parts, uint64_t size, const char *shown, struct err *err)
+{
+    struct parts_layer *l = calloc(1, sizeof *l);
+    struct source *src = calloc(1, sizeof *src);
+    char *name = strdup(shown);
+    if (!l || !src || !name) {
+        free(l);
+        free(src);
+        free(name);
+        return err_memory(err, sizeof *src);
+    }
+    *l = (struct parts_layer){ .layer = { .kind = &parts_kind, .size = size }, .parts = parts };
+    *src = (struct source){ .top = &l->layer, .seekable = true, .size = size, .name = name };
+    *out = src;
+    return true;
+}
