@@ -219,6 +219,7 @@ static const struct wrong wrongs[] = {
     { "Z3 the record is on another disk", PLAIN, RECORD, 16, "\1", 1, ERR_UNSUPPORTED },
     { "Z4 the directory is elsewhere", PLAIN, END, 16, "\1", 1, ERR_MALFORMED },
     { "Z5 more members than entries", PLAIN, END, 8, "\4\0\4", 3, ERR_MALFORMED },
+    { "Z5 a name that takes the place of other entries", PLAIN, ENTRY_0, 28, "\150", 1, ERR_MALFORMED },
     { "Z5 an entry of another kind", PLAIN, ENTRY_1, 0, "Q", 1, ERR_MALFORMED },
     { "Z8 another name", PLAIN, LOCAL_0, 32, "D", 1, ERR_MALFORMED },
     { "Z8 a shorter name", PLAIN, LOCAL_0, 26, "\11", 1, ERR_MALFORMED },
