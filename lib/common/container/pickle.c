@@ -647,7 +647,8 @@ pickle_run(struct pickle **pickle, const struct pickle_value **root, const uint8
     k->err = err;
     k->at = at;
     struct machine m = { .k = k, .err = err, .limits = &budget->limits };
-    bool ok = run_all(&m, p, n, used);
+    m.stack = heap_grow(k, NULL, 0, &m.room_stack, sizeof *m.stack);    /* empty, but there */
+    bool ok = m.stack && run_all(&m, p, n, used);
     if (ok) {
         *root = k->root = top(&m, 0);
         k->size = *used;
