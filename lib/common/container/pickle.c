@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "container/pickle_priv.h"
 
-enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5 };
+enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5, SHORT_MEMO = 255 };
 
 struct machine {
     struct pickle *k;
@@ -132,7 +132,7 @@ memo_set(struct machine *m, uint64_t i)
 {
     if (!has(m, 1))
         return false;
-    if (i > m->nops)
+    if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0; memory is for what they can have set */
         return fail(m, ERR_LIMIT, "sets place %" PRIu64 " of the memo, the limit is the number of opcodes so far, %" PRIu64,
             i, m->nops);
     while (i >= m->room_memo) {
@@ -647,7 +647,8 @@ pickle_run(struct pickle **pickle, const struct pickle_value **root, const uint8
     k->err = err;
     k->at = at;
     struct machine m = { .k = k, .err = err, .limits = &budget->limits };
-    bool ok = run_all(&m, p, n, used);
+    m.stack = heap_grow(k, NULL, 0, &m.room_stack, sizeof *m.stack);    /* empty, but there */
+    bool ok = m.stack && run_all(&m, p, n, used);
     if (ok) {
         *root = k->root = top(&m, 0);
         k->size = *used;

@@ -288,8 +288,10 @@ open_call(const struct job *j, const struct pickle_value *v, struct call *call)
 static bool
 take_old(const struct job *j, const struct call *call, const struct pickle_value **inner)
 {
-    enum { GEOMETRY = 4, VARIABLE = 5 };
+    enum { FLAGS = 3, GEOMETRY, VARIABLE };
     const struct pickle_value *state = call->state;
+    if (state && state->n != GEOMETRY && (call->role != GLOBAL_PARAMETER || state->n < FLAGS || state->n > VARIABLE))
+        return bad_value(j, "state", state, "a storage, an offset, a size and strides");
     if (state && state->n == GEOMETRY)
         return take_geometry(j, state, NULL) && (!call->type || call->type == j->r->type
             || bad(j, ERR_MALFORMED, "it is of a class of %s in a storage of %s", call->type->name, j->r->type->name));

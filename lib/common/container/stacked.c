@@ -64,6 +64,8 @@ grow_head(struct stacked *s, uint64_t begin)
 static bool
 find_pickles(struct stacked *s)
 {
+    if (!grow_head(s, 0))
+        return false;
     for (int i = 0; i < PICKLES; i++) {
         uint64_t begin = s->begin[i];
         size_t from = 0, n;

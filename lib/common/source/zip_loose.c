@@ -327,7 +327,9 @@ walk_locals(struct finder *f, size_t known)
             uint64_t next = stored != 0 && num_add(&end, m.at, stored) && end <= limit ? end
                 : find_local(f, num_min(m.at, limit), limit);
             m.at = num_min(m.at, next);
-            m.end = end = next;
+            m.open = next != end;
+            m.end = m.open ? limit : end;
+            end = next;
             size_t name_len = m.name_len;
             m.name = keep_name(f, name_at, name_len);
             add(f, m);
@@ -416,7 +418,10 @@ some_inflated(struct zip_loose_bytes *b, uint8_t *buf, size_t n, size_t *got, st
             b->z.avail_in = (uInt)step;
         }
         bool dry = b->z.avail_in == 0;
-        b->done = inflate(&b->z, Z_NO_FLUSH) != Z_OK || dry;
+        int status = inflate(&b->z, Z_NO_FLUSH);
+        if (status == Z_MEM_ERROR)
+            return err_memory(err, sizeof *b);
+        b->done = status != Z_OK || dry;
     }
     *got = room - b->z.avail_out;
     return true;

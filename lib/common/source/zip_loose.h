@@ -16,6 +16,7 @@ struct zip_loose_member {
     uint64_t header_at;         /* of its local header */
     uint64_t at, end;           /* its bytes as they lie in the file, which they do not pass */
     bool deflated;              /* else as it is */
+    bool open;                  /* nothing says how long it is: `end` is as far as it can go */
 };
 
 /* Zeroed: empty. */
