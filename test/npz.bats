@@ -155,6 +155,18 @@ PYTHON
     [ "$(amn-inspect "$corpus/npz-good/emptyz.22.npz" | jq -c '[.format, .version, .tensors]')" = '["NPZ",null,0]' ]
 }
 
+@test "arrays that lie in folders as those of a checkpoint do" {
+    python3 - <<'PYTHON'
+import struct, zipfile
+text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }".ljust(117) + "\n"
+with zipfile.ZipFile("a.npz", "w") as z:
+    for name in "m/data/0.npy", "m/version.npy":
+        z.writestr(name, b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + b"abc")
+PYTHON
+    both 0 a.npz amn-parse
+    jq -r .name out.file | diff - <(printf '%s\n' m/data/0 m/version)
+}
+
 @test "what is in an archive of something else is said; members that are no arrays are passed over" {
     python3 - <<'PYTHON'
 import zipfile
