@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "container/archive_priv.h"
-#include "container/container.h"
+#include "container/checkpoint_zip.h"
 
 enum { SETTLE = 1 << 20 };      /* an archive from a pipe of no more bytes stays in memory */
 
@@ -22,7 +22,8 @@ prefix_len(const struct zip_member *m)
     return slash ? (size_t)(slash - m->name) : 0;
 }
 
-/* PREFIX/data.pkl; or all members in one folder, with those of torch among them, of a checkpoint that lacks it. */
+/* A data.pkl, wherever it lies; or all members in one folder, with those of torch among them, of a checkpoint that lacks
+ * it. */
 static bool
 is_checkpoint(const struct zip *zip)
 {
@@ -32,7 +33,7 @@ is_checkpoint(const struct zip *zip)
     for (size_t i = 0; i < zip->n; i++) {
         const struct zip_member *m = &zip->member[i];
         const char *rest = m->name + prefix_len(m);
-        if (strcmp(rest, "/data.pkl") == 0 && rest != m->name)
+        if (str_ends(m->name, "/data.pkl") || str_ends(m->name, "\\data.pkl"))
             return true;
         one = one && prefix_len(m) == len && memcmp(m->name, zip->member[0].name, len) == 0;
         known = known || strncmp(rest, "/data/", strlen("/data/")) == 0;
@@ -40,14 +41,6 @@ is_checkpoint(const struct zip *zip)
             known = known || strcmp(rest, torch[j]) == 0;
     }
     return one && known;
-}
-
-/* checkpoint_zip.h reads it; of what only goes forward also in put_aside(). */
-static bool
-read_checkpoint(struct err *err)
-{
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a PyTorch checkpoint (ZIP), which is not supported yet: "
-        "look for the same model as safetensors or GGUF");
 }
 
 static bool
@@ -60,7 +53,7 @@ read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t fi
     if (zip->comment_len != 0)
         catalog_note(c, "the ZIP archive has a comment of %u bytes", (unsigned)zip->comment_len);
     if (is_checkpoint(zip))
-        return read_checkpoint(err);
+        return checkpoint_zip_read(c, src, zip, file, options, err);
     if (!npz_probe(zip, src, &npz, err))
         return false;
     return npz ? npz_read(c, src, zip, file, options, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a ZIP "
@@ -68,19 +61,26 @@ read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t fi
         "the model in it");
 }
 
-/* What only goes forward: its directory comes last, so all of it is put aside, unless it is little. */
+/* What only goes forward: its directory comes last. What is little is read to its end; a checkpoint as torch writes it in
+ * one pass: *done; all else is put aside. */
 static bool
-put_aside(struct source *src, struct err *err)
+go_forward(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options, bool *done,
+    struct err *err)
 {
     bool ended;
-    return source_ended_by(src, SETTLE, &ended, err) && source_spool(src, SOURCE_SIZE_UNKNOWN, true, err);
+    *done = false;
+    return source_ended_by(src, SETTLE, &ended, err)
+        && (ended || checkpoint_zip_forward(c, src, file, options, done, err))
+        && (*done || source_spool(src, SOURCE_SIZE_UNKNOWN, true, err));
 }
 
 static bool
 archive_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options, struct err *err)
 {
     struct zip zip = { 0 };
-    bool ok = put_aside(src, err) && read_archive(c, src, &zip, file, options, err);
+    bool done;
+    bool ok = go_forward(c, src, file, options, &done, err)
+        && (done || read_archive(c, src, &zip, file, options, err));
     zip_clear(&zip);
     return ok;
 }
@@ -90,4 +90,5 @@ const struct container container_zip = {
     .probe = archive_probe,
     .read = archive_read,
     .tail_ok = true,
+    .beside = true,
 };

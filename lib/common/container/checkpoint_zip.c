@@ -14,32 +14,12 @@ static const char data_pkl[] = "data.pkl";
 
 /* --- names ----------------------------------------------------------------------------------------------- */
 
-static bool
-name_is(const struct zip_member *m, size_t prefix_len, const char *record)
-{
-    size_t n = strlen(record);
-    return m->name_len == prefix_len + 1 + n && m->name[prefix_len] == '/'
-        && memcmp(m->name + prefix_len + 1, record, n) == 0;
-}
-
 /* Bytes in front of the first slash; SIZE_MAX: there is none. */
 static size_t
 prefix_of(const struct zip_member *m)
 {
     const char *slash = memchr(m->name, '/', m->name_len);
     return slash ? (size_t)(slash - m->name) : SIZE_MAX;
-}
-
-bool
-checkpoint_zip_is(const struct zip *zip)
-{
-    for (size_t i = 0; i < zip->n; i++) {
-        size_t n = prefix_of(&zip->member[i]);
-        if (n != SIZE_MAX && (name_is(&zip->member[i], n, data_pkl) || name_is(&zip->member[i], n, "version")
-            || name_is(&zip->member[i], n, ".data/version") || name_is(&zip->member[i], n, "DATA.PKL")))
-            return true;
-    }
-    return false;
 }
 
 /* Whether a path has a component that is "..". */
@@ -175,7 +155,7 @@ archive_object(struct pickle **pickle, struct checkpoint *checkpoint, const uint
     size_t used;
     return pickle_run(pickle, &root, p, n, &used, at, budget, err)
         && (used == n || err_set(err, ERR_MALFORMED, at + used, "%zu bytes follow the end of its pickle in data.pkl", n - used))
-        && checkpoint_read(checkpoint, root, &how, budget, err);
+        && checkpoint_read(checkpoint, *pickle, &how, budget, err);
 }
 
 bool

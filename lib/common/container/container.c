@@ -10,6 +10,7 @@ static const struct container *const rows[] = {
     &container_gguf,
     &container_zip,
     &container_npy,
+    &container_stacked,
     &container_safetensors,
 };
 

@@ -22,6 +22,7 @@ struct magic {
 static const char old_ggml[] = "this is a GGML file older than GGUF, which is not read: look for a GGUF file of the "
     "same model, or convert this one with convert_llama_ggml_to_gguf.py of llama.cpp";
 static const char pickle[] = "this is a PyTorch checkpoint (a pickle without a ZIP archive)" ELSEWHERE;
+static const char old_torch[] = "this is a PyTorch archive from before its first release, which torch does not read either";
 static const char hdf5[] = "this is an HDF5 file, as Keras writes its models" ELSEWHERE;
 static const char tflite[] = "this is a TensorFlow Lite model" ELSEWHERE;
 static const char onnx[] = "this is an ONNX model" ELSEWHERE;
@@ -42,6 +43,7 @@ static const struct magic magics[] = {
     { "fmgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
     { "tjgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
     { "L119547037146038801333356L", 26, 0, ERR_UNSUPPORTED, pickle },    /* torch's magic number, by protocol 0 */
+    { "PYTORCH1", 8, 0, ERR_UNSUPPORTED, old_torch },
     { "\x89HDF\r\n\x1a\n", 8, 0, ERR_UNSUPPORTED, hdf5 },
     { "TFL3", 4, 4, ERR_UNSUPPORTED, tflite },
     { "MZqFpD", 6, 0, ERR_UNSUPPORTED, llamafile },

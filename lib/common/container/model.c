@@ -161,8 +161,11 @@ model_end(const struct model *m)
 {
     uint64_t end = num_max(catalog_facts_of(m->catalog)->header_end, catalog_facts_of(m->catalog)->file_end);
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
-        const struct extent *e = &catalog_at(m->catalog, i)->extent;
-        end = num_max(end, e->at + e->nbytes);
+        const struct tensor *t = catalog_at(m->catalog, i);
+        uint64_t n = t->extent.nbytes;
+        if (t->layout && layout_extent(t->layout, &n))
+            n *= dtype_facts(t->dtype)->bytes;
+        end = num_max(end, t->extent.at + n);
     }
     return end;
 }

@@ -120,7 +120,7 @@ read_number(struct text *t)
         t->p++;
     if (t->p < t->end && (*t->p == '.' || *t->p == 'e' || *t->p == 'E'))
         return fail(t, ERR_MALFORMED, "a number with a fraction, expected an integer");
-    if (t->p < t->end && (memchr("xXoObB_", *t->p, 7)))
+    if (t->p < t->end && (*t->p == '_' || (t->number == 0 && memchr("xXoObB", *t->p, 6))))
         return fail(t, ERR_UNSUPPORTED, "a number in another form than decimal digits, which NumPy never writes");
     return !is_letter(t) || fail(t, ERR_MALFORMED, "letters behind a number");
 }

@@ -10,7 +10,7 @@
 
 enum {
     NPY_FIXED = 12,             /* bytes that tell the length of the header, or all that there are */
-    NPY_RANK = 64, NPY_TYPE = 40
+    NPY_RANK = 64, NPY_TYPE = 32
 };
 
 struct npy {

@@ -14,13 +14,14 @@ enum pickle_kind {
     PICKLE_DICT, PICKLE_SET, PICKLE_GLOBAL, PICKLE_CALL, PICKLE_PERSISTENT
 };
 
-struct pickle_value;            /* laid out in pickle_priv.h; read through the functions below */
+struct pickle_value;            /* pickle_priv.h */
 
 struct pickle;                  /* owns the values */
 
 /* Run p[0..n), which is borrowed for good (texts lie in it), up to STOP: *used bytes of it, *root the result. `at` is its
  * file offset, for messages. ERR_UNSAFE: it wants a global beyond the allowlist, at the opcode that names it, called or
- * not. ERR_MALFORMED, ERR_LIMIT, ERR_UNSUPPORTED. Free it also after a failure (takes NULL). */
+ * not. ERR_MALFORMED, ERR_LIMIT, ERR_UNSUPPORTED (an opcode that torch itself does not read under weights_only). Free it
+ * also after a failure (takes NULL). */
 bool pickle_run(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
     uint64_t at, struct budget *budget, struct err *err);
 void pickle_free(struct pickle *pickle);

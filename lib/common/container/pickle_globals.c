@@ -81,7 +81,7 @@ static const struct single {
 } singles[] = {
     { "collections", "OrderedDict", GLOBAL_ORDERED_DICT },
     { "collections", "Counter", GLOBAL_COUNTER },
-    { "_codecs", "encode", GLOBAL_VALUE },
+    { "_codecs", "encode", GLOBAL_ENCODE },
     { "builtins", "bytearray", GLOBAL_VALUE },
     { "builtins", "set", GLOBAL_SET },
     { "builtins", "complex", GLOBAL_VALUE },

@@ -78,6 +78,12 @@ inflater_begin(struct inflater *f, const struct zip_member *m, bool check)
     f->crc = 0;
 }
 
+uint32_t
+zip_crc(uint32_t crc, const uint8_t *p, size_t n)
+{
+    return (uint32_t)crc32_z(crc, p, n);
+}
+
 /* The member is not what the archive says of it. */
 static bool
 bad(const struct zip_member *m, uint64_t at, struct err *err, const char *text)
@@ -142,7 +148,7 @@ inflater_some(struct inflater *f, read_archive *read, void *of, uint8_t *buf, si
     *got = room - f->z.avail_out;
     f->made += *got;
     if (f->check)
-        f->crc = (uint32_t)crc32_z(f->crc, buf, *got);
+        f->crc = zip_crc(f->crc, buf, *got);
     if (f->ended && f->made != f->m->nbytes)
         return bad(f->m, f->m->at, err, "fewer bytes come out of it than its header promises");
     return f->made != f->m->nbytes || end_stream(f, read, of, err);
@@ -174,7 +180,7 @@ zip_head(struct source *src, const struct zip_member *m, void *buf, size_t n, si
     *got = n = (size_t)num_min(n, m->nbytes);
     if (m->deflated)
         return inflate_head(src, m, buf, n, err);
-    return source_read(src, m->at, buf, n, err) && (n < m->nbytes || m->crc == 0 || crc32_z(0, buf, n) == m->crc
+    return source_read(src, m->at, buf, n, err) && (n < m->nbytes || m->crc == 0 || zip_crc(0, buf, n) == m->crc
         || bad(m, m->at, err, "its bytes do not have the CRC-32 that its header promises: the file is damaged"));
 }
 
@@ -381,7 +387,7 @@ some_stored(struct inflate *l, const struct zip_member *m, uint8_t *buf, size_t 
     if (!read_under(l, m->at + l->given, buf, n, err))
         return false;
     *got = n;
-    l->crc = l->check ? (uint32_t)crc32_z(l->crc, buf, n) : m->crc;
+    l->crc = l->check ? zip_crc(l->crc, buf, n) : m->crc;
     return l->given + n < m->nbytes || l->crc == m->crc
         || bad(m, m->at, err, "its bytes do not have the CRC-32 that its header promises: the file is damaged");
 }

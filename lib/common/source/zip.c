@@ -264,9 +264,10 @@ check_sizes(const struct entry *e, uint64_t at, const struct limits *limits, str
     return true;
 }
 
-/* One entry of the directory; its name goes to *names, which moves on. */
+/* One entry of the directory, which `more` others follow; its name goes to *names, which moves on. There is room for what
+ * the directory has beside the fixed parts of all of them. */
 static bool
-read_entry(struct cursor *c, struct zip_member *out, char **names, const struct limits *limits, struct err *err)
+read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, const struct limits *limits, struct err *err)
 {
     struct entry e = { 0 };
     uint64_t at = c->at;
@@ -292,8 +293,8 @@ read_entry(struct cursor *c, struct zip_member *out, char **names, const struct 
     struct cursor extra = { .at = c->at, .left = extra_len };
     extra.p = cursor_take(c, extra_len);
     cursor_take(c, comment_len);
-    if (c->bad)
-        return bad_archive(err, at, "an entry of its directory goes beyond the directory");
+    if (c->bad || c->left / ENTRY < more)
+        return bad_archive(err, at, "an entry of its directory goes beyond its place");
     e.m.name = *names;
     memcpy(*names, name, e.m.name_len);
     (*names)[e.m.name_len] = '\0';
@@ -316,7 +317,7 @@ read_directory(struct zip *zip, const uint8_t *p, const struct end *end, const s
     struct cursor c = { .p = p, .left = end->size, .at = end->at };
     char *names = zip->names;
     for (size_t i = 0; i < zip->n; i++)
-        if (!read_entry(&c, &zip->member[i], &names, limits, err))
+        if (!read_entry(&c, zip->n - i - 1, &zip->member[i], &names, limits, err))
             return false;
     return c.left == 0 || bad_archive(err, c.at, "its directory has more than the members that it promises");
 }
