@@ -1,5 +1,6 @@
 #include "container/pickles.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +91,7 @@ is_one(const struct run *run, const struct pickle_scan *scan, const struct windo
     return scan->stopped && (scan->nfindings != 0 || w->n == scan->length);
 }
 
-/* The pickle that the window begins with, and whether another may follow it. *n, at first 0, counts those of the run. */
+/* The pickle that the window begins with, which is number *n of the run, and whether another may follow it. */
 static bool
 scan_one(struct scanner *s, const struct run *run, struct window *w, uint64_t *n, bool *stacked, bool *more)
 {
@@ -104,8 +105,12 @@ scan_one(struct scanner *s, const struct run *run, struct window *w, uint64_t *n
             pickle_scan_odd(&scan, ODD_AFTER_STOP, scan.length);
         if (*more && run->whole && *n == 0 && !scan.plain_int)
             pickle_scan_odd(&scan, ODD_FIRST_PICKLE, 0);
-        if (is_one(run, &scan, w, *n))
-            ok = tell(s, run, (*n)++, w->at, &scan);
+        if (scan.odd[ODD_TOO_LARGE].count != 0)
+            err_set(&s->p->fault, ERR_LIMIT, ERR_NO_OFFSET, "bytes of a pickle: more than the %" PRIu64 " that are looked "
+                "at", s->limits->pickle);
+        if (*stacked || is_one(run, &scan, w, *n))
+            ok = tell(s, run, *n, w->at, &scan);
+        ++*n;
         window_drop(w, scan.length < w->n ? (size_t)scan.length : w->n);
     }
     pickle_scan_clear(&scan);
@@ -114,18 +119,18 @@ scan_one(struct scanner *s, const struct run *run, struct window *w, uint64_t *n
 
 /* All pickles of a run. */
 static bool
-scan_window(struct scanner *s, const struct run *run, struct window *w, uint64_t *n)
+scan_window(struct scanner *s, const struct run *run, struct window *w)
 {
     bool more = true, stacked = false, ok = true;
-    *n = 0;
+    uint64_t n = 0;
     while (ok && more) {
         if (run->gaps && !next_proto(w, &ok, s->err))
             break;
         more = false;
         ok = window_hold(w, 2, s->err);
-        if (!ok || w->n == 0 || (run->open && *n != 0 && !begins_pickle(w->p, w->n)))
+        if (!ok || w->n == 0 || (run->open && n != 0 && !begins_pickle(w->p, w->n)))
             break;
-        ok = scan_one(s, run, w, n, &stacked, &more);
+        ok = scan_one(s, run, w, &n, &stacked, &more);
         if (run->gaps && !more) {
             window_drop(w, w->n != 0);
             more = true;
@@ -188,18 +193,17 @@ is_storage(const char *p, size_t n)
 static bool
 scan_member(struct scanner *s, struct run *run, struct window *w)
 {
-    uint64_t n;
     bool npy, objects;
     if (!pass_npy(w, &npy, &objects, s->err))
         return false;
     run->sure = run->sure || is_pickle_name(run->member, run->member_len);
     if (npy) {
         run->sure = objects;
-        return !objects || scan_window(s, run, w, &n);
+        return !objects || scan_window(s, run, w);
     }
     if (!run->sure && !begins_pickle(w->p, w->n) && is_storage(run->member, run->member_len))
         return true;
-    return scan_window(s, run, w, &n);
+    return scan_window(s, run, w);
 }
 
 static bool
@@ -289,10 +293,10 @@ scan_tar(struct scanner *s)
             continue;
         const char *name = (const char *)head;
         struct run run = { .member = name, .member_len = strnlen(name, NAME_LEN), .gaps = true };
-        uint64_t found, from = header ? at + BLOCK : at;
+        uint64_t from = header ? at + BLOCK : at;
         struct zip_loose_bytes *bytes = zip_loose_open(s->src, from, end, false, s->err);
         struct window w = { .some = zip_loose_some, .of = bytes, .max = s->limits->pickle };
-        ok = bytes && scan_window(s, &run, &w, &found);
+        ok = bytes && scan_window(s, &run, &w);
         window_clear(&w);
         zip_loose_close(bytes);
     }
@@ -301,20 +305,19 @@ scan_tar(struct scanner *s)
 
 /* --- the file -------------------------------------------------------------------------------------------- */
 
-/* The file as it is: pickles one behind the other, or an array of NumPy's. *n pickles were found. */
+/* The file as it is: pickles one behind the other, or an array of NumPy's. */
 static bool
-scan_plain(struct scanner *s, bool sure, uint64_t *n)
+scan_plain(struct scanner *s, bool sure)
 {
     struct zip_loose_bytes *bytes = zip_loose_open(s->src, 0, source_size(s->src), false, s->err);
     struct window w = { .some = zip_loose_some, .of = bytes, .max = s->limits->pickle };
     struct run run = { .sure = sure, .whole = true };
     bool npy = false, objects = false;
-    *n = 0;
     bool ok = bytes && pass_npy(&w, &npy, &objects, s->err);
     s->p->format = npy ? "NPY" : "pickle";
     run.whole = !npy;
     run.sure = sure || npy;
-    ok = ok && (npy && !objects ? true : scan_window(s, &run, &w, n));
+    ok = ok && (npy && !objects ? true : scan_window(s, &run, &w));
     window_clear(&w);
     zip_loose_close(bytes);
     return ok;
@@ -326,13 +329,12 @@ static bool
 scan_unknown(struct scanner *s)
 {
     const struct container *container;
-    uint64_t n;
     bool ends;
     if (!zip_loose_ends(s->src, &ends, s->err))
         return false;
     if (ends)
         return scan_zip(s);
-    if (!scan_plain(s, false, &n) || n != 0)
+    if (!scan_plain(s, false) || s->p->count != 0)
         return s->err->kind == ERR_NONE;
     if (!container_detect(&container, s->src, s->err))
         return false;
@@ -345,7 +347,7 @@ pickles_scan(struct pickles *p, struct source *src, const struct limits *limits,
 {
     struct scanner s = { p, src, limits, heard, err };
     const uint8_t *head;
-    uint64_t have, n;
+    uint64_t have;
     *p = (struct pickles){ 0 };
     err_init(&p->fault);
     if (!source_head(src, PROBE, &head, &have, err))
@@ -363,5 +365,5 @@ pickles_scan(struct pickles *p, struct source *src, const struct limits *limits,
     source_head_done(src, 0);
     if (!source_spool(src, SOURCE_SIZE_UNKNOWN, true, err))
         return false;
-    return zip ? scan_zip(&s) : tar ? scan_tar(&s) : pickle ? scan_plain(&s, true, &n) : scan_unknown(&s);
+    return zip ? scan_zip(&s) : tar ? scan_tar(&s) : pickle ? scan_plain(&s, true) : scan_unknown(&s);
 }

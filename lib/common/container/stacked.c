@@ -31,7 +31,8 @@ struct stacked {
     struct checkpoint checkpoint;
 };
 
-/* PROTO 2 to 5, perhaps FRAME, and 0x1950a86a20f9469cfc6c as a LONG1; nothing that would have to be run. */
+/* PROTO 2 to 5, perhaps FRAME, and 0x1950a86a20f9469cfc6c as a LONG1; nothing that would have to be run. One that is cut
+ * in there is ours too. */
 static bool
 stacked_probe(const uint8_t *head, size_t n, uint64_t size)
 {
@@ -39,8 +40,8 @@ stacked_probe(const uint8_t *head, size_t n, uint64_t size)
     enum { PROTO = 2, FRAME = 9 };
     size_t at = n > PROTO && head[PROTO] == OP_FRAME ? PROTO + FRAME : PROTO;
     (void)size;
-    return n >= at + sizeof magic && head[0] == OP_PROTO && head[1] >= 2 && head[1] <= 5
-        && memcmp(head + at, magic, sizeof magic) == 0;
+    return n > at && head[0] == OP_PROTO && head[1] >= 2 && head[1] <= 5
+        && memcmp(head + at, magic, (size_t)num_min(n - at, sizeof magic)) == 0;
 }
 
 /* --- the pickles */

@@ -131,7 +131,7 @@ json_end(struct scan_report *r, const struct pickles *pickles, const struct err 
     ndjson_set_text(j, "format", pickles->format);
     ndjson_set_u64(j, "count", pickles->count);
     ndjson_set_u64(j, "unlisted", pickles->unlisted);
-    ndjson_set_text(j, "verdict", verdict_name(worst(r)));
+    ndjson_set_text(j, "verdict", pickles->count != 0 ? verdict_name(worst(r)) : NULL);
     json_counts(j, r->verdicts, r->unresolved);
     ndjson_key(j, "fault");
     if (fault->kind == ERR_NONE) {
@@ -182,7 +182,7 @@ text_finding(struct scan_report *r, const struct pickle_found *found, const stru
         return;
     str_format(out, "%s.%s", f->module ? str_shown(module, f->module, f->module_len) : "?",
         f->name ? str_shown(name, f->name, f->name_len) : "?");
-    str_format(out, f->via ? ", called: %s" : ": %s", f->why);
+    str_text(out, f->via ? ", called" : "");
     add_place(out, found, f->offset);
 }
 
@@ -216,9 +216,9 @@ static void
 text_end(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
 {
     static const char *const verdicts[VERDICTS] = {
-        "nothing dangerous: all that it names is what tensors need",
-        "suspicious: nobody knows what all of it does when it is loaded",
-        "DANGEROUS: whoever loads it with Python may run what it brings",
+        "nothing dangerous: it names only what tensors need",
+        "suspicious: it names what is not known to do no harm",
+        "dangerous: who loads it with Python may run what it brings",
     };
     struct str *out = &r->page.text;
     if (r->heading)

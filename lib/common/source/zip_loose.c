@@ -162,7 +162,7 @@ add_entry(struct finder *f, struct zip_loose_member e, uint64_t stored, uint64_t
     local.end = e.end;
     size_t mine = f->zip->names.len;
     local.name = keep_name(f, local_name, local.name_len);
-    bool same = f->zip->names.len - mine == mine - e.name
+    bool same = f->zip->names.len - mine == mine - e.name && mine != e.name
         && memcmp(f->zip->names.p + e.name, f->zip->names.p + mine, mine - e.name) == 0;
     if (same && local.deflated == e.deflated)
         f->zip->names.len = mine;
