@@ -181,10 +181,10 @@ PYTHON
     says 69 69-tflite 'this is a TensorFlow Lite model'
     says 69 69-onnx 'this is an ONNX model'
     says 69 69-llamafile 'this is a llamafile' "unzip FILE '*.gguf'"
-    for inner in code/__torch__.py data/0 version .format_version; do        # TorchScript, and others that came first
+    for inner in data/0 version .format_version; do         # what torch leaves behind when it fails
         python3 -c 'import sys, zipfile
 with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x")' $inner
-        says 69 other 'this is a PyTorch checkpoint (ZIP)'
+        says 65 other 'the archive has no data.pkl'
     done
 }
 
