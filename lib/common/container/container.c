@@ -9,6 +9,7 @@
 static const struct container *const rows[] = {
     &container_gguf,
     &container_stacked,
+    &container_tar_form,
     &container_safetensors,
 };
 
