@@ -6,6 +6,7 @@
 #include "container/model.h"
 #include "options.h"
 #include "report/inspect.h"
+#include "scan.h"
 #include "scheme/roles.h"
 #include "writer/writer.h"
 
@@ -99,9 +100,11 @@ main(int argc, char **argv)
     err_init(&err);
     cli_progress_start(&progress, cli, false);
     job.how.meter = &progress.meter;
-    int status = scheme_known(cli->scheme, &err)
-        && model_list_spares_stdout(cli->operands, cli->noperands, &job.how, &err)
-        ? cli_each(cli, inspect, &job) : cli_fail(cli, &err);
+    struct scan scan = { .opt = &job.opt, .meter = &progress.meter };
+    bool ok = options_check(&job.opt, &err) && scheme_known(cli->scheme, &err)
+        && model_list_spares_stdout(cli->operands, cli->noperands, &job.how, &err);
+    int status = !ok ? cli_fail(cli, &err) : job.opt.scan ? scan_status(&scan, cli_each(cli, scan_operand, &scan))
+        : cli_each(cli, inspect, &job);
     cli_progress_stop(&progress);
     return status;
 }

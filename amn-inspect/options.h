@@ -8,6 +8,7 @@
 struct options {
     struct cli cli;
     bool metadata;              /* --metadata: all of it in the text too */
+    bool scan;                  /* --scan: of the pickles, not of the model */
     bool arrays;                /* --arrays: metadata arrays in full */
     enum dtype to;              /* --to: BF16, F16 or F32 */
     bool size;                  /* it was given: the size of the file is wanted too */
@@ -15,5 +16,8 @@ struct options {
 
 /* Ends the process after --help, --version and usage errors. */
 void options_parse(struct options *opt, int argc, char **argv);
+
+/* Whether they go together. ERR_USAGE. */
+bool options_check(const struct options *opt, struct err *err);
 
 #endif

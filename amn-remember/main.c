@@ -186,8 +186,11 @@ static void
 note_spool(void *of, uint64_t nbytes)
 {
     const struct spool_note *job = of;
-    cli_note(job->cli, job->model->name, "%" PRIu64 " bytes go to a temporary file: the input cannot be read once, forward",
-        nbytes);
+    if (nbytes == METER_UNKNOWN)
+        cli_note(job->cli, job->model->name, "the input goes to a temporary file: what it holds is listed at its end");
+    else
+        cli_note(job->cli, job->model->name, "%" PRIu64 " bytes go to a temporary file: the input cannot be read once, "
+            "forward", nbytes);
 }
 
 /* struct contents: the bytes of a small tensor that says what a weight is. */

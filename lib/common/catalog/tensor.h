@@ -21,7 +21,7 @@ struct tensor {
     uint32_t name_len;
     enum dtype dtype;
     uint32_t ggml_id;           /* the id in the file when dtype is DTYPE_UNKNOWN */
-    const char *type_name;      /* its name there instead, static: "complex128"; or NULL */
+    const char *type_name;      /* its name there instead: "complex128"; or NULL. Lives as long as the catalog */
     uint32_t listed;            /* position in the header; set by catalog_add */
     bool big_endian;            /* multi-byte units of the data are big-endian */
     uint8_t sign;               /* TENSOR_NEGATED, TENSOR_CONJUGATED */

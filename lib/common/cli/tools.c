@@ -50,6 +50,7 @@ enum { REPORTS = PARSE | INSPECT | LIST, OF_ONE = PARSE | INSPECT | REMEMBER, AL
 const struct cli_option cli_options_of_all[] = {
     { OPT_METADATA, INSPECT, "metadata", NULL, NULL, "in readable text, all keys of the metadata too" },
     { OPT_ARRAYS, INSPECT, "arrays", NULL, NULL, "long arrays of the metadata in full" },
+    { OPT_SCAN, INSPECT, "scan", NULL, NULL, "say what the pickles in a file would run when loaded" },
     { OPT_TO, INSPECT, "to", "DTYPE", dtype_targets, "size of the model in bf16 (default), f16 or f32" },
     { 'o', REMEMBER, "output", "FILE", NULL, "write to FILE, which appears once it is complete" },
     { 'n', REMEMBER, "no-clobber", NULL, NULL, "fail when FILE is there already" },

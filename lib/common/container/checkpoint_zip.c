@@ -14,32 +14,12 @@ static const char data_pkl[] = "data.pkl";
 
 /* --- names ----------------------------------------------------------------------------------------------- */
 
-static bool
-name_is(const struct zip_member *m, size_t prefix_len, const char *record)
-{
-    size_t n = strlen(record);
-    return m->name_len == prefix_len + 1 + n && m->name[prefix_len] == '/'
-        && memcmp(m->name + prefix_len + 1, record, n) == 0;
-}
-
 /* Bytes in front of the first slash; SIZE_MAX: there is none. */
 static size_t
 prefix_of(const struct zip_member *m)
 {
     const char *slash = memchr(m->name, '/', m->name_len);
     return slash ? (size_t)(slash - m->name) : SIZE_MAX;
-}
-
-bool
-checkpoint_zip_is(const struct zip *zip)
-{
-    for (size_t i = 0; i < zip->n; i++) {
-        size_t n = prefix_of(&zip->member[i]);
-        if (n != SIZE_MAX && (name_is(&zip->member[i], n, data_pkl) || name_is(&zip->member[i], n, "version")
-            || name_is(&zip->member[i], n, ".data/version") || name_is(&zip->member[i], n, "DATA.PKL")))
-            return true;
-    }
-    return false;
 }
 
 /* Whether a path has a component that is "..". */
@@ -287,7 +267,7 @@ checkpoint_zip_read(struct catalog *c, struct source *src, struct zip *zip, uint
     if (ok) {
         uint64_t end = source_size(src);
         note_storages(c, &a, &found, &cp);
-        archive_facts(c, a.big_endian, found.deflated ? 0 : m->at + m->stored, found.deflated ? 0 : end);
+        archive_facts(c, a.big_endian, 0, found.deflated ? 0 : end);        /* storages may come before the object */
         ok = (!found.deflated || source_inflate(src, zip, !options->no_verify, options->limits, err))
             && place_storages(&found, c, &cp, file, err) && checkpoint_add(&cp, c, file, a.big_endian, err);
     }

@@ -14,9 +14,6 @@
 #include "container/container.h"
 #include "source/zip.h"
 
-/* Whether an archive is one: it has PREFIX/data.pkl, or is what torch leaves behind when a save fails. */
-bool checkpoint_zip_is(const struct zip *zip);
-
 /* Read it from a seekable source. */
 bool checkpoint_zip_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file,
     const struct container_options *options, struct err *err);

@@ -8,6 +8,8 @@
 /* In the order of trial. */
 static const struct container *const rows[] = {
     &container_gguf,
+    &container_zip,
+    &container_npy,
     &container_stacked,
     &container_tar_form,
     &container_safetensors,
@@ -41,5 +43,5 @@ container_detect(const struct container **out, struct source *src, struct err *e
     *out = &container_safetensors;
     return foreign_check(head, (size_t)have, err)
         && (might_be_safetensors(head, have) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is no model file of a "
-            "known format, expected safetensors or GGUF: fetch it again, or name another file"));
+            "known format, expected safetensors, GGUF, NPY or NPZ: fetch it again, or name another file"));
 }

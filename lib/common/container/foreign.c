@@ -25,7 +25,7 @@ static const char pickle[] = "this is a pickle without the storages of a PyTorch
     "Python, and save its tensors with torch.save";
 static const char old_pickle[] = "this is a PyTorch checkpoint by pickle protocol 0 or 1, which torch itself may not load and "
     "is not read: save it again with the protocol that torch.save takes by itself";
-static const char npy[] = "this is a NumPy array (NPY)" ELSEWHERE;
+static const char old_torch[] = "this is a PyTorch archive from before its first release, which torch does not read either";
 static const char hdf5[] = "this is an HDF5 file, as Keras writes its models" ELSEWHERE;
 static const char tflite[] = "this is a TensorFlow Lite model" ELSEWHERE;
 static const char onnx[] = "this is an ONNX model" ELSEWHERE;
@@ -45,8 +45,8 @@ static const struct magic magics[] = {
     { "lmgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
     { "fmgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
     { "tjgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
-    { "\x93NUMPY", 6, 0, ERR_UNSUPPORTED, npy },
     { "L119547037146038801333356L", 26, 0, ERR_UNSUPPORTED, old_pickle },     /* torch's magic number */
+    { "PYTORCH1", 8, 0, ERR_UNSUPPORTED, old_torch },
     { "\x89HDF\r\n\x1a\n", 8, 0, ERR_UNSUPPORTED, hdf5 },
     { "TFL3", 4, 4, ERR_UNSUPPORTED, tflite },
     { "MZqFpD", 6, 0, ERR_UNSUPPORTED, llamafile },
@@ -225,27 +225,6 @@ is_zeros(const uint8_t *head, size_t n)
     return n >= 64 && memcmp(head, none, n) == 0;
 }
 
-/* What a ZIP archive is, by the name of its first member: local header 30 | name. A checkpoint has all of its members
- * in one folder. */
-static bool
-refuse_zip(const uint8_t *head, size_t n, struct err *err)
-{
-    static const char *const torch[] = { "/data.pkl", "/version", "/byteorder", "/.format_version", "/constants.pkl" };
-    enum { HEADER = 30, LENGTH_AT = 26 };
-    char name[FOREIGN_PROBE] = "";
-    if (n > HEADER)
-        memcpy(name, head + HEADER, num_min(n - HEADER, num_min(load_le16(head + LENGTH_AT), sizeof name - 1)));
-    for (size_t i = 0; i < sizeof torch / sizeof *torch; i++)
-        if (str_ends(name, torch[i]))
-            return refuse(err, ERR_UNSUPPORTED, "this is a PyTorch checkpoint (ZIP)" ELSEWHERE);
-    if (strstr(name, "/data/") || strstr(name, "/code/"))
-        return refuse(err, ERR_UNSUPPORTED, "this is a PyTorch checkpoint (ZIP)" ELSEWHERE);
-    if (str_ends(name, ".npy"))
-        return refuse(err, ERR_UNSUPPORTED, "this is an archive of NumPy arrays (NPZ)" ELSEWHERE);
-    return refuse(err, ERR_UNSUPPORTED, "this is a ZIP archive, which is not read: a PyTorch checkpoint or NPZ is not "
-        "supported yet; of any other, unzip FILE unpacks it, then name the model in it");
-}
-
 bool
 foreign_check(const uint8_t *head, size_t n, struct err *err)
 {
@@ -255,8 +234,6 @@ foreign_check(const uint8_t *head, size_t n, struct err *err)
         if (n >= (size_t)m->at + m->len && memcmp(head + m->at, m->bytes, m->len) == 0)
             return refuse(err, m->kind, m->text);
     }
-    if (starts(head, n, "PK\3\4") || starts(head, n, "PK\5\6"))
-        return refuse_zip(head, n, err);
     if (is_pickle(head, n))
         return refuse(err, ERR_UNSUPPORTED, pickle);
     if (is_onnx(head, n))

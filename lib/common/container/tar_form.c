@@ -19,7 +19,7 @@
 #include "container/container.h"
 
 enum { BLOCK = 512, NAME = 100, SIZE_AT = 124, SIZE_LEN = 12, TYPE_AT = 156, MAGIC_AT = 257, PREFIX_AT = 345 };
-enum { SMALL_PICKLE = 4096, PAX_MOST = 64 << 10, MEMBERS_MOST = 1024 };
+enum { SMALL_PICKLE = 4096, SETTLE = 1 << 20, MEMBERS_MOST = 1024 };
 enum { STORAGES, TENSORS, OBJECT, MEMBERS };
 
 static const char *const member_names[MEMBERS] = { "storages", "tensors", "pickle" };
@@ -470,7 +470,8 @@ tar_form_read(struct catalog *c, struct source *src, uint32_t file, const struct
     struct err *err)
 {
     struct tar_form f = { .src = src, .catalog = c, .budget = catalog_budget(c), .options = options, .err = err };
-    bool ok = source_spool(src, 0, true, err) && find_members(&f) && read_storages(&f) && read_object(&f, file);
+    bool ended;
+    bool ok = source_ended_by(src, SETTLE, &ended, err) && source_spool(src, SOURCE_SIZE_UNKNOWN, true, err) && find_members(&f) && read_storages(&f) && read_object(&f, file);
     struct catalog_facts *facts = catalog_facts(c);
     facts->format = "PyTorch";
     facts->header_end = 0;

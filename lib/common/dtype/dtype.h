@@ -20,7 +20,7 @@ enum dtype {
     DTYPE_IQ2_S, DTYPE_IQ4_XS, DTYPE_IQ1_M, DTYPE_TQ1_0, DTYPE_TQ2_0, DTYPE_MXFP4,
     DTYPE_NVFP4, DTYPE_Q1_0, DTYPE_Q2_0,
 
-    DTYPE_UNKNOWN,          /* a ggml id that this table does not know: listed, never sized */
+    DTYPE_UNKNOWN,          /* none of these: listed, by its ggml id or its name, never sized */
     DTYPE_COUNT,
     DTYPE_SCALARS = DTYPE_Q4_0
 };

@@ -1,11 +1,10 @@
 #include "pipeline/pipeline.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/num.h"
 #include "pipeline/block.h"
 #include "pipeline/ticket.h"
@@ -171,19 +170,6 @@ help(void *of)
     return NULL;
 }
 
-/* Processors that this process may run on: a worker more would spin against the others. */
-static uint64_t
-cpu_count(void)
-{
-#ifdef __linux__
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return (uint64_t)CPU_COUNT(&set);
-#endif
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (uint64_t)n : 1;
-}
-
 static unsigned
 worker_count(const struct pipeline *p, uint64_t nblocks)
 {
@@ -192,7 +178,7 @@ worker_count(const struct pipeline *p, uint64_t nblocks)
     for (uint32_t i = 0; i < p->model->nsrc; i++)
         if (!source_seekable(p->model->src[i]))
             return 1;
-    return (unsigned)num_max(1, num_min(direct ? n : num_min(n, cpu_count()), nblocks));
+    return (unsigned)num_max(1, num_min(direct ? n : num_min(n, cpus_count()), nblocks));
 }
 
 static void

@@ -15,7 +15,9 @@ enum { PHRASE_ITEMS = 4 };          /* named in one phrase; the rest is counted 
 const char *
 summary_dtype(char buf[SUMMARY_DTYPE], const struct tensor *t)
 {
-    if (t->dtype == DTYPE_UNKNOWN)
+    if (t->dtype == DTYPE_UNKNOWN && t->type_name)
+        snprintf(buf, SUMMARY_DTYPE, UNKNOWN "%s)", t->type_name);
+    else if (t->dtype == DTYPE_UNKNOWN)
         snprintf(buf, SUMMARY_DTYPE, UNKNOWN "%" PRIu32 ")", t->ggml_id);
     else
         snprintf(buf, SUMMARY_DTYPE, "%s", dtype_name(t->dtype));

@@ -54,7 +54,7 @@ void summary_add_count(struct str *out, uint64_t n);
 bool summary_bits(double *bits, const struct summary *s);
 
 /* "BF16", or "unknown(77)" for a ggml id that nobody knows. Returns buf. */
-enum { SUMMARY_DTYPE = 32 };
+enum { SUMMARY_DTYPE = 48 };
 const char *summary_dtype(char buf[SUMMARY_DTYPE], const struct tensor *t);
 /* Whether the bytes of a row of `dtypes` mean anything: not those of an unknown type. */
 bool summary_dtype_sized(const struct tally_row *row);

@@ -148,12 +148,17 @@ is_fused(const struct found *f)
     return find_fused(f->claims, f->codes, &ignored) != NULL;
 }
 
-/* Not the F8 scale of something else. */
+/* Not the F8 scale of something else; and a parameter: what has a name without a module, other than "weight", is data, as
+ * in a file of single tensors. */
 static bool
 is_cast(const struct found *f)
 {
+    static const char weight[] = "weight";
     struct part_name ignored;
-    return !claims_left(f->claims, f->codes, &ignored);
+    const struct tensor *t = f->codes;
+    size_t n = sizeof weight - 1;
+    return !claims_left(f->claims, t, &ignored) && (memchr(t->name, '.', t->name_len)
+        || (t->name_len >= n && memcmp(t->name + t->name_len - n, weight, n) == 0));
 }
 
 #define SCALE_TYPES (IS(F32) | IS(BF16) | IS(F16) | IS(F8_E8M0) | IS(U8))

@@ -142,6 +142,19 @@ describe_unknown(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "ggml type %" PRIu32, w->part[CODES]->ggml_id);
 }
 
+/* The type has a name, where it comes from. */
+static bool
+is_named(const struct found *f)
+{
+    return f->codes->type_name != NULL;
+}
+
+static void
+describe_named(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    snprintf(buf, SCHEME_DETAIL, "%s", w->part[CODES]->type_name);
+}
+
 #define BLOCKS (IS(UNKNOWN) - IS(Q4_0))
 
 const struct scheme ggml_schemes[] = {
@@ -159,6 +172,13 @@ const struct scheme ggml_schemes[] = {
         .run = run,
         .decode = decode,
         .describe = describe,
+    }, {
+        .code = "unknown-type",
+        .name = "type",
+        .ask = "safetensors has none like it: save it as another type",
+        ROWS({ .codes = "", .dtypes = IS(UNKNOWN), .becomes = "", .bare = true, .is = is_named }),
+        .fit = fit_unknown,
+        .describe = describe_named,
     }, {
         .code = "gguf-unknown",
         .name = "GGUF",

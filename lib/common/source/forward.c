@@ -50,6 +50,20 @@ forward_some(struct source *src, void *buf, size_t n, size_t *got, struct err *e
     return true;
 }
 
+/* Let the top pass over what nobody wants, up to offset `to`. */
+static void
+pass_over(struct source *src, uint64_t to)
+{
+    if (!src->top->kind->skip)
+        return;
+    if (src->passing < src->nkept)
+        to = num_min(to, src->kept[src->passing].at);
+    uint64_t at = to > src->pos ? src->top->kind->skip(src->top, to) : src->pos;
+    if (at != src->pos)
+        src->nback = 0;
+    src->pos = at;
+}
+
 bool
 forward_skip(struct source *src, uint64_t to, struct err *err)
 {
@@ -59,7 +73,9 @@ forward_skip(struct source *src, uint64_t to, struct err *err)
     bool ok = true;
     while (ok && src->pos < to && !src->ended) {
         size_t got;
-        ok = forward_some(src, scratch, (size_t)num_min(SKIP_STEP, to - src->pos), &got, err);
+        pass_over(src, to);
+        ok = src->pos == to
+            || forward_some(src, scratch, (size_t)num_min(SKIP_STEP, to - src->pos), &got, err);
     }
     free(scratch);
     return ok;

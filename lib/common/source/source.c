@@ -167,7 +167,8 @@ source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *have, s
 void
 source_head_done(struct source *src, uint64_t end)
 {
-    size_t left = src->seekable || end >= src->have ? 0 : (size_t)(src->have - end);
+    bool again = src->pos == 0;         /* a file, which can be read there again; of all else the rest is here alone */
+    size_t left = again || end >= src->have ? 0 : (size_t)(src->have - end);
     if (left != 0) {
         memmove(src->head, src->head + (end - src->gone), left);
         uint8_t *head = realloc(src->head, left);
@@ -178,7 +179,7 @@ source_head_done(struct source *src, uint64_t end)
         src->head = NULL;
         src->room = 0;
     }
-    src->have = src->seekable ? 0 : src->have;
+    src->have = again ? 0 : src->have;
     src->gone = src->have - left;
     if (src->top->kind->head_done)
         src->top->kind->head_done(src->top);

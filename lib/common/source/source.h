@@ -86,7 +86,7 @@ bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);
 
 /* What only goes forward: put what lies behind its head and before `end` into an unlinked temporary file in TMPDIR, and
  * go on as source_finish(); seekable from then on. Call before anything behind the head was read. Does nothing when
- * seekable. ERR_LIMIT: it is not allowed. */
+ * seekable. An `end` of SOURCE_SIZE_UNKNOWN is that of the input. ERR_LIMIT: it is not allowed. */
 bool source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err);
 
 /* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. What

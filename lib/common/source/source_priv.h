@@ -28,6 +28,9 @@ struct layer_kind {
     void (*close)(struct layer *l);
     /* NULL or: the header has been read. */
     void (*head_done)(struct layer *l);
+    /* NULL or: go on to offset `to` or less, where nothing before is asked for; returns the offset. Of what only goes
+     * forward. */
+    uint64_t (*skip)(struct layer *l, uint64_t to);
     /* NULL or: source_drop(). */
     void (*drop)(struct layer *l, uint64_t from, uint64_t to);
     /* NULL or: source_unchanged(). */

@@ -114,7 +114,7 @@ fill(const struct spool *s, struct source *src, uint64_t end, struct err *err)
         return err_memory(err, SPOOL_STEP);
     bool ok = true;
     if (src->pos < end)
-        meter_spool(src->meter, end - src->pos);
+        meter_spool(src->meter, end == SOURCE_SIZE_UNKNOWN ? METER_UNKNOWN : end - src->pos);
     while (ok && !src->ended && src->pos < end) {
         size_t got = 0;
         ok = forward_some(src, buf, (size_t)num_min(SPOOL_STEP, end - src->pos), &got, err)
@@ -139,7 +139,8 @@ source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err)
     s->layer = (struct layer){ .kind = &spool_kind, .under = src->top };
     s->base = src->pos;
     s->fd = open_nameless(s->dir, err);
-    if (s->fd < 0 || !fill(s, src, end, err) || !source_finish(src, end, tail_ok, err)) {
+    if (s->fd < 0 || !fill(s, src, end, err)
+        || (end != SOURCE_SIZE_UNKNOWN && !source_finish(src, end, tail_ok, err))) {
         spool_close(&s->layer);
         return false;
     }

@@ -1,0 +1,94 @@
+/* A ZIP archive: what it is shows only when its directory, which lies at its end, has been read. */
+#include <string.h>
+
+#include "base/str.h"
+#include "container/archive_priv.h"
+#include "container/checkpoint_zip.h"
+
+enum { SETTLE = 1 << 20 };      /* an archive from a pipe of no more bytes stays in memory */
+
+static bool
+archive_probe(const uint8_t *head, size_t n, uint64_t size)
+{
+    (void)size;
+    return n >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
+}
+
+/* Bytes of the first component of a name, without the slash; 0 when it is the only one. */
+static size_t
+prefix_len(const struct zip_member *m)
+{
+    const char *slash = strchr(m->name, '/');
+    return slash ? (size_t)(slash - m->name) : 0;
+}
+
+/* A data.pkl, wherever it lies; or all members in one folder, with those of torch among them and none that says it
+ * is an array, of a checkpoint that lacks it. */
+static bool
+is_checkpoint(const struct zip *zip)
+{
+    static const char *const torch[] = { "/version", "/.data/version", "/byteorder", "/.format_version", "/constants.pkl" };
+    size_t len = zip->n != 0 ? prefix_len(&zip->member[0]) : 0;
+    bool one = len != 0, known = false;
+    for (size_t i = 0; i < zip->n; i++) {
+        const struct zip_member *m = &zip->member[i];
+        const char *rest = m->name + prefix_len(m);
+        if (str_ends(m->name, "/data.pkl") || str_ends(m->name, "\\data.pkl"))
+            return true;
+        one = one && !str_ends(m->name, ".npy") && prefix_len(m) == len && memcmp(m->name, zip->member[0].name, len) == 0;
+        known = known || strncmp(rest, "/data/", strlen("/data/")) == 0;
+        for (size_t j = 0; j < sizeof torch / sizeof *torch; j++)
+            known = known || strcmp(rest, torch[j]) == 0;
+    }
+    return one && known;
+}
+
+static bool
+read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct container_options *options,
+    struct err *err)
+{
+    bool npz;
+    if (!zip_read(zip, src, catalog_budget(c), err))
+        return false;
+    if (zip->comment_len != 0)
+        catalog_note(c, "the ZIP archive has a comment of %u bytes", (unsigned)zip->comment_len);
+    if (is_checkpoint(zip))
+        return checkpoint_zip_read(c, src, zip, file, options, err);
+    if (!npz_probe(zip, src, &npz, err))
+        return false;
+    return npz ? npz_read(c, src, zip, file, options, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a ZIP "
+        "archive, of neither arrays of NumPy nor a PyTorch checkpoint, which is not read: unzip FILE unpacks it, then name "
+        "the model in it");
+}
+
+/* What only goes forward: its directory comes last. What is little is read to its end; a checkpoint as torch writes it in
+ * one pass: *done; all else is put aside. */
+static bool
+go_forward(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options, bool *done,
+    struct err *err)
+{
+    bool ended;
+    *done = false;
+    return source_ended_by(src, SETTLE, &ended, err)
+        && (ended || checkpoint_zip_forward(c, src, file, options, done, err))
+        && (*done || source_spool(src, SOURCE_SIZE_UNKNOWN, true, err));
+}
+
+static bool
+archive_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options, struct err *err)
+{
+    struct zip zip = { 0 };
+    bool done;
+    bool ok = go_forward(c, src, file, options, &done, err)
+        && (done || read_archive(c, src, &zip, file, options, err));
+    zip_clear(&zip);
+    return ok;
+}
+
+const struct container container_zip = {
+    .name = "ZIP",
+    .probe = archive_probe,
+    .read = archive_read,
+    .tail_ok = true,
+    .beside = true,
+};

@@ -1,0 +1,37 @@
+/* scan: what the pickles of a file would do to whoever loads them, for programs and for people. */
+#ifndef REPORT_SCAN_H
+#define REPORT_SCAN_H
+
+#include <stdio.h>
+
+#include "container/pickles.h"
+#include "report/ndjson.h"
+
+/* A kind of lines in the text: the first of them, and how many there were. */
+struct scan_lines {
+    struct str text;
+    uint64_t count;
+};
+
+struct scan_report {
+    const char *file;           /* what the user named, or a file of that directory; any bytes. Borrowed */
+    const char *heading;        /* over the text, escaped; NULL: none. Borrowed */
+    bool human, first;          /* text; no other stands before it */
+    struct page page;
+    struct ndjson json;
+    bool begun;                 /* something was told of */
+    uint64_t verdicts[VERDICTS], unresolved;        /* findings of all pickles */
+    struct scan_lines lines[VERDICTS], odd;
+};
+
+/* Zeroed but for file, heading, human and first. */
+void scan_report_begin(struct scan_report *r, FILE *out);
+
+/* struct pickles_heard. */
+bool scan_report_pickle(void *of, const struct pickle_found *found, struct err *err);
+
+/* The end, and the verdict on all of it. `failure`: what ended the scan early, or ERR_NONE; when nothing was told of before
+ * it, nothing is written. Gives back what the report holds. */
+bool scan_report_end(struct scan_report *r, const struct pickles *pickles, const struct err *failure, struct err *err);
+
+#endif

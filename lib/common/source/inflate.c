@@ -1,0 +1,351 @@
+/* What the members of a ZIP archive hold: inflated, each once, and in the order of the file.
+ *
+ * Threads inflate ahead of the reader, each one member at a time into a ring of its own; they take the members in order,
+ * so that the one the reader is at is always with one of them, or with the reader himself when there is no thread. Only
+ * he goes on to the next member; that, or his skipping it, sets the thread free that had it. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpus.h"
+#include "base/num.h"
+#include "source/inflater_priv.h"
+#include "source/source_priv.h"
+
+enum {
+    RINGS = 4,
+    RING = (8 << 20) / RINGS,
+    OUT_STEP = 256 << 10            /* bytes between two looks at the others */
+};
+
+#define OUTPUT_FREE (UINT64_C(1) << 30)
+enum { OUTPUT_RATIO = 16 };         /* deflated members together, to the archive, beyond OUTPUT_FREE */
+
+struct inflate;
+
+/* A thread and what it has inflated. */
+struct ring {
+    struct inflate *of;
+    pthread_t thread;
+    struct inflater *inflater;      /* owned */
+    uint8_t *p;                     /* RING bytes; owned */
+    size_t member;                  /* the one that it has; SIZE_MAX: none */
+    uint64_t made, taken;           /* bytes of it: inflated, and given to the reader */
+    bool failed;                    /* after `made` bytes, with err */
+    struct err err;
+};
+
+struct inflate {
+    struct layer layer;
+    struct zip zip;                 /* owned */
+    bool check;
+    uint8_t *head;                  /* the first `have` bytes of the archive; what is under this has the rest. Owned */
+    uint64_t have, nbytes;          /* of all members */
+
+    /* The reader's: */
+    uint64_t given;                 /* bytes of the member that he is at */
+    uint32_t crc;                   /* of them, when it is stored */
+    struct inflater *own;           /* owned; for when there are no threads */
+    bool started;                   /* it was tried to start them */
+    unsigned nrings;
+
+    pthread_mutex_t lock;           /* of what follows, and of what rings say */
+    pthread_cond_t more, room;      /* for the reader, and for the threads */
+    bool quit;
+    size_t i;                       /* the member that the reader is at; only he goes on */
+    size_t next;                    /* the first one that nobody has taken */
+    struct ring ring[RINGS];
+};
+
+/* read_archive, from any thread. */
+static bool
+read_under(void *of, uint64_t at, void *buf, size_t n, struct err *err)
+{
+    const struct inflate *l = of;
+    struct layer *under = l->layer.under;
+    uint8_t *to = buf;
+    for (size_t got = 0; n != 0; to += got, at += got, n -= got) {
+        if (at < l->have) {
+            got = (size_t)num_min(n, l->have - at);
+            memcpy(to, l->head + at, got);
+        } else if (!under->kind->some(under, at, to, n, &got, err)) {
+            return false;
+        } else if (got == 0) {
+            return err_set(err, ERR_BUG, at, "bytes are wanted from behind the end");
+        }
+    }
+    return true;
+}
+
+/* Take the next deflated member. With the lock. */
+static bool
+take_member(struct inflate *l, struct ring *r)
+{
+    for (l->next = l->next < l->i ? l->i : l->next; l->next < l->zip.n; l->next++)
+        if (l->zip.member[l->next].deflated && l->zip.member[l->next].nbytes != 0) {
+            r->member = l->next++;
+            r->made = r->taken = 0;
+            r->failed = false;
+            err_init(&r->err);
+            inflater_begin(r->inflater, &l->zip.member[r->member], l->check);
+            return true;
+        }
+    return false;
+}
+
+/* The reader has gone past the member of this ring, or wants no more at all. With the lock. */
+static bool
+is_past(const struct ring *r)
+{
+    return r->of->quit || r->member < r->of->i;
+}
+
+/* Inflate into the ring what there is room for: `room` bytes from offset r->made on. Without the lock. */
+static bool
+fill(struct ring *r, size_t room, size_t *got)
+{
+    size_t from = (size_t)(r->made % RING);
+    return inflater_some(r->inflater, read_under, r->of, r->p + from, (size_t)num_min(num_min(room, RING - from), OUT_STEP),
+        got, &r->err);
+}
+
+static void *
+inflate_ahead(void *of)
+{
+    struct ring *r = of;
+    struct inflate *l = r->of;
+    pthread_mutex_lock(&l->lock);
+    while (!l->quit && take_member(l, r)) {
+        pthread_cond_signal(&l->more);
+        while (!is_past(r)) {
+            size_t room = RING - (size_t)(r->made - r->taken), got = 0;
+            if (r->failed || room == 0 || r->made == l->zip.member[r->member].nbytes) {
+                pthread_cond_wait(&l->room, &l->lock);
+                continue;
+            }
+            pthread_mutex_unlock(&l->lock);
+            bool ok = fill(r, room, &got);
+            pthread_mutex_lock(&l->lock);
+            r->failed = !ok;
+            r->made += ok ? got : 0;
+            pthread_cond_signal(&l->more);
+        }
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+static unsigned
+count_deflated(const struct zip *zip, unsigned most)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < zip->n && n < most; i++)
+        n += zip->member[i].deflated;
+    return n;
+}
+
+/* As many threads as there are processors and members; those that cannot be had leave their work to the others, and to
+ * the reader. */
+static void
+start_threads(struct inflate *l)
+{
+    unsigned n = count_deflated(&l->zip, (unsigned)num_min(RINGS, cpus_count()));
+    struct err ignored;
+    err_init(&ignored);
+    l->started = true;
+    pthread_mutex_lock(&l->lock);
+    while (l->nrings < n) {
+        struct ring *r = &l->ring[l->nrings];
+        *r = (struct ring){ .of = l, .member = SIZE_MAX, .p = malloc(RING), .inflater = inflater_new(INFLATER_STEP, &ignored) };
+        if (!r->p || !r->inflater || pthread_create(&r->thread, NULL, inflate_ahead, r) != 0) {
+            inflater_free(r->inflater);
+            free(r->p);
+            break;
+        }
+        l->nrings++;
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* The ring that has the member that the reader is at. With the lock. */
+static struct ring *
+ring_of(struct inflate *l)
+{
+    for (unsigned i = 0; i < l->nrings; i++)
+        if (l->ring[i].member == l->i)
+            return &l->ring[i];
+    return NULL;
+}
+
+/* What a thread has inflated; it takes the member in time, since all before it are done. */
+static bool
+some_ahead(struct inflate *l, uint8_t *buf, size_t n, size_t *got, struct err *err)
+{
+    struct ring *r;
+    pthread_mutex_lock(&l->lock);
+    while (!(r = ring_of(l)) || (r->made == r->taken && !r->failed))
+        pthread_cond_wait(&l->more, &l->lock);
+    size_t from = (size_t)(r->taken % RING);
+    *got = (size_t)num_min(num_min(n, r->made - r->taken), RING - from);
+    bool ok = *got != 0;
+    pthread_mutex_unlock(&l->lock);
+    if (!ok) {
+        if (err->kind == ERR_NONE)
+            *err = r->err;
+        return false;
+    }
+    memcpy(buf, r->p + from, *got);
+    pthread_mutex_lock(&l->lock);
+    r->taken += *got;
+    pthread_cond_broadcast(&l->room);
+    pthread_mutex_unlock(&l->lock);
+    return true;
+}
+
+static bool
+some_deflated(struct inflate *l, const struct zip_member *m, uint8_t *buf, size_t n, size_t *got, struct err *err)
+{
+    if (!l->started)
+        start_threads(l);
+    if (l->nrings != 0)
+        return some_ahead(l, buf, n, got, err);
+    if (!l->own && !(l->own = inflater_new(INFLATER_STEP, err)))
+        return false;
+    if (l->given == 0)
+        inflater_begin(l->own, m, l->check);
+    return inflater_some(l->own, read_under, l, buf, n, got, err);
+}
+
+static bool
+some_stored(struct inflate *l, const struct zip_member *m, uint8_t *buf, size_t n, size_t *got, struct err *err)
+{
+    if (!read_under(l, m->at + l->given, buf, n, err))
+        return false;
+    *got = n;
+    l->crc = l->check ? zip_crc(l->crc, buf, n) : m->crc;
+    return l->given + n < m->nbytes || l->crc == m->crc
+        || inflater_bad_crc(m, err);
+}
+
+/* The reader goes on to the beginning of member i. */
+static void
+go_on(struct inflate *l, size_t i)
+{
+    l->given = 0;
+    l->crc = 0;
+    pthread_mutex_lock(&l->lock);
+    l->i = i;
+    pthread_cond_broadcast(&l->room);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static bool
+inflate_some(struct layer *layer, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+{
+    struct inflate *l = (struct inflate *)layer;
+    (void)at;
+    *got = 0;
+    while (l->i < l->zip.n && l->given == l->zip.member[l->i].nbytes)
+        go_on(l, l->i + 1);
+    if (l->i == l->zip.n)
+        return true;
+    const struct zip_member *m = &l->zip.member[l->i];
+    n = (size_t)num_min(num_min(n, OUT_STEP), m->nbytes - l->given);
+    bool ok = m->deflated ? some_deflated(l, m, buf, n, got, err) : some_stored(l, m, buf, n, got, err);
+    l->given += ok ? *got : 0;
+    return ok;
+}
+
+/* The first member that ends behind offset `to`, or n. */
+static size_t
+member_at(const struct zip *zip, uint64_t to)
+{
+    size_t lo = 0, hi = zip->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (zip->member[mid].out_at + zip->member[mid].nbytes <= to)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Past whole members: what is wanted of one has its checksum seen. */
+static uint64_t
+inflate_skip(struct layer *layer, uint64_t to)
+{
+    struct inflate *l = (struct inflate *)layer;
+    size_t i = member_at(&l->zip, to);
+    if (i > l->i)
+        go_on(l, i);
+    return l->i == l->zip.n ? l->nbytes : l->zip.member[l->i].out_at + l->given;
+}
+
+static void
+inflate_close(struct layer *layer)
+{
+    struct inflate *l = (struct inflate *)layer;
+    pthread_mutex_lock(&l->lock);
+    l->quit = true;
+    pthread_cond_broadcast(&l->room);
+    pthread_mutex_unlock(&l->lock);
+    for (unsigned i = 0; i < l->nrings; i++) {
+        pthread_join(l->ring[i].thread, NULL);
+        inflater_free(l->ring[i].inflater);
+        free(l->ring[i].p);
+    }
+    pthread_cond_destroy(&l->room);
+    pthread_cond_destroy(&l->more);
+    pthread_mutex_destroy(&l->lock);
+    inflater_free(l->own);
+    l->zip.lent = false;
+    zip_clear(&l->zip);
+    free(l->head);
+    free(l);
+}
+
+static const struct layer_kind inflate_kind = {
+    .some = inflate_some,
+    .close = inflate_close,
+    .skip = inflate_skip,
+};
+
+/* What comes out of deflated members, all together. */
+static bool
+check_output(const struct zip *zip, uint64_t size, struct err *err)
+{
+    uint64_t sum = 0, most = UINT64_MAX;
+    if (num_mul(&most, size, OUTPUT_RATIO) && !num_add(&most, most, OUTPUT_FREE))
+        most = UINT64_MAX;
+    for (size_t i = 0; i < zip->n; i++)
+        sum += zip->member[i].deflated ? zip->member[i].nbytes : 0;     /* zip_read() has added up all */
+    return sum <= most || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "inflated bytes: %" PRIu64 " of an archive of %" PRIu64
+        " bytes are over the limit of %" PRIu64 " (built in)", sum, size, most);
+}
+
+bool
+source_inflate(struct source *src, struct zip *zip, bool check, const struct limits *limits, struct err *err)
+{
+    (void)limits;
+    if (!check_output(zip, src->size, err))
+        return false;
+    struct inflate *l = calloc(1, sizeof *l);
+    if (!l)
+        return err_memory(err, sizeof *l);
+    const struct zip_member *last = zip->n != 0 ? &zip->member[zip->n - 1] : NULL;
+    zip->lent = true;
+    l->layer = (struct layer){ .kind = &inflate_kind, .under = src->top, .size = SOURCE_SIZE_UNKNOWN };
+    l->zip = *zip;
+    l->check = check;
+    l->head = src->head;
+    l->have = src->have;
+    l->nbytes = last ? last->out_at + last->nbytes : 0;
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->more, NULL);
+    pthread_cond_init(&l->room, NULL);
+    *src = (struct source){ .top = &l->layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name, .meter = src->meter,
+        .no_spool = src->no_spool };
+    return true;
+}

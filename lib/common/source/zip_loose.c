@@ -1,0 +1,441 @@
+/* The layout is drawn in zip.c. Every number here is a claim: what it leads to is looked at, and nothing depends on it. */
+#include "source/zip_loose.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/num.h"
+
+enum {
+    LOCAL = 30, ENTRY = 46, END = 22, LOCATOR = 20, RECORD = 56, COMMENT_MAX = 0xFFFF, ZIP64 = 1, DEFLATED = 8,
+    ENDS_MAX = 64,              /* end records that are followed, from the last one on */
+    STEP = 32 << 10, NAME_MAX_SHOWN = 4096
+};
+
+/* Bytes of the file around the place that was asked for last. */
+struct view {
+    struct source *src;
+    uint64_t at, size;          /* of the file */
+    size_t n;
+    uint8_t p[STEP + (1 << 10)];
+};
+
+/* Bytes [at, at + n), n at most 1024, or NULL where the file has fewer; with them some of those behind. *ok is false when
+ * reading failed. */
+static const uint8_t *
+look(struct view *v, uint64_t at, size_t n, size_t behind, bool *ok, struct err *err)
+{
+    if (at > v->size || n > v->size - at)
+        return NULL;
+    if (at >= v->at && at - v->at <= v->n && n <= v->n - (at - v->at))
+        return v->p + (at - v->at);
+    v->n = (size_t)num_min(num_max(n, behind), v->size - at);
+    v->at = at;
+    *ok = source_read(v->src, at, v->p, v->n, err);
+    v->n = *ok ? v->n : 0;
+    return *ok ? v->p : NULL;
+}
+
+static bool
+is(const uint8_t *p, const char *sig)
+{
+    return p && memcmp(p, sig, 4) == 0;
+}
+
+/* --- members --------------------------------------------------------------------------------------------- */
+
+struct finder {
+    struct zip_loose *zip;
+    struct view view;
+    const struct limits *limits;
+    struct err *err;
+    bool ok;                    /* reading did not fail, and there was memory */
+    uint64_t starts[2 * ENDS_MAX];      /* of directories that were walked */
+    size_t nstarts;
+};
+
+/* Keep the name that lies at `at`, n bytes. */
+static size_t
+keep_name(struct finder *f, uint64_t at, size_t n)
+{
+    size_t first = f->zip->names.len;
+    n = (size_t)num_min(n, NAME_MAX_SHOWN);
+    for (size_t done = 0; done < n;) {
+        size_t step = (size_t)num_min(n - done, 1 << 10);
+        const uint8_t *p = look(&f->view, at + done, step, step, &f->ok, f->err);
+        if (!p)
+            break;
+        str_add(&f->zip->names, (const char *)p, step);
+        done += step;
+    }
+    if (f->zip->names.failed)
+        f->ok = err_memory(f->err, f->zip->names.room);
+    return first;
+}
+
+/* One more, whose name has been kept last. */
+static void
+add(struct finder *f, struct zip_loose_member m)
+{
+    struct zip_loose *zip = f->zip;
+    m.name_len = (uint32_t)(zip->names.len - m.name);
+    if (zip->n >= f->limits->zip_members || zip->n >= f->limits->items) {
+        zip->cut = true;
+        return;
+    }
+    struct zip_loose_member *all = f->ok ? array_grow(zip->member, zip->n, &zip->room, sizeof *all, f->err) : NULL;
+    if (!all) {
+        f->ok = false;
+        return;
+    }
+    zip->member = all;
+    all[zip->n++] = m;
+}
+
+/* The two sizes and the offset, where a header has all ones for them, from its ZIP64 field, which is one of n bytes at
+ * `at`. A field that is too short gives what it has. */
+static void
+read_wide(struct finder *f, uint64_t at, size_t n, uint64_t *const values[], size_t count)
+{
+    while (n >= 4 && f->ok) {
+        const uint8_t *p = look(&f->view, at, 4, 256, &f->ok, f->err);
+        if (!p)
+            return;
+        size_t len = load_le16(p + 2);
+        if (load_le16(p) == ZIP64) {
+            for (size_t i = 0, from = 4; i < count && from + 8 <= 4 + len; i++)
+                if (*values[i] == UINT32_MAX && (p = look(&f->view, at + from, 8, 64, &f->ok, f->err))) {
+                    *values[i] = load_le64(p);
+                    from += 8;
+                }
+            return;
+        }
+        if (4 + len > n)
+            return;
+        at += 4 + len;
+        n -= 4 + len;
+    }
+}
+
+/* --- directories ----------------------------------------------------------------------------------------- */
+
+/* Where a member's bytes begin by its local header, if there is one: true, with that header's own claims. */
+static bool
+read_local(struct finder *f, uint64_t at, struct zip_loose_member *m, uint64_t *stored, uint64_t *name_at)
+{
+    const uint8_t *p = look(&f->view, at, LOCAL, 512, &f->ok, f->err);
+    if (!is(p, "PK\3\4"))
+        return false;
+    uint64_t nbytes = load_le32(p + 22);
+    size_t name_len = load_le16(p + 26), extra_len = load_le16(p + 28);
+    *stored = load_le32(p + 18);
+    *m = (struct zip_loose_member){ .header_at = at, .at = at + LOCAL + name_len + extra_len,
+        .deflated = load_le16(p + 8) == DEFLATED, .name_len = (uint32_t)name_len };
+    *name_at = at + LOCAL;
+    if (*stored == UINT32_MAX)
+        read_wide(f, at + LOCAL + name_len, extra_len, (uint64_t *[]){ &nbytes, stored }, 2);
+    if (!m->deflated)
+        *stored = num_max(*stored, nbytes);
+    return true;
+}
+
+/* The member that an entry tells of, by the entry and by its local header. */
+static void
+add_entry(struct finder *f, struct zip_loose_member e, uint64_t stored, uint64_t name_at)
+{
+    struct zip_loose_member local;
+    uint64_t size = f->view.size, local_stored = 0, local_name, end;
+    bool found = e.header_at < size && read_local(f, e.header_at, &local, &local_stored, &local_name);
+    e.at = found ? local.at : num_min(num_add(&end, e.header_at, LOCAL + e.name_len) ? end : size, size);
+    if (e.at > size)
+        e.at = size;
+    e.end = num_add(&end, e.at, num_max(stored, local_stored)) ? num_min(end, size) : size;
+    size_t name_len = e.name_len;
+    e.name = keep_name(f, name_at, name_len);
+    add(f, e);
+    if (!found || !f->ok)
+        return;
+    local.at = e.at;
+    local.end = e.end;
+    size_t mine = f->zip->names.len;
+    local.name = keep_name(f, local_name, local.name_len);
+    bool same = f->zip->names.len - mine == mine - e.name && mine != e.name
+        && memcmp(f->zip->names.p + e.name, f->zip->names.p + mine, mine - e.name) == 0;
+    if (same && local.deflated == e.deflated)
+        f->zip->names.len = mine;
+    else
+        add(f, local);
+}
+
+/* The entries that follow each other from `at` on, unless that was done. */
+static void
+walk_directory(struct finder *f, uint64_t at)
+{
+    for (size_t i = 0; i < f->nstarts; i++)
+        if (f->starts[i] == at)
+            return;
+    if (f->nstarts == sizeof f->starts / sizeof *f->starts)
+        return;
+    f->starts[f->nstarts++] = at;
+    while (f->ok && !f->zip->cut) {
+        /* Its own bytes are asked for again after the local header, which lies elsewhere. */
+        const uint8_t *p = look(&f->view, at, ENTRY, 1 << 10, &f->ok, f->err);
+        if (!is(p, "PK\1\2"))
+            return;
+        uint64_t stored = load_le32(p + 20), nbytes = load_le32(p + 24), header = load_le32(p + 42);
+        size_t name_len = load_le16(p + 28), extra_len = load_le16(p + 30), comment_len = load_le16(p + 32);
+        struct zip_loose_member e = { .deflated = load_le16(p + 10) == DEFLATED, .name_len = (uint32_t)name_len };
+        read_wide(f, at + ENTRY + name_len, extra_len, (uint64_t *[]){ &nbytes, &stored, &header }, 3);
+        e.header_at = header;
+        if (!e.deflated)
+            stored = num_max(stored, nbytes);
+        add_entry(f, e, stored, at + ENTRY);
+        at += ENTRY + name_len + extra_len + comment_len;
+    }
+}
+
+/* The directory that begins where an end record says, or so that it ends where that begins. */
+static void
+walk_claims(struct finder *f, uint64_t start, uint64_t size, uint64_t end)
+{
+    if (start < f->view.size)
+        walk_directory(f, start);
+    if (size <= end)
+        walk_directory(f, end - size);
+}
+
+static void
+walk_end(struct finder *f, uint64_t at, const uint8_t *p)
+{
+    uint64_t size = load_le32(p + 12), start = load_le32(p + 16);
+    walk_claims(f, start, size, at);
+    if (at < LOCATOR || !is(p = look(&f->view, at - LOCATOR, LOCATOR, LOCATOR, &f->ok, f->err), "PK\6\7"))
+        return;
+    const uint64_t records[] = { load_le64(p + 8), at - LOCATOR >= RECORD ? at - LOCATOR - RECORD : 0 };
+    for (size_t i = 0; i < 2 && f->ok; i++)
+        if (is(p = look(&f->view, records[i], RECORD, RECORD, &f->ok, f->err), "PK\6\6"))
+            walk_claims(f, load_le64(p + 48), load_le64(p + 40), records[i]);
+}
+
+/* The end of the file in memory, n bytes, where end records can be. NULL when that failed. */
+static uint8_t *
+load_tail(struct source *src, size_t *n, struct err *err)
+{
+    *n = (size_t)num_min(source_size(src), END + COMMENT_MAX);
+    uint8_t *p = malloc(*n ? *n : 1);
+    if (!p)
+        err_memory(err, *n);
+    else if (!source_read(src, source_size(src) - *n, p, *n, err))
+        free(p), p = NULL;
+    return p;
+}
+
+static void
+walk_directories(struct finder *f)
+{
+    size_t n, ends = 0;
+    uint8_t *p = load_tail(f->view.src, &n, f->err);
+    f->ok = p != NULL;
+    for (size_t i = n < END ? 0 : n - END + 1; f->ok && i-- > 0 && ends < ENDS_MAX;)
+        if (is(p + i, "PK\5\6")) {
+            ends++;
+            walk_end(f, f->view.size - n + i, p + i);
+        }
+    free(p);
+}
+
+bool
+zip_loose_ends(struct source *src, bool *ends, struct err *err)
+{
+    size_t n;
+    uint8_t *p = load_tail(src, &n, err);
+    *ends = false;
+    for (size_t i = 0; p && i + END <= n && !*ends; i++)
+        *ends = is(p + i, "PK\5\6");
+    free(p);
+    return p != NULL;
+}
+
+/* --- local headers --------------------------------------------------------------------------------------- */
+
+/* The first local header in [at, to), or `to`. */
+static uint64_t
+find_local(struct finder *f, uint64_t at, uint64_t to)
+{
+    while (f->ok && at + 4 <= to) {
+        const uint8_t *p = look(&f->view, at, 4, STEP, &f->ok, f->err);
+        if (!p)
+            return to;
+        size_t n = (size_t)num_min(f->view.n - (size_t)(at - f->view.at), to - at);
+        for (size_t i = 0; i + 4 <= n; i++) {
+            const uint8_t *q = memchr(p + i, 'P', n - i - 3);
+            if (!q)
+                break;
+            i = (size_t)(q - p);
+            if (is(q, "PK\3\4"))
+                return at + i;
+        }
+        at += n - 3;
+    }
+    return to;
+}
+
+/* Where the member behind one that ends at `end` begins, by a local header; its descriptor may lie between. */
+static uint64_t
+next_local(struct finder *f, uint64_t end, uint64_t to)
+{
+    static const unsigned descriptors[] = { 0, 16, 24, 12, 20 };
+    for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
+        if (is(look(&f->view, end + descriptors[i], 4, 512, &f->ok, f->err), "PK\3\4"))
+            return end + descriptors[i];
+    return find_local(f, end, to);
+}
+
+static int
+compare(const void *pa, const void *pb)
+{
+    const struct zip_loose_member *a = pa, *b = pb;
+    if (a->header_at != b->header_at)
+        return a->header_at < b->header_at ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);           /* as they were found */
+}
+
+/* From one local header to the next: members that no directory tells of. The others, `known` of them, are in order. */
+static void
+walk_locals(struct finder *f, size_t known)
+{
+    uint64_t first = f->view.size;      /* where the first directory begins, or all ends */
+    for (size_t i = 0; i < f->nstarts; i++)
+        if (is(look(&f->view, f->starts[i], 4, 4, &f->ok, f->err), "PK\1\2"))
+            first = num_min(first, f->starts[i]);
+    uint64_t at = next_local(f, 0, first);
+    for (size_t i = 0; f->ok && !f->zip->cut && at < first;) {
+        struct zip_loose_member m;
+        uint64_t stored, name_at;
+        while (i < known && f->zip->member[i].header_at < at)
+            i++;
+        uint64_t end = 0, limit = first;
+        bool told = i < known && f->zip->member[i].header_at == at;
+        if (told) {
+            end = f->zip->member[i].end;
+        } else if (read_local(f, at, &m, &stored, &name_at)) {
+            if (i < known)
+                limit = num_min(limit, f->zip->member[i].header_at);
+            uint64_t next = stored != 0 && num_add(&end, m.at, stored) && end <= limit ? end
+                : find_local(f, num_min(m.at, limit), limit);
+            m.at = num_min(m.at, next);
+            m.open = next != end;
+            m.end = m.open ? limit : end;
+            end = next;
+            size_t name_len = m.name_len;
+            m.name = keep_name(f, name_at, name_len);
+            add(f, m);
+        } else {
+            return;
+        }
+        at = next_local(f, num_max(end, at + LOCAL), first);
+    }
+}
+
+bool
+zip_loose_find(struct zip_loose *zip, struct source *src, const struct limits *limits, struct err *err)
+{
+    struct finder *f = calloc(1, sizeof *f);
+    if (!f)
+        return err_memory(err, sizeof *f);
+    *f = (struct finder){ .zip = zip, .view = { .src = src, .size = source_size(src) }, .limits = limits, .err = err,
+        .ok = true };
+    walk_directories(f);
+    if (zip->n > 1)
+        qsort(zip->member, zip->n, sizeof *zip->member, compare);
+    if (f->ok)
+        walk_locals(f, zip->n);
+    if (zip->n > 1)
+        qsort(zip->member, zip->n, sizeof *zip->member, compare);
+    bool ok = f->ok && err->kind == ERR_NONE;
+    free(f);
+    return ok;
+}
+
+void
+zip_loose_clear(struct zip_loose *zip)
+{
+    free(zip->member);
+    str_clear(&zip->names);
+    *zip = (struct zip_loose){ 0 };
+}
+
+/* --- bytes ----------------------------------------------------------------------------------------------- */
+
+struct zip_loose_bytes {
+    struct source *src;
+    uint64_t at, end;
+    bool deflated, done;
+    z_stream z;
+    uint8_t in[16 << 10];
+};
+
+struct zip_loose_bytes *
+zip_loose_open(struct source *src, uint64_t at, uint64_t end, bool deflated, struct err *err)
+{
+    struct zip_loose_bytes *b = calloc(1, sizeof *b);
+    if (!b || (deflated && inflateInit2(&b->z, -MAX_WBITS) != Z_OK)) {
+        free(b);
+        err_memory(err, sizeof *b);
+        return NULL;
+    }
+    b->src = src;
+    b->at = at;
+    b->end = end;
+    b->deflated = deflated;
+    return b;
+}
+
+void
+zip_loose_close(struct zip_loose_bytes *b)
+{
+    if (b && b->deflated)
+        inflateEnd(&b->z);
+    free(b);
+}
+
+static bool
+some_inflated(struct zip_loose_bytes *b, uint8_t *buf, size_t n, size_t *got, struct err *err)
+{
+    b->z.next_out = buf;
+    b->z.avail_out = (uInt)num_min(n, 1 << 30);
+    uInt room = b->z.avail_out;
+    while (b->z.avail_out == room && !b->done) {
+        if (b->z.avail_in == 0) {
+            size_t step = (size_t)num_min(sizeof b->in, b->end - b->at);
+            if (!source_read(b->src, b->at, b->in, step, err))
+                return false;
+            b->at += step;
+            b->z.next_in = b->in;
+            b->z.avail_in = (uInt)step;
+        }
+        bool dry = b->z.avail_in == 0;
+        int status = inflate(&b->z, Z_NO_FLUSH);
+        if (status == Z_MEM_ERROR)
+            return err_memory(err, sizeof *b);
+        b->done = status != Z_OK || dry;
+    }
+    *got = room - b->z.avail_out;
+    return true;
+}
+
+bool
+zip_loose_some(void *bytes, uint8_t *buf, size_t n, size_t *got, struct err *err)
+{
+    struct zip_loose_bytes *b = bytes;
+    if (b->deflated)
+        return some_inflated(b, buf, n, got, err);
+    *got = (size_t)num_min(n, b->end - b->at);
+    if (!source_read(b->src, b->at, buf, *got, err))
+        return false;
+    b->at += *got;
+    return true;
+}

@@ -1,0 +1,218 @@
+#!/usr/bin/env bats
+# Arrays of NumPy: NPY and NPZ. test/check-corpus has what NumPy itself writes.
+load helper
+
+# arrays FILE: an archive of a few arrays, by the words behind it: deflated, mixed, order (column-major), big.
+arrays() {
+    python3 - "$@" <<'PYTHON'
+import struct, sys, zipfile
+path, words = sys.argv[1], sys.argv[2:]
+def npy(descr, shape, data, fortran=False):
+    text = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, shape)
+    text += " " * (63 - (10 + len(text)) % 64) + "\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + data
+order = ">" if "big" in words else "<"
+def floats(values):
+    return struct.pack("%s%df" % (order, len(values)), *values)
+matrix = [[10 * i + j for j in range(4)] for i in range(3)]
+rows = sum(matrix, [])
+if "order" in words:
+    rows = [matrix[i][j] for j in range(4) for i in range(3)]
+members = [("layer/w", npy(order + "f4", (3, 4), floats(rows), "order" in words)),
+           ("layer/b", npy(order + "i2", (3,), struct.pack(order + "3h", -1, 2, 300))),
+           ("scalar", npy(order + "f8", (), struct.pack(order + "d", 1.5))),
+           ("none", npy("|u1", (2, 0), b"")),
+           ("half", npy("<V2", (2,), b"\x80\x3f\x00\x40"))]
+if "many" in words:
+    members += [("m%03d" % i, npy("|u1", (1000 * i,), bytes([i]) * (1000 * i))) for i in range(200)]
+with zipfile.ZipFile(path, "w") as z:
+    for i, (name, data) in enumerate(members):
+        info = zipfile.ZipInfo(name + ".npy")
+        deflate = "deflated" in words or ("mixed" in words and i % 2)
+        info.compress_type = zipfile.ZIP_DEFLATED if deflate else zipfile.ZIP_STORED
+        z.writestr(info, data)
+PYTHON
+}
+
+@test "stored, deflated, both, column-major and big-endian: the same tensors, from a file and a pipe" {
+    arrays plain.npz
+    remembers plain.npz && mv out.file plain
+    for how in deflated mixed order big "order big deflated"; do
+        arrays other.npz $how
+        remembers other.npz && cmp out.file plain
+        amn-remember other.npz --order name >by-name && amn-remember plain.npz --order name | cmp - by-name
+    done
+    amn-remember plain.npz | amn-parse | jq -c '[.name, .dtype, .shape]' >list
+    diff list - <<'LIST'
+["layer/w","F32",[3,4]]
+["layer/b","I16",[3]]
+["scalar","F64",[]]
+["none","U8",[2,0]]
+["half","BF16",[2]]
+LIST
+    amn-remember plain.npz | tail -c 66 | head -c 48 | od -An -tf4 -w16 | tr -s ' ' | diff - <(printf ' %s\n' '0 1 2 3' '10 11 12 13' '20 21 22 23')
+}
+
+@test "an archive comes byte by byte" {
+    for how in plain deflated; do
+        arrays a.npz $how
+        amn-remember a.npz >want
+        "$helpers/trickle" a.npz | amn-remember - | cmp - want
+    done
+}
+
+@test "any range of a deflated archive is that of the whole output" {
+    arrays a.npz deflated many
+    amn-remember a.npz >want
+    size=$(amn-remember --size a.npz)
+    [ "$size" -eq "$(stat -c %s want)" ]
+    for range in 0-99 12000-12000 5000000-5100000 $((size - 10))-; do
+        amn-remember --range "$range" a.npz >part
+        from=${range%-*} to=${range#*-}
+        tail -c +$((from + 1)) want | head -c $((${to:-$((size - 1))} - from + 1)) | cmp - part
+    done
+    for i in 1 2 3; do amn-remember --part $i/3 a.npz; done | cmp - want
+    amn-remember -j 4 -o direct --direct=always a.npz && cmp direct want
+}
+
+@test "cut anywhere: malformed, and nothing is written" {
+    for how in plain deflated; do
+        arrays a.npz $how
+        python3 - <<'PYTHON'
+import os, subprocess, sys
+data = open("a.npz", "rb").read()
+for n in range(1, len(data), 1 if len(data) < 1600 else 3):
+    open("cut.npz", "wb").write(data[:n])
+    for given in ("file", "pipe"):
+        p = subprocess.run(["amn-remember", "cut.npz" if given == "file" else "-"], stdin=open("cut.npz", "rb"),
+                           capture_output=True)
+        if p.returncode != 65 or p.stdout or p.stderr.count(b"\n") != 1:
+            sys.exit("%d bytes, %s: status %d, %d bytes out: %s" % (n, given, p.returncode, len(p.stdout), p.stderr))
+PYTHON
+    done
+}
+
+@test "a flipped byte in the data of a member: malformed, named, and no file is left; --no-verify takes a stored one" {
+    arrays plain.npz
+    arrays deflated.npz deflated
+    for f in plain deflated; do
+        python3 - $f.npz <<'PYTHON'
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as z:
+    info = z.getinfo("layer/w.npy")
+data = bytearray(open(sys.argv[1], "rb").read())
+at = info.header_offset + 30 + len(info.filename) + info.compress_size - 2
+data[at] ^= 0x10
+open("flipped.npz", "wb").write(data)
+PYTHON
+        try 65 amn-remember -o out.safetensors flipped.npz
+        grep -q 'layer/w' err || [ $f = plain ]
+        [ ! -e out.safetensors ]
+        cat flipped.npz | try 65 amn-remember -o out.safetensors -
+        [ ! -e out.safetensors ]
+        [ $f = deflated ] || amn-remember --no-verify flipped.npz >out
+    done
+}
+
+@test "an archive from a pipe: through memory when it is little, else through a temporary file, which --no-spool refuses" {
+    arrays small.npz
+    arrays large.npz many
+    amn-remember small.npz >want
+    amn-remember --no-spool - <small.npz | cmp - want
+    cat small.npz | amn-remember --no-spool - | cmp - want
+    cat large.npz | amn-remember -v - 2>err >out
+    amn-remember large.npz | cmp - out
+    grep -q 'goes to a temporary file' err
+    cat large.npz | try 75 amn-remember --no-spool -
+    grep -q 'limit: spool: ' err && is_empty out
+}
+
+@test "inspect and parse list types that safetensors has not, a conversion refuses them by name" {
+    both 0 "$corpus/npz-good/unsup.22.npz" amn-parse
+    cmp out.file out.pipe
+    jq -r .dtype out.file | diff - <(printf '%s\n' F32 'unknown(<U2)' 'unknown(<M8[s])' 'unknown(<c16)' 'unknown(structured)')
+    [ "$(amn-inspect "$corpus/npz-good/unsup.22.npz" | jq -c '[.format, .scheme, .tensors, .remembered.bytes]')" \
+        = '["NPZ","unknown-type",5,null]' ]
+    both 69 "$corpus/npz-good/unsup.22.npz" amn-remember
+    grep -q 'tensor txt: type (<U2) cannot be decoded; safetensors has none like it' err.file
+}
+
+@test "Python objects are refused wherever they are: 77" {
+    for f in npy-bad/obj.124.npz npy-bad/z_obj.npz npy-bad/d_O.124.npy npy-bad/hdr_descr_O8.npy; do
+        for tool in amn-remember amn-parse amn-inspect; do
+            both 77 "$corpus/$f" $tool
+            grep -q 'its elements are Python objects' err.file
+        done
+    done
+}
+
+@test "an array alone is arr_0; what follows it is left out, with a warning; inspect says what it is" {
+    both 0 "$corpus/npy-bad/hdr_trailing.npy" amn-remember
+    cmp out.file out.pipe
+    [ "$(amn-parse <out.file | jq -c '[.name, .dtype, .shape]')" = '["arr_0","F32",[3]]' ]
+    grep -q 'warning: .* bytes follow the array' err.file
+    [ "$(amn-inspect "$corpus/npz-good/hdr_ok.npy" | jq -c '[.format, .version]')" = '["NPY",1]' ]
+    [ "$(amn-inspect "$corpus/npz-good/emptyz.22.npz" | jq -c '[.format, .version, .tensors]')" = '["NPZ",null,0]' ]
+}
+
+@test "arrays that lie in folders as those of a checkpoint do" {
+    python3 - <<'PYTHON'
+import struct, zipfile
+text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }".ljust(117) + "\n"
+with zipfile.ZipFile("a.npz", "w") as z:
+    for name in "m/data/0.npy", "m/version.npy":
+        z.writestr(name, b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + b"abc")
+PYTHON
+    both 0 a.npz amn-parse
+    jq -r .name out.file | diff - <(printf '%s\n' m/data/0 m/version)
+}
+
+@test "what is in an archive of something else is said; members that are no arrays are passed over" {
+    python3 - <<'PYTHON'
+import zipfile
+with zipfile.ZipFile("text.zip", "w") as z:
+    z.writestr("README.txt", "read me")
+PYTHON
+    both 69 text.zip amn-remember
+    grep -q 'this is a ZIP archive.*unzip FILE unpacks it' err.file
+    arrays a.npz
+    amn-remember a.npz >want
+    python3 -c 'import zipfile; zipfile.ZipFile("a.npz", "a").writestr("notes.txt", "x" * 500)'
+    amn-remember -v a.npz >out 2>err && cmp out want
+    grep -q 'note: members that are no arrays are passed over: 1' err
+}
+
+@test "limits are those of the user" {
+    arrays a.npz deflated
+    try 75 amn-parse --max-items 4 a.npz
+    grep -q 'limit: arrays: 5 is over the limit of 4 (--max-items)' err
+    amn-parse --max-items 5 a.npz >out
+    try 75 amn-parse --max-alloc 100 a.npz
+    try 75 amn-parse --max-total 400 a.npz
+    python3 - <<'PYTHON'
+import struct, zipfile
+text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3000000,), }".ljust(117) + "\n"
+with zipfile.ZipFile("zeros.npz", "w", zipfile.ZIP_DEFLATED) as z:
+    z.writestr("z.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + bytes(3000000))
+PYTHON
+    amn-remember zeros.npz >out
+    try 75 amn-remember --max-ratio 100 zeros.npz
+    grep -q 'limit: ratio: member z.npy: .* over the limit of 100 to 1 (--max-ratio)' err
+}
+
+@test "the memory of a large deflated array is bounded" {
+    python3 - <<'PYTHON'
+import os, struct, zipfile
+text = "{'descr': '|u1', 'fortran_order': False, 'shape': (200000000,), }".ljust(117) + "\n"
+block = os.urandom(1000) * 100
+with zipfile.ZipFile("large.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+    with z.open("a.npy", "w") as f:
+        f.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode())
+        for _ in range(2000):
+            f.write(block)
+PYTHON
+    if is_sanitized; then skip "sanitized"; fi
+    kib=$("$peak_memory" amn-remember -o out.safetensors large.npz)
+    [ "$(stat -c %s out.safetensors)" -gt 200000000 ]
+    [ "$kib" -lt 65536 ] || { echo "$kib KiB"; return 1; }
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# amn-inspect --scan: what pickles would import and call, whatever they and the files around them do against being read.
+load helper
+
+hostile() {
+    "$helpers/hostile-pickles" hostile
+}
+
+@test "each way to name a global, and to hide one, by name and through a pipe" {
+    hostile
+    n=0
+    while read -r status name found verdict odd; do
+        both "$status" "hostile/$name" amn-inspect --scan || return 1
+        [ "$(wc -l <out.file)" -eq 1 ]
+        diff <(jq -S 'del(.file, .fault)' out.file) <(jq -S 'del(.file, .fault)' out.pipe) || { echo "$name"; return 1; }
+        jq -e --arg found "$found" --arg verdict "$verdict" --arg odd "$odd" '
+            ([.pickles[].findings[] | select("\(.module).\(.name)" == ($found | gsub("\\\\u001b"; "\u001b")) and .verdict == $verdict)]
+                | length > 0 or $found == "-")
+            and ([.pickles[].anomalies[].code] | index($odd) != null or $odd == "-")
+            and .dangerous == ([.pickles[].findings[] | select(.verdict == "dangerous")] | length)
+            and (.verdict == "dangerous") == (.dangerous > 0)
+            and .count == (.pickles | length) + .unlisted' out.file >/dev/null || { echo "$name:"; cat out.file; return 1; }
+        n=$((n + 1))
+    done <hostile/EXPECT
+    [ "$n" -ge 70 ]
+}
+
+@test "the form of a finding" {
+    hostile
+    try 1 amn-inspect --scan hostile/evil.pt
+    is_empty err
+    jq -c '.pickles[0].findings[0]' out >got
+    diff got - <<'END'
+{"member":"a/data.pkl","pickle":0,"offset":2,"opcode":"GLOBAL","module":"os","name":"system","verdict":"dangerous","reason":"a module that runs code, or reaches files, processes or the network","called":true,"via":"REDUCE","count":1}
+END
+    jq -e '.format == "ZIP" and .count == 1 and .fault == null and (.pickles[0] | .protocol == 2 and .length == 23
+        and .opcodes == 6 and .truncated == false and .dangerous == 1 and .unresolved == 0 and .anomalies == [])' out
+    try 1 amn-inspect --scan hostile/uncalled.pkl
+    jq -e '.pickles[0].findings[0] | .called == false and .via == null and .member == null' out
+    try 1 amn-inspect --scan hostile/called-first.pkl
+    jq -e '[.pickles[0].findings[] | [.name, .called, .verdict]]
+        == [["_rebuild_from_type_v2", true, "allowed"], ["system", true, "dangerous"]]' out
+    try 1 amn-inspect --scan hostile/build.pkl
+    jq -e '.pickles[0].findings[0].via == "BUILD"' out
+    python3 -c 'open("twice.pkl", "wb").write(b"\x80\x02" + b"cm\nn\n0" * 3 + b"cm\no\n.")'
+    try 0 amn-inspect --scan twice.pkl
+    jq -e '[.pickles[0].findings[] | [.name, .count, .offset]] == [["n", 3, 2], ["o", 1, 20]]' out
+}
+
+@test "statuses: dangerous before a fault, a fault told all the same; the highest of several" {
+    hostile
+    try 1 amn-inspect --scan hostile/cut.pt
+    error_line amn-inspect malformed
+    jq -e '.fault.kind == "malformed" and .dangerous == 1' out
+    try 65 amn-inspect --scan hostile/cut-good.pt hostile/good.pt
+    [ "$(wc -l <out)" -eq 2 ]
+    try 1 amn-inspect --scan hostile/cut-good.pt hostile/evil.pt nowhere
+    [ "$(wc -l <out)" -eq 2 ]
+    [ "$(wc -l <err)" -eq 2 ]
+    try 66 amn-inspect --scan nowhere hostile/good.pt
+    try 0 amn-inspect --scan "$fx/good-plain.safetensors" "$fx/good-gguf.gguf"
+    jq -e -s 'map(.format) == ["safetensors", "GGUF"] and all(.count == 0 and .verdict == null)' out
+    echo 'no pickle at all' >words
+    both 65 words amn-inspect --scan
+    is_empty out.file
+    : >empty
+    try 65 amn-inspect --scan empty
+    try 2 amn-inspect --scan --metadata hostile/good.pt
+    error_line amn-inspect usage
+}
+
+@test "a directory: every file in it that is known or should be" {
+    hostile
+    mkdir model
+    cp hostile/good.pt model/pytorch_model.bin
+    cp hostile/global.pkl model/training_args.bin
+    cp "$fx/good-plain.safetensors" model/model.safetensors
+    echo '{}' >model/config.json
+    echo '{"weight_map":{}}' >model/pytorch_model.bin.index.json
+    for operand in model model/pytorch_model.bin.index.json; do
+        try 1 amn-inspect --scan $operand
+        is_empty err
+        jq -e -s 'map([.file, .verdict]) == [["model/model.safetensors", null], ["model/pytorch_model.bin", "allowed"],
+            ["model/training_args.bin", "dangerous"]]' out
+    done
+    echo nonsense >model/broken.pt
+    try 1 amn-inspect --scan model
+    error_line amn-inspect malformed
+}
+
+@test "text: the verdict first, then what it is for; names escaped" {
+    hostile
+    try 1 amn-inspect --scan --human hostile/other-member.pt
+    diff out - <<'END'
+Verdict       dangerous: who loads it with Python may run what it brings
+Dangerous     os.system, called (a/sub/data.pkl, byte 2)
+Allowed       1 name
+Pickles       2 in a file of the format ZIP
+END
+    try 1 amn-inspect --scan --human hostile/control.pkl
+    grep -qF 'Dangerous     fine\u{1b}[2J.name (byte 2)' out
+    try 0 amn-inspect --scan --human hostile/unknown.pkl hostile/nested.pkl hostile/plain.npy
+    diff out - <<'END'
+hostile/unknown.pkl:
+Verdict       suspicious: it names what is not known to do no harm
+Suspicious    my.model.Net, called (byte 2)
+Pickles       1 in a file of the format pickle
+
+hostile/nested.pkl:
+Verdict       nothing dangerous: it names only what tensors need
+Odd           a string in it is a pickle (byte 2)
+Pickles       1 in a file of the format pickle
+
+hostile/plain.npy:
+Verdict       nothing dangerous: it holds no pickle
+Pickles       0 in a file of the format NPY
+END
+    for f in hostile/*; do
+        amn-inspect --scan --human "$f" 2>&1 || :
+    done >texts
+    "$helpers/no-controls" texts
+}
+
+@test "cut at every byte, a file never stops the scan with anything but a verdict or a fault" {
+    hostile
+    for f in evil.pt deflated.pt stacked-evil.pt objects.npy old-good.tar; do
+        for ((n = 1; n < $(wc -c <hostile/$f) && n < 400; n += 7)); do
+            head -c $n hostile/$f >cut
+            got=0
+            amn-inspect --scan cut >out 2>err || got=$?
+            case $got in 0 | 1 | 65 | 69) ;; *) echo "$f at $n: $got"; cat err; return 1 ;; esac
+        done
+    done
+}
+
+@test "memory: what a pickle claims is not taken" {
+    without_sanitizer
+    hostile
+    for f in memo-far.pkl deep.pkl flood.pkl; do
+        kib=$("$peak_memory" amn-inspect --scan hostile/$f) || [ $? -eq 1 ]
+        [ "$kib" -lt 131072 ] || { echo "$f: $kib KiB"; return 1; }
+    done
+}
+
+@test "the members of all objects are those of amn-json(5)" {
+    hostile
+    cp "$fx/good-plain.safetensors" hostile/plain.safetensors
+    for f in hostile/*; do
+        amn-inspect --scan "$f" 2>/dev/null || :
+    done >objects
+    amn-inspect --scan --max-items 1 hostile/good.pt 2>/dev/null >>objects || [ $? -eq 75 ]
+    "$helpers/json-keys" 'AMN-INSPECT SCAN' <objects
+}
