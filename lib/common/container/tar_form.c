@@ -18,7 +18,7 @@
 #include "container/checkpoint_priv.h"
 #include "container/container.h"
 
-enum { BLOCK = 512, NAME = 100, SIZE_AT = 124, SIZE_LEN = 12, TYPE_AT = 156, MAGIC_AT = 257, PREFIX_AT = 345 };
+enum { BLOCK = 512, SIZE_AT = 124, SIZE_LEN = 12, TYPE_AT = 156, MAGIC_AT = 257, PREFIX_AT = 345, PAX_MOST = 64 << 10 };
 enum { SMALL_PICKLE = 4096, SETTLE = 1 << 20, MEMBERS_MOST = 1024 };
 enum { STORAGES, TENSORS, OBJECT, MEMBERS };
 
@@ -56,15 +56,26 @@ struct tar_form {
 };
 
 static bool
+is_named(const uint8_t header[BLOCK], const char *name)
+{
+    return memcmp(header, name, strlen(name) + 1) == 0;
+}
+
+static bool
+is_ours(const uint8_t header[BLOCK])
+{
+    for (int i = 0; i < MEMBERS; i++)
+        if (is_named(header, member_names[i]))
+            return true;
+    return is_named(header, "sys_info");
+}
+
+/* By the first name; before it Python may put an extended header, which is looked at later. */
+static bool
 tar_form_probe(const uint8_t *head, size_t n, uint64_t size)
 {
     (void)size;
-    if (n < MAGIC_AT + 5 || memcmp(head + MAGIC_AT, "ustar", 5) != 0)
-        return false;
-    for (int i = 0; i < MEMBERS; i++)
-        if (strcmp((const char *)head, member_names[i]) == 0)
-            return true;
-    return strcmp((const char *)head, "sys_info") == 0;
+    return n >= BLOCK && memcmp(head + MAGIC_AT, "ustar", 5) == 0 && (is_ours(head) || is_named(head, "././@PaxHeader"));
 }
 
 /* --- the archive */
@@ -101,16 +112,29 @@ sums_up(const uint8_t header[BLOCK])
     return read_octal(&said, header + AT, LEN) && said == sum;
 }
 
-/* Note where a member lies. Only files and the extended headers that give a time are known. */
+/* An extended header may give times, as Python has them, but no other name or size than the header behind it. */
+static bool
+check_extended(struct tar_form *f, uint64_t at, uint64_t size)
+{
+    char text[PAX_MOST];
+    if (!limits_check(size, PAX_MOST, "bytes of an extended header of its tar archive", f->err)
+        || !source_read(f->src, at, text, (size_t)size, f->err))
+        return false;
+    return (!memmem(text, (size_t)size, " size=", 6) && !memmem(text, (size_t)size, " path=", 6)
+            && !memmem(text, (size_t)size, " GNU.sparse", 11))
+        || err_set(f->err, ERR_UNSUPPORTED, at - BLOCK, "its tar archive has a member of a long name or over 8 GiB, which is "
+            "not read: load it with torch, and save it again");
+}
+
+/* Note where a member lies. */
 static bool
 take_member(struct tar_form *f, const uint8_t header[BLOCK], uint64_t at, uint64_t size)
 {
     char type = (char)header[TYPE_AT];
-    if (type == 'x' || type == 'g' || header[PREFIX_AT] != '\0')
-        return err_set(f->err, ERR_UNSUPPORTED, at - BLOCK, "its tar archive has extended headers, which torch did not write: "
-            "load it with torch, and save it again");
+    if (type == 'x' || type == 'g')
+        return check_extended(f, at, size);
     for (int i = 0; i < MEMBERS; i++) {
-        if (memcmp(header, member_names[i], strlen(member_names[i]) + 1) != 0)
+        if (!is_named(header, member_names[i]) || header[PREFIX_AT] != '\0')
             continue;
         if (type != '0' && type != '\0')
             return err_set(f->err, ERR_MALFORMED, at - BLOCK, "the member %s of its tar archive is no file", member_names[i]);
@@ -119,6 +143,23 @@ take_member(struct tar_form *f, const uint8_t header[BLOCK], uint64_t at, uint64
         f->member[i] = (struct member){ at, at + size };
     }
     return true;
+}
+
+/* Before all of a pipe is put aside: whether the first name, behind an extended header, is one of a checkpoint. */
+static bool
+check_first(struct tar_form *f)
+{
+    const uint8_t *head;
+    uint64_t have, size, at = 0;
+    if (!source_head(f->src, BLOCK, &head, &have, f->err))
+        return false;
+    if (!is_ours(head) && read_octal(&size, head + SIZE_AT, SIZE_LEN) && size <= PAX_MOST) {
+        at = BLOCK + (size + BLOCK - 1) / BLOCK * BLOCK;
+        if (!source_head(f->src, at + BLOCK, &head, &have, f->err))
+            return false;
+    }
+    return (have >= at + BLOCK && is_ours(head + at)) || err_set(f->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a tar "
+        "archive, which is not read: unpack it with tar -xf FILE, and name the model");
 }
 
 static bool
@@ -370,6 +411,7 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
     uint64_t at = f->member[TENSORS].at + *used;
     struct reading r = { 0 };
     struct rebuilt rebuilt;
+    char key[24];
     uint32_t part = 0;
     size_t len = 0;
     bool ok = pickle_run(&r.pickle, &r.root, p + *used, n - *used, &len, at, f->budget, f->err);
@@ -387,9 +429,10 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
         f->record = records;
         records[f->record_names.n] = (struct record){ f->part[part], p + *used };
         *used += RANK + EACH * (size_t)rank + OFFSET;
+        snprintf(key, sizeof key, "%" PRId64, v->of.item[0]->of.integer);
         ok = (read_geometry(f, &records[f->record_names.n], &rebuilt)
             || err_set(f->err, ERR_MALFORMED, at, "a tensor has a size, a stride or an offset that is negative"))
-            && rebuild_check(&rebuilt, f->part_names.name[part], f->err)
+            && rebuild_check(&rebuilt, key, f->err)
             && add_key(f, &f->record_names, &f->records, v->of.item[0]->of.integer, at);
     }
     reading_clear(&r);
@@ -471,7 +514,9 @@ tar_form_read(struct catalog *c, struct source *src, uint32_t file, const struct
 {
     struct tar_form f = { .src = src, .catalog = c, .budget = catalog_budget(c), .options = options, .err = err };
     bool ended;
-    bool ok = source_ended_by(src, SETTLE, &ended, err) && source_spool(src, SOURCE_SIZE_UNKNOWN, true, err) && find_members(&f) && read_storages(&f) && read_object(&f, file);
+    bool ok = check_first(&f) && source_ended_by(src, SETTLE, &ended, err)
+        && source_spool(src, SOURCE_SIZE_UNKNOWN, true, err) && find_members(&f) && read_storages(&f)
+        && read_object(&f, file);
     struct catalog_facts *facts = catalog_facts(c);
     facts->format = "PyTorch";
     facts->header_end = 0;
