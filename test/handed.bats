@@ -173,8 +173,8 @@ PYTHON
     samples s
     cd s
     says 69 69-zip 'this is a ZIP archive' 'unzip FILE'
-    says 69 69-pickle 'this is a PyTorch checkpoint (a pickle'
-    says 69 69-pickle-0 'this is a PyTorch checkpoint (a pickle'
+    says 69 69-pickle 'this is a pickle without the storages of a PyTorch checkpoint'
+    says 69 69-pickle-0 'this is a PyTorch checkpoint by pickle protocol 0 or 1'
     says 69 69-tar 'this is a tar archive' 'tar -xf FILE'
     says 69 69-ggml 'this is a GGML file older than GGUF' 'look for a GGUF file'
     says 69 69-hdf5 'this is an HDF5 file, as Keras writes'

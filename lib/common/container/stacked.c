@@ -24,7 +24,7 @@ struct stacked {
     const struct container_options *options;
     struct err *err;
     const uint8_t *head;
-    uint64_t have;
+    uint64_t have, size;                /* size: SOURCE_SIZE_UNKNOWN until a pipe has come to its end */
     uint64_t begin[PICKLES + 1];        /* of each pickle, and of what follows them */
     struct pickle *pickle[PICKLES];
     const struct pickle_value *root[PICKLES];
@@ -57,6 +57,8 @@ grow_head(struct stacked *s, uint64_t begin)
     if (!budget_bytes(catalog_budget(s->catalog), want - before, "pickle bytes", s->err)
         || !source_head(s->src, num_min(want, SOURCE_HEAD_MAX), &s->head, &s->have, s->err))
         return false;
+    if (s->have < want && s->have < SOURCE_HEAD_MAX)
+        s->size = s->have;
     return s->have > before || err_set(s->err, ERR_MALFORMED, s->have, "it ends after %" PRIu64 " bytes, within its "
         "pickles (the download or copy is incomplete)", s->have);
 }
@@ -228,7 +230,7 @@ check_counts(struct stacked *s)
 static bool
 check_end(struct stacked *s, uint64_t end)
 {
-    uint64_t size = source_size(s->src);
+    uint64_t size = s->size;
     if (size == SOURCE_SIZE_UNKNOWN || size == end)
         return true;
     if (size < end)
@@ -260,7 +262,7 @@ static bool
 stacked_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
     struct err *err)
 {
-    struct stacked s = { .src = src, .catalog = c, .options = options, .err = err };
+    struct stacked s = { .src = src, .catalog = c, .options = options, .err = err, .size = source_size(src) };
     bool ok = read_all(&s, file);
     checkpoint_clear(&s.checkpoint);
     for (int i = 0; i < PICKLES; i++)
