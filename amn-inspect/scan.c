@@ -91,19 +91,30 @@ should_be_known(const char *name)
     return false;
 }
 
+/* A file of a directory; what is none is passed over. */
+static bool
+scan_entry(struct scan *scan, const char *path, struct err *err)
+{
+    struct stat st;
+    if (stat(path, &st) == 0)
+        return !S_ISREG(st.st_mode) || scan_file(scan, path, path, true, err);
+    char shown[STR_SHOWN];
+    err_sys(err, ERR_OPEN, errno, "%s", "");
+    return err_in_file(err, str_shown(shown, path, strlen(path)));
+}
+
 /* All files of a directory, each reported alone; what is neither a model nor a pickle is passed over. */
 static bool
 scan_folder(struct scan *scan, const char *dir, struct err *err)
 {
     struct names names = { 0 };
-    struct stat st;
     bool ok = list_folder(&names, dir, err);
     for (size_t i = 0; ok && i < names.n && !ferror(stdout); i++) {
         char *path = folder_path(dir, strlen(dir), names.name[i], err);
         struct err fault;
         err_init(&fault);
         ok = path != NULL;
-        if (ok && stat(path, &st) == 0 && S_ISREG(st.st_mode) && !scan_file(scan, path, path, true, &fault)
+        if (ok && !scan_entry(scan, path, &fault)
             && ((fault.kind != ERR_MALFORMED && fault.kind != ERR_UNSUPPORTED) || should_be_known(path)))
             tell(scan, &fault);
         free(path);

@@ -29,6 +29,8 @@ bool
 window_hold(struct window *w, size_t n, struct err *err)
 {
     size_t want = (size_t)num_min(n, w->max);
+    static const uint8_t nothing[1];
+    w->p = w->p ? w->p : nothing;
     while (w->n < want && !w->ended) {
         uint64_t to = num_min(num_max(want, w->n + (uint64_t)STEP), num_max(2 * (uint64_t)w->n, STEP));
         size_t room = (size_t)num_min(to, w->max), got = 0;     /* it grows as bytes come, not as they are announced */

@@ -348,7 +348,11 @@ zip_loose_find(struct zip_loose *zip, struct source *src, const struct limits *l
         return err_memory(err, sizeof *f);
     *f = (struct finder){ .zip = zip, .view = { .src = src, .size = source_size(src) }, .limits = limits, .err = err,
         .ok = true };
-    walk_directories(f);
+    str_text(&zip->names, "");          /* so that no name is nowhere */
+    if (zip->names.failed)
+        f->ok = err_memory(err, 1);
+    else
+        walk_directories(f);
     if (zip->n > 1)
         qsort(zip->member, zip->n, sizeof *zip->member, compare);
     if (f->ok)
