@@ -78,10 +78,11 @@ LIST
 @test "cut anywhere: malformed, and nothing is written" {
     for how in plain deflated; do
         arrays a.npz $how
-        python3 - <<'PYTHON'
-import os, subprocess, sys
+        if is_sanitized; then step=5; else step=1; fi
+        python3 - $step <<'PYTHON'
+import subprocess, sys
 data = open("a.npz", "rb").read()
-for n in range(1, len(data), 1 if len(data) < 1600 else 3):
+for n in range(1, len(data), int(sys.argv[1])):
     open("cut.npz", "wb").write(data[:n])
     for given in ("file", "pipe"):
         p = subprocess.run(["amn-remember", "cut.npz" if given == "file" else "-"], stdin=open("cut.npz", "rb"),
