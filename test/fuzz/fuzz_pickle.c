@@ -1,4 +1,4 @@
-/* A pickle, the checkpoint that it describes, and the whole as stacked pickles. Behind a pickle nothing is read: its
+/* A pickle, the checkpoint that it describes, and the whole as stacked pickles or a tar archive. Behind a pickle nothing is read: its
  * storages are said to lie one behind the other. */
 #include "container/checkpoint_priv.h"
 #include "model_fuzz.h"
@@ -51,5 +51,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         model_fuzz(&container_stacked, p, n, true);
         model_fuzz(&container_stacked, p, n, false);
     }
+    if (container_tar_form.probe(p, n, n))
+        model_fuzz(&container_tar_form, p, n, true);
     return 0;
 }
