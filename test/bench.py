@@ -12,11 +12,15 @@ import mmap
 import os
 import random
 import signal
+import pickle
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import time
+import types
+import zipfile
 
 from bench_families import FAMILIES, tensors_of
 
@@ -136,6 +140,66 @@ def make_gptq(path, nbytes, out, in_):
                     (f"layers.{i}.qzeros", "I32", [groups, out // 8], zeros, groups * out // 2),
                     (f"layers.{i}.scales", "F16", [groups, out], scales, groups * out * 2)]
     return write_safetensors(path, tensors)
+
+
+def write_archive(path, members):
+    """A ZIP archive, nothing deflated; members are (name, head, unit, n): n bytes of `unit` behind the head."""
+    with zipfile.ZipFile(path, "w", allowZip64=True) as z:
+        for name, head, unit, n in members:
+            with z.open(name, "w", force_zip64=True) as f:
+                f.write(head)
+                write_repeated(f, unit, n)
+    recopy(path)
+
+
+def make_pth(path, nbytes):
+    """A checkpoint of F32 matrices of 64 MiB, as torch.save() makes it but for the padding."""
+    torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+    storage = type("FloatStorage", (), {"__module__": "torch"})
+    rebuild = types.FunctionType((lambda *args: None).__code__, {}, "_rebuild_tensor_v2")
+    rebuild.__module__, rebuild.__qualname__ = "torch._utils", "_rebuild_tensor_v2"
+    torch.FloatStorage, torch._utils, utils._rebuild_tensor_v2 = storage, utils, rebuild
+    count = max(1, nbytes // (4 * WIDTH * WIDTH))
+
+    class Tensor:
+        def __init__(self, key):
+            self.key = key
+
+        def __reduce__(self):
+            return rebuild, (self, 0, (WIDTH, WIDTH), (WIDTH, 1), False, {})
+
+    class Pickler(pickle._Pickler):                     # the one in Python asks persistent_id() for arguments too
+        def persistent_id(self, obj):
+            if isinstance(obj, Tensor) and self.inside:
+                return "storage", storage, obj.key, "cpu", WIDTH * WIDTH
+            return None
+
+        def save_reduce(self, *args, **more):
+            self.inside = True
+            super().save_reduce(*args, **more)
+            self.inside = False
+        inside = False
+
+    sys.modules.update({"torch": torch, "torch._utils": utils})
+    with tempfile.TemporaryFile() as f:
+        Pickler(f, 2).dump({f"layers.{i}.weight": Tensor(str(i)) for i in range(count)})
+        f.seek(0)
+        object_ = f.read()
+    for name in "torch", "torch._utils":
+        del sys.modules[name]
+    unit = random.Random(10).randbytes(MIB)
+    write_archive(path, [("m/data.pkl", object_, b"x", 0), ("m/byteorder", b"little", b"x", 0)]
+                  + [(f"m/data/{i}", b"", unit, 4 * WIDTH * WIDTH) for i in range(count)] + [("m/version", b"3\n", b"x", 0)])
+
+
+def make_npz(path, nbytes):
+    """An archive of F32 matrices of 64 MiB."""
+    text = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % (WIDTH, WIDTH)
+    text = text.ljust(117) + "\n"
+    head = b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode()
+    unit = random.Random(11).randbytes(MIB)
+    write_archive(path, [(f"layers.{i}.weight.npy", head, unit, 4 * WIDTH * WIDTH)
+                         for i in range(max(1, nbytes // (4 * WIDTH * WIDTH)))])
 
 
 def gguf_string(text):
@@ -359,6 +423,32 @@ class Bench:
             copy = Command(["cp", self.input, self.new], new=self.new)
             row("S10 BF16 -> file, and cp", self.to_file(), copy, 1.10, touch, self.input)
 
+    def archives(self):
+        """Checkpoints and arrays, of which nothing is quantized, and cp of the output; then torch itself."""
+        for name, make in (("NPZ", make_npz), (".pth", make_pth)) if self.wants("S10") else ():
+            make(self.input, self.layers * LAYER_OUT)
+            self.reference()
+            copy = Command(["cp", self.out, self.new], new=self.new)
+            self.table.row(f"S10 {name} -> file, and cp", self.to_file(), copy, 1.10, self.touch, self.out)
+        if self.wants("S10"):
+            self.torch()
+
+    def torch(self):
+        """Our whole process, with its output, and torch.load() alone, in a process that has imported torch."""
+        python = os.path.join(os.environ.get("AMN_PEERS_VENV", ""), "bin", "python")
+        python = python if os.path.exists(python) else sys.executable
+        load = ("import statistics, sys, time, torch\ntimes = []\nfor _ in range(int(sys.argv[2])):\n"
+                "    begin = time.perf_counter()\n    torch.load(sys.argv[1], weights_only=True)\n"
+                "    times.append(time.perf_counter() - begin)\nprint(statistics.median(times))")
+        done = subprocess.run([python, "-c", load, self.input, str(2 * self.table.rounds)], capture_output=True, check=False)
+        if done.returncode != 0:
+            self.table.line("    .pth, and torch.load: no torch here")
+            return
+        other = float(done.stdout)
+        for label, command in ("inspect .pth", Command([self.inspect, self.input])), (".pth -> file", self.to_file()):
+            ours = statistics.median(command.seconds(self.touch) for _ in range(2 * self.table.rounds))
+            self.table.line(f"    {label}, and torch.load", f"{ours:.4f}", f"{other:.4f}", f"{ours / other:.2f}")
+
     def gguf(self, dtype, goal):
         row = "S3" if dtype in FAST else "S4"
         if not self.wants(row):
@@ -401,6 +491,7 @@ class Bench:
 
     def run(self):
         self.fp8()
+        self.archives()
         for dtype in BLOCKS if self.all else FIRST:
             self.gguf(dtype, 0.75 if dtype in FAST else 1.5)
         self.gptq(4096, 4096)

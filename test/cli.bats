@@ -266,7 +266,7 @@ END
     done
     "$helpers/json-keys" 'ERRORS AND NOTES' <objects
     jq -es 'all(.[]; if .kind == "note" or .kind == "warning" then .status == null else .status >= 2 end)
-        and ([.[].kind] | unique - ["limit", "malformed", "note", "open", "unsupported", "usage", "warning", "io"] == [])' objects
+        and ([.[].kind] | unique - ["limit", "malformed", "note", "open", "unsafe", "unsupported", "usage", "warning", "io"] == [])' objects
 }
 
 @test "AMN_CPU: an unknown name is usage, an empty one is none" {

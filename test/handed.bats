@@ -49,7 +49,7 @@ def archive(*names):
         for name in names:
             z.writestr(name, b"x" * 300)
     return out.getvalue()
-put("69-torch", archive("archive/data.pkl", "archive/byteorder", "archive/data/0", "archive/version"))
+put("65-torch", archive("archive/data.pkl", "archive/byteorder", "archive/data/0", "archive/version"))
 put("65-npz", archive("weight.npy", "bias.npy"))
 put("69-zip", archive("README.txt"))
 put("69-pickle", pickle.dumps({"a": [1.5] * 40}, protocol=2))
@@ -172,20 +172,19 @@ PYTHON
 @test "what may hold a model, in a format that is not read: 69, by name" {
     samples s
     cd s
-    says 69 69-torch 'this is a PyTorch checkpoint (ZIP), which is not supported yet: look for the same model as safetensors'
     says 69 69-zip 'this is a ZIP archive' 'unzip FILE'
-    says 69 69-pickle 'this is a PyTorch checkpoint (a pickle'
-    says 69 69-pickle-0 'this is a PyTorch checkpoint (a pickle'
+    says 69 69-pickle 'this is a pickle without the storages of a PyTorch checkpoint'
+    says 69 69-pickle-0 'this is a PyTorch checkpoint by pickle protocol 0 or 1'
     says 69 69-tar 'this is a tar archive' 'tar -xf FILE'
     says 69 69-ggml 'this is a GGML file older than GGUF' 'look for a GGUF file'
     says 69 69-hdf5 'this is an HDF5 file, as Keras writes'
     says 69 69-tflite 'this is a TensorFlow Lite model'
     says 69 69-onnx 'this is an ONNX model'
     says 69 69-llamafile 'this is a llamafile' "unzip FILE '*.gguf'"
-    for inner in code/__torch__.py data/0 version .format_version; do        # TorchScript, and others that came first
+    for inner in data/0 version .format_version; do         # what torch leaves behind when it fails
         python3 -c 'import sys, zipfile
 with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x")' $inner
-        says 69 other 'this is a PyTorch checkpoint (ZIP)'
+        says 65 other 'the archive has no data.pkl'
     done
 }
 
@@ -193,6 +192,7 @@ with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x"
     samples s
     cd s
     says 65 65-tokenizer 'this is a SentencePiece tokenizer (tokenizer.model), not a model'
+    says 65 65-torch 'its version is no number of a line'
     says 65 65-npz 'it does not begin as an array of NumPy'
     says 65 65-parquet 'this is a Parquet file'
     says 65 65-program 'this is a program'
@@ -245,7 +245,7 @@ for name in sorted(glob.glob("s/*")):
         if len(seen) != 1:
             sys.exit("%s, %d bytes: %s" % (name, length, seen))
 print(runs, "runs")
-sys.exit(runs < 1500)
+sys.exit(runs < 1400)
 PYTHON
 }
 

@@ -155,6 +155,18 @@ PYTHON
     [ "$(amn-inspect "$corpus/npz-good/emptyz.22.npz" | jq -c '[.format, .version, .tensors]')" = '["NPZ",null,0]' ]
 }
 
+@test "arrays that lie in folders as those of a checkpoint do" {
+    python3 - <<'PYTHON'
+import struct, zipfile
+text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }".ljust(117) + "\n"
+with zipfile.ZipFile("a.npz", "w") as z:
+    for name in "m/data/0.npy", "m/version.npy":
+        z.writestr(name, b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + b"abc")
+PYTHON
+    both 0 a.npz amn-parse
+    jq -r .name out.file | diff - <(printf '%s\n' m/data/0 m/version)
+}
+
 @test "what is in an archive of something else is said; members that are no arrays are passed over" {
     python3 - <<'PYTHON'
 import zipfile
@@ -186,6 +198,24 @@ PYTHON
     amn-remember zeros.npz >out
     try 75 amn-remember --max-ratio 100 zeros.npz
     grep -q 'limit: ratio: member z.npy: .* over the limit of 100 to 1 (--max-ratio)' err
+}
+
+@test "more than 16 times the archive and 1 GiB is not inflated" {
+    python3 - <<'PYTHON'
+import os, struct, zipfile
+n = 1200000000
+text = ("{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }" % n).ljust(117) + "\n"
+data = b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + os.urandom(1200000)
+with zipfile.ZipFile("claim.npz", "w", zipfile.ZIP_DEFLATED) as z:
+    z.writestr("a.npy", data)
+bytes = bytearray(open("claim.npz", "rb").read())
+for at in 22, bytes.rindex(b"PK\1\2") + 24:         # what it claims to hold
+    assert struct.unpack_from("<I", bytes, at)[0] == len(data)
+    struct.pack_into("<I", bytes, at, n + 128)
+open("claim.npz", "wb").write(bytes)
+PYTHON
+    both 75 claim.npz amn-remember
+    grep -q 'limit: inflated bytes: 1200000128 of an archive of' err.file
 }
 
 @test "the memory of a large deflated array is bounded" {

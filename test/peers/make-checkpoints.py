@@ -39,7 +39,7 @@ def walk(value, path):
 
 def load(file):
     try:
-        return torch.load(file, map_location="cpu", weights_only=True)
+        return torch.load(file, map_location="cpu", weights_only=False)     # our own files; old readers of weights lack opcodes
     except TypeError:
         return torch.load(file, map_location="cpu")
 

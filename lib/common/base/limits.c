@@ -26,6 +26,7 @@ const struct limits limits_default = {
     .zip_members = 1 << 20,
     .zip_name = 4096,
     .zip_ratio = 1100,                  /* deflate itself makes 1032 of one */
+    .zip_output = 16,
     .pickle = UINT64_C(100) << 20,
     .pickle_string = UINT64_C(64) << 20,
     .pickle_heap = UINT64_C(512) << 20,

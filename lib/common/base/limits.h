@@ -26,6 +26,7 @@ struct limits {
     uint64_t zip_members;
     uint64_t zip_name;          /* bytes */
     uint64_t zip_ratio;         /* expansion of a deflated member */
+    uint64_t zip_output;        /* bytes of all deflated members for one of the archive, beyond 1 GiB */
     uint64_t pickle;            /* one pickle, bytes */
     uint64_t pickle_string;     /* bytes */
     uint64_t pickle_heap;       /* all values of one pickle, bytes */

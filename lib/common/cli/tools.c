@@ -77,7 +77,7 @@ const struct cli_option cli_options_of_all[] = {
     { 'v', ALL, "verbose", NULL, NULL, "say on standard error what is being done" },
     { OPT_CONFIG, OF_ONE, "config", "FILE", NULL, "read this config.json; none: read none at all" },
     { OPT_SCHEME, OF_ONE, "scheme", "NAME", NULL, "what could be of several schemes is of this one" },
-    { OPT_ROOT, OF_ONE, "root", "PATH", NULL, "of a checkpoint, what lies under PATH alone; auto finds it" },
+    { OPT_ROOT, OF_ONE, "root", "PATH", NULL, "of a checkpoint, only what lies under PATH; or auto" },
     { OPT_PROGRESS, OF_ONE, "progress", "WHEN", cli_when_words, "a bar on standard error: auto, always or never" },
     { OPT_JSON_ERRORS, ALL, "json-errors", NULL, NULL, "errors as one JSON object a line" },
     { OPT_MAX_ALLOC, ALL, "max-alloc", "SIZE", NULL, "largest allocation that a header can ask for" },

@@ -22,8 +22,8 @@ prefix_len(const struct zip_member *m)
     return slash ? (size_t)(slash - m->name) : 0;
 }
 
-/* A data.pkl, wherever it lies; or all members in one folder, with those of torch among them, of a checkpoint that lacks
- * it. */
+/* A data.pkl, wherever it lies; or all members in one folder, with those of torch among them and none that says it
+ * is an array, of a checkpoint that lacks it. */
 static bool
 is_checkpoint(const struct zip *zip)
 {
@@ -35,7 +35,7 @@ is_checkpoint(const struct zip *zip)
         const char *rest = m->name + prefix_len(m);
         if (str_ends(m->name, "/data.pkl") || str_ends(m->name, "\\data.pkl"))
             return true;
-        one = one && prefix_len(m) == len && memcmp(m->name, zip->member[0].name, len) == 0;
+        one = one && !str_ends(m->name, ".npy") && prefix_len(m) == len && memcmp(m->name, zip->member[0].name, len) == 0;
         known = known || strncmp(rest, "/data/", strlen("/data/")) == 0;
         for (size_t j = 0; j < sizeof torch / sizeof *torch; j++)
             known = known || strcmp(rest, torch[j]) == 0;

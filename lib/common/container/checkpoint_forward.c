@@ -452,16 +452,19 @@ new_pass(const struct begin *begin, const struct source *src, const uint8_t *hea
     return NULL;
 }
 
-/* Whether the first storage is where it is foretold. */
+/* Whether the first storage is the one that is foretold. */
 static bool
 begins_well(const struct pass *p, struct source *src, bool *good, struct err *err)
 {
+    const struct coming *s = &p->list[0];
     struct local l;
     if (p->n == 0)
         return true;
-    if (!read_local(&l, src, p->list[0].header_at, good, err))
+    if (!read_local(&l, src, s->header_at, good, err))
         return false;
-    *good = *good && l.at == p->list[0].at;
+    *good = *good && l.at == s->at && l.name_len == p->begin.prefix_len + 6 + s->key_len
+        && memcmp(l.name + p->begin.prefix_len, "/data/", 6) == 0
+        && memcmp(l.name + l.name_len - s->key_len, p->keys + s->key, s->key_len) == 0;
     return true;
 }
 

@@ -267,7 +267,7 @@ checkpoint_zip_read(struct catalog *c, struct source *src, struct zip *zip, uint
     if (ok) {
         uint64_t end = source_size(src);
         note_storages(c, &a, &found, &cp);
-        archive_facts(c, a.big_endian, found.deflated ? 0 : m->at + m->stored, found.deflated ? 0 : end);
+        archive_facts(c, a.big_endian, 0, found.deflated ? 0 : end);        /* storages may come before the object */
         ok = (!found.deflated || source_inflate(src, zip, !options->no_verify, options->limits, err))
             && place_storages(&found, c, &cp, file, err) && checkpoint_add(&cp, c, file, a.big_endian, err);
     }

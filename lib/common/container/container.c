@@ -11,6 +11,7 @@ static const struct container *const rows[] = {
     &container_zip,
     &container_npy,
     &container_stacked,
+    &container_tar_form,
     &container_safetensors,
 };
 

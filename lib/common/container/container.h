@@ -25,7 +25,8 @@ struct container {
     bool beside;                /* config.json and an index may lie beside it */
 };
 
-extern const struct container container_safetensors, container_gguf, container_zip, container_npy, container_stacked;
+extern const struct container container_safetensors, container_gguf, container_zip, container_npy, container_stacked,
+    container_tar_form;
 
 /* The container of an input by its content. ERR_MALFORMED or ERR_UNSUPPORTED, with what it is, when no row fits. */
 bool container_detect(const struct container **out, struct source *src, struct err *err);

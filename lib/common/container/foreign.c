@@ -21,7 +21,10 @@ struct magic {
 
 static const char old_ggml[] = "this is a GGML file older than GGUF, which is not read: look for a GGUF file of the "
     "same model, or convert this one with convert_llama_ggml_to_gguf.py of llama.cpp";
-static const char pickle[] = "this is a PyTorch checkpoint (a pickle without a ZIP archive)" ELSEWHERE;
+static const char pickle[] = "this is a pickle without the storages of a PyTorch checkpoint, which is not read: load it with "
+    "Python, and save its tensors with torch.save";
+static const char old_pickle[] = "this is a PyTorch checkpoint by pickle protocol 0 or 1, which torch itself may not load and "
+    "is not read: save it again with the protocol that torch.save takes by itself";
 static const char old_torch[] = "this is a PyTorch archive from before its first release, which torch does not read either";
 static const char hdf5[] = "this is an HDF5 file, as Keras writes its models" ELSEWHERE;
 static const char tflite[] = "this is a TensorFlow Lite model" ELSEWHERE;
@@ -42,7 +45,7 @@ static const struct magic magics[] = {
     { "lmgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
     { "fmgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
     { "tjgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
-    { "L119547037146038801333356L", 26, 0, ERR_UNSUPPORTED, pickle },    /* torch's magic number, by protocol 0 */
+    { "L119547037146038801333356L", 26, 0, ERR_UNSUPPORTED, old_pickle },     /* torch's magic number */
     { "PYTORCH1", 8, 0, ERR_UNSUPPORTED, old_torch },
     { "\x89HDF\r\n\x1a\n", 8, 0, ERR_UNSUPPORTED, hdf5 },
     { "TFL3", 4, 4, ERR_UNSUPPORTED, tflite },

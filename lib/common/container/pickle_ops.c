@@ -125,11 +125,13 @@ pickle_op_next(struct pickle_step *step, const uint8_t *p, size_t n)
     if (!ops[*p].name)
         return STEP_UNKNOWN;
     enum pickle_arg arg = ops[*p].arg;
-    if (arg == ARG_LINE || arg == ARG_LINES)
-        return take_line(&step->text, &step->text_len, p + 1, n - 1, &step->size)
-            && (arg == ARG_LINE
-                || take_line(&step->second, &step->second_len, p + step->size, n - step->size, &step->size))
-            ? STEP_WHOLE : STEP_CUT;
+    if (arg == ARG_LINE || arg == ARG_LINES) {
+        if (take_line(&step->text, &step->text_len, p + 1, n - 1, &step->size) && (arg == ARG_LINE
+            || take_line(&step->second, &step->second_len, p + step->size, n - step->size, &step->size)))
+            return STEP_WHOLE;
+        step->text_len = 0;
+        return STEP_CUT;
+    }
     if (arg == ARG_NONE)
         return STEP_WHOLE;
     step->size += number_size[arg];

@@ -24,14 +24,15 @@ struct stacked {
     const struct container_options *options;
     struct err *err;
     const uint8_t *head;
-    uint64_t have;
+    uint64_t have, size;                /* size: SOURCE_SIZE_UNKNOWN until a pipe has come to its end */
     uint64_t begin[PICKLES + 1];        /* of each pickle, and of what follows them */
     struct pickle *pickle[PICKLES];
     const struct pickle_value *root[PICKLES];
     struct checkpoint checkpoint;
 };
 
-/* PROTO 2 to 5, perhaps FRAME, and 0x1950a86a20f9469cfc6c as a LONG1; nothing that would have to be run. */
+/* PROTO 2 to 5, perhaps FRAME, and 0x1950a86a20f9469cfc6c as a LONG1; nothing that would have to be run. One that is cut
+ * in there is ours too. */
 static bool
 stacked_probe(const uint8_t *head, size_t n, uint64_t size)
 {
@@ -39,8 +40,8 @@ stacked_probe(const uint8_t *head, size_t n, uint64_t size)
     enum { PROTO = 2, FRAME = 9 };
     size_t at = n > PROTO && head[PROTO] == OP_FRAME ? PROTO + FRAME : PROTO;
     (void)size;
-    return n >= at + sizeof magic && head[0] == OP_PROTO && head[1] >= 2 && head[1] <= 5
-        && memcmp(head + at, magic, sizeof magic) == 0;
+    return n > at && head[0] == OP_PROTO && head[1] >= 2 && head[1] <= 5
+        && memcmp(head + at, magic, (size_t)num_min(n - at, sizeof magic)) == 0;
 }
 
 /* --- the pickles */
@@ -56,6 +57,8 @@ grow_head(struct stacked *s, uint64_t begin)
     if (!budget_bytes(catalog_budget(s->catalog), want - before, "pickle bytes", s->err)
         || !source_head(s->src, num_min(want, SOURCE_HEAD_MAX), &s->head, &s->have, s->err))
         return false;
+    if (s->have < want && s->have < SOURCE_HEAD_MAX)
+        s->size = s->have;
     return s->have > before || err_set(s->err, ERR_MALFORMED, s->have, "it ends after %" PRIu64 " bytes, within its "
         "pickles (the download or copy is incomplete)", s->have);
 }
@@ -227,7 +230,7 @@ check_counts(struct stacked *s)
 static bool
 check_end(struct stacked *s, uint64_t end)
 {
-    uint64_t size = source_size(s->src);
+    uint64_t size = s->size;
     if (size == SOURCE_SIZE_UNKNOWN || size == end)
         return true;
     if (size < end)
@@ -259,7 +262,7 @@ static bool
 stacked_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
     struct err *err)
 {
-    struct stacked s = { .src = src, .catalog = c, .options = options, .err = err };
+    struct stacked s = { .src = src, .catalog = c, .options = options, .err = err, .size = source_size(src) };
     bool ok = read_all(&s, file);
     checkpoint_clear(&s.checkpoint);
     for (int i = 0; i < PICKLES; i++)

@@ -4,187 +4,22 @@
  * so that the one the reader is at is always with one of them, or with the reader himself when there is no thread. Only
  * he goes on to the next member; that, or his skipping it, sets the thread free that had it. */
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/cpus.h"
 #include "base/num.h"
-#include "base/str.h"
+#include "source/inflater_priv.h"
 #include "source/source_priv.h"
-#include "source/zip.h"
 
 enum {
     RINGS = 4,
     RING = (8 << 20) / RINGS,
-    IN_STEP = 64 << 10,
-    OUT_STEP = 256 << 10,           /* bytes between two looks at the others */
-    HEAD_IN_STEP = 512              /* of compressed bytes, for the head of a member */
+    OUT_STEP = 256 << 10            /* bytes between two looks at the others */
 };
 
-#define OUTPUT_FREE (UINT64_C(1) << 30)
-enum { OUTPUT_RATIO = 16 };         /* deflated members together, to the archive, beyond OUTPUT_FREE */
-
-/* Exactly n bytes of the archive. */
-typedef bool read_archive(void *of, uint64_t at, void *buf, size_t n, struct err *err);
-
-/* --- one member --------------------------------------------------------------------------------------------- */
-
-struct inflater {
-    z_stream z;
-    const struct zip_member *m;
-    bool check;                     /* its CRC-32, in the end */
-    bool ended;                     /* the deflated stream is at its end */
-    uint64_t taken;                 /* compressed bytes that were read */
-    uint64_t made;
-    uint32_t crc;
-    size_t step;                    /* compressed bytes of one read */
-    uint8_t in[IN_STEP];
-};
-
-static struct inflater *
-inflater_new(size_t step, struct err *err)
-{
-    struct inflater *f = calloc(1, sizeof *f);
-    if (f && inflateInit2(&f->z, -MAX_WBITS) == Z_OK) {
-        f->step = step;
-        return f;
-    }
-    free(f);
-    err_memory(err, sizeof *f);
-    return NULL;
-}
-
-static void
-inflater_free(struct inflater *f)
-{
-    if (!f)
-        return;
-    inflateEnd(&f->z);
-    free(f);
-}
-
-static void
-inflater_begin(struct inflater *f, const struct zip_member *m, bool check)
-{
-    inflateReset(&f->z);            /* cannot fail: the state is one */
-    f->z.avail_in = 0;
-    f->m = m;
-    f->check = check;
-    f->ended = false;
-    f->taken = f->made = 0;
-    f->crc = 0;
-}
-
-uint32_t
-zip_crc(uint32_t crc, const uint8_t *p, size_t n)
-{
-    return (uint32_t)crc32_z(crc, p, n);
-}
-
-/* The member is not what the archive says of it. */
-static bool
-bad(const struct zip_member *m, uint64_t at, struct err *err, const char *text)
-{
-    char shown[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, at, "member %s: %s", str_shown(shown, m->name, m->name_len), text);
-}
-
-/* Inflate until the output is full or the stream ends. */
-static bool
-run_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
-{
-    const struct zip_member *m = f->m;
-    while (f->z.avail_out != 0 && !f->ended) {
-        if (f->z.avail_in == 0 && f->taken < m->stored) {
-            size_t n = (size_t)num_min(f->step, m->stored - f->taken);
-            if (!read(of, m->at + f->taken, f->in, n, err))
-                return false;
-            f->z.next_in = f->in;
-            f->z.avail_in = (uInt)n;
-            f->taken += n;
-        }
-        int r = inflate(&f->z, Z_NO_FLUSH);
-        uint64_t at = m->at + f->taken - f->z.avail_in;
-        f->ended = r == Z_STREAM_END;
-        if (r == Z_MEM_ERROR)
-            return err_memory(err, 0);
-        if (r == Z_BUF_ERROR)
-            return bad(m, at, err, "its deflated bytes are cut");
-        if (r != Z_OK && r != Z_STREAM_END)
-            return bad(m, at, err, "its deflated bytes are broken");
-    }
-    return true;
-}
-
-/* All bytes are there: the stream ends with them, and with its bytes in the archive. */
-static bool
-end_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
-{
-    uint8_t surplus;
-    f->z.next_out = &surplus;
-    f->z.avail_out = 1;
-    if (!run_stream(f, read, of, err))
-        return false;
-    if (f->z.avail_out == 0)
-        return bad(f->m, f->m->at, err, "more bytes come out of it than its header promises");
-    if (f->z.avail_in != 0 || f->taken != f->m->stored)
-        return bad(f->m, f->m->at + f->taken - f->z.avail_in, err, "other bytes follow its deflated bytes");
-    return !f->check || f->crc == f->m->crc || bad(f->m, f->m->at, err, "its bytes do not have the CRC-32 that its header "
-        "promises: the file is damaged");
-}
-
-/* The next bytes of the member, at most n, one at least; it has more. */
-static bool
-inflater_some(struct inflater *f, read_archive *read, void *of, uint8_t *buf, size_t n, size_t *got, struct err *err)
-{
-    uInt room = (uInt)num_min(num_min(n, f->m->nbytes - f->made), UINT_MAX);
-    f->z.next_out = buf;
-    f->z.avail_out = room;
-    if (!run_stream(f, read, of, err))
-        return false;
-    *got = room - f->z.avail_out;
-    f->made += *got;
-    if (f->check)
-        f->crc = zip_crc(f->crc, buf, *got);
-    if (f->ended && f->made != f->m->nbytes)
-        return bad(f->m, f->m->at, err, "fewer bytes come out of it than its header promises");
-    return f->made != f->m->nbytes || end_stream(f, read, of, err);
-}
-
-static bool
-read_source(void *of, uint64_t at, void *buf, size_t n, struct err *err)
-{
-    return source_read(of, at, buf, n, err);
-}
-
-/* The first n bytes of a deflated member, which has as many. */
-static bool
-inflate_head(struct source *src, const struct zip_member *m, uint8_t *buf, size_t n, struct err *err)
-{
-    struct inflater *f = inflater_new(HEAD_IN_STEP, err);
-    bool ok = f != NULL;
-    if (ok)
-        inflater_begin(f, m, m->crc != 0);
-    for (size_t have = 0, got; ok && have < n; have += got)
-        ok = inflater_some(f, read_source, src, buf + have, n - have, &got, err);
-    inflater_free(f);
-    return ok;
-}
-
-bool
-zip_head(struct source *src, const struct zip_member *m, void *buf, size_t n, size_t *got, struct err *err)
-{
-    *got = n = (size_t)num_min(n, m->nbytes);
-    if (m->deflated)
-        return inflate_head(src, m, buf, n, err);
-    return source_read(src, m->at, buf, n, err) && (n < m->nbytes || m->crc == 0 || zip_crc(0, buf, n) == m->crc
-        || bad(m, m->at, err, "its bytes do not have the CRC-32 that its header promises: the file is damaged"));
-}
-
-/* --- the layer ---------------------------------------------------------------------------------------------- */
+#define OUTPUT_FREE (UINT64_C(1) << 30)         /* struct limits: zip_output */
 
 struct inflate;
 
@@ -321,7 +156,7 @@ start_threads(struct inflate *l)
     pthread_mutex_lock(&l->lock);
     while (l->nrings < n) {
         struct ring *r = &l->ring[l->nrings];
-        *r = (struct ring){ .of = l, .member = SIZE_MAX, .p = malloc(RING), .inflater = inflater_new(IN_STEP, &ignored) };
+        *r = (struct ring){ .of = l, .member = SIZE_MAX, .p = malloc(RING), .inflater = inflater_new(INFLATER_STEP, &ignored) };
         if (!r->p || !r->inflater || pthread_create(&r->thread, NULL, inflate_ahead, r) != 0) {
             inflater_free(r->inflater);
             free(r->p);
@@ -374,7 +209,7 @@ some_deflated(struct inflate *l, const struct zip_member *m, uint8_t *buf, size_
         start_threads(l);
     if (l->nrings != 0)
         return some_ahead(l, buf, n, got, err);
-    if (!l->own && !(l->own = inflater_new(IN_STEP, err)))
+    if (!l->own && !(l->own = inflater_new(INFLATER_STEP, err)))
         return false;
     if (l->given == 0)
         inflater_begin(l->own, m, l->check);
@@ -389,7 +224,7 @@ some_stored(struct inflate *l, const struct zip_member *m, uint8_t *buf, size_t 
     *got = n;
     l->crc = l->check ? zip_crc(l->crc, buf, n) : m->crc;
     return l->given + n < m->nbytes || l->crc == m->crc
-        || bad(m, m->at, err, "its bytes do not have the CRC-32 that its header promises: the file is damaged");
+        || inflater_bad_crc(m, err);
 }
 
 /* The reader goes on to the beginning of member i. */
@@ -478,10 +313,10 @@ static const struct layer_kind inflate_kind = {
 
 /* What comes out of deflated members, all together. */
 static bool
-check_output(const struct zip *zip, uint64_t size, struct err *err)
+check_output(const struct zip *zip, uint64_t size, uint64_t ratio, struct err *err)
 {
     uint64_t sum = 0, most = UINT64_MAX;
-    if (num_mul(&most, size, OUTPUT_RATIO) && !num_add(&most, most, OUTPUT_FREE))
+    if (num_mul(&most, size, ratio) && !num_add(&most, most, OUTPUT_FREE))
         most = UINT64_MAX;
     for (size_t i = 0; i < zip->n; i++)
         sum += zip->member[i].deflated ? zip->member[i].nbytes : 0;     /* zip_read() has added up all */
@@ -492,8 +327,7 @@ check_output(const struct zip *zip, uint64_t size, struct err *err)
 bool
 source_inflate(struct source *src, struct zip *zip, bool check, const struct limits *limits, struct err *err)
 {
-    (void)limits;
-    if (!check_output(zip, src->size, err))
+    if (!check_output(zip, src->size, limits->zip_output, err))
         return false;
     struct inflate *l = calloc(1, sizeof *l);
     if (!l)

@@ -14,7 +14,7 @@
  * the extra field 1. All that is said twice must be the same, and the parts must tile the file; so that whoever reads it
  * by the directory, and whoever goes from one local header to the next, sees the same members.
  * From APPNOTE.TXT 6.3.10, hostile.md 3, and what torch (miniz) and NumPy (zipfile) write: pth.md 2, npz.md 6. */
-#include "source/zip.h"
+#include "source/zip_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,22 +25,11 @@
 #include "base/str.h"
 
 enum {
-    LOCAL = 30, ENTRY = 46, END = 22, LOCATOR = 20, RECORD = 56, RECORD_SAYS = 44,
-    COMMENT_MAX = 0xFFFF,
-    SHORT_DESCRIPTOR = 16, LONG_DESCRIPTOR = 24,
-    ZIP64_FIELD = 1
+    ENTRY = 46, END = 22, LOCATOR = 20, RECORD = 56, RECORD_SAYS = 44,
+    COMMENT_MAX = 0xFFFF
 };
 
-enum {
-    FLAG_ENCRYPTED = 1 << 0, FLAG_DESCRIPTOR = 1 << 3, FLAG_STRONG = 1 << 6, FLAG_UTF8 = 1 << 11, FLAG_MASKED = 1 << 13,
-    FLAGS_SECRET = FLAG_ENCRYPTED | FLAG_STRONG | FLAG_MASKED,
-    FLAGS_TOLD = FLAGS_SECRET | FLAG_DESCRIPTOR | FLAG_UTF8         /* those that change what is read */
-};
-
-enum { STORED = 0, DEFLATED = 8 };
-
-static const char sig_local[4] = "PK\3\4", sig_entry[4] = "PK\1\2", sig_end[4] = "PK\5\6", sig_record[4] = "PK\6\6",
-    sig_locator[4] = "PK\6\7", sig_descriptor[4] = "PK\7\10";
+static const char sig_entry[4] = "PK\1\2", sig_end[4] = "PK\5\6", sig_record[4] = "PK\6\6", sig_locator[4] = "PK\6\7";
 
 /* Where the directory lies and what it holds, by the end record. */
 struct end {
@@ -61,8 +50,8 @@ bad_archive(struct err *err, uint64_t at, const char *text)
     return err_set(err, ERR_MALFORMED, at, "the ZIP archive: %s", text);
 }
 
-static bool
-bad_member(struct err *err, const struct zip_member *m, uint64_t at, const char *text)
+bool
+zip_bad_member(struct err *err, const struct zip_member *m, uint64_t at, const char *text)
 {
     char shown[STR_SHOWN];
     return err_set(err, ERR_MALFORMED, at, "member %s: %s", str_shown(shown, m->name, m->name_len), text);
@@ -200,7 +189,7 @@ read_wide(struct entry *e, struct cursor *extra, uint64_t at, struct err *err)
         if (f.id != ZIP64_FIELD)
             continue;
         if (found)
-            return bad_member(err, &e->m, at, "it has two ZIP64 fields in the directory");
+            return zip_bad_member(err, &e->m, at, "it has two ZIP64 fields in the directory");
         found = true;
         for (int i = 0; i < 3; i++)
             if (wide[i])
@@ -208,12 +197,12 @@ read_wide(struct entry *e, struct cursor *extra, uint64_t at, struct err *err)
         if (e->disk == UINT16_MAX)
             e->disk = cursor_u32(&f.in);
         if (f.in.bad)
-            return bad_member(err, &e->m, at, "its ZIP64 field in the directory is too short");
+            return zip_bad_member(err, &e->m, at, "its ZIP64 field in the directory is too short");
     }
     if (extra->bad)
-        return bad_member(err, &e->m, at, "an extra field in the directory goes beyond its place");
+        return zip_bad_member(err, &e->m, at, "an extra field in the directory goes beyond its place");
     if (!found && (wide[0] || wide[1] || wide[2]))
-        return bad_member(err, &e->m, at, "its sizes are in a ZIP64 field, which is not there");
+        return zip_bad_member(err, &e->m, at, "its sizes are in a ZIP64 field, which is not there");
     return true;
 }
 
@@ -229,11 +218,11 @@ check_name(const struct zip_member *m, uint64_t at, const struct limits *limits,
     for (uint32_t i = 0; i < m->name_len; i++)
         ascii = ascii && (uint8_t)m->name[i] < 0x80;
     if (memchr(m->name, '\0', m->name_len))
-        return bad_member(err, m, at, "a NUL in its name");
+        return zip_bad_member(err, m, at, "a NUL in its name");
     if (!str_is_utf8(m->name, m->name_len))
-        return bad_member(err, m, at, "its name is not UTF-8");
+        return zip_bad_member(err, m, at, "its name is not UTF-8");
     return ascii || (m->flags & FLAG_UTF8)
-        || bad_member(err, m, at, "its name is not ASCII, and no flag says that it is UTF-8");
+        || zip_bad_member(err, m, at, "its name is not ASCII, and no flag says that it is UTF-8");
 }
 
 /* Neither a folder nor a link nor a device: nobody stores arrays in those. */
@@ -243,9 +232,9 @@ check_kind(const struct entry *e, uint64_t at, struct err *err)
     enum { DOS_FOLDER = 0x10, MODE_SHIFT = 16, MODE_KIND = 0170000, MODE_FILE = 0100000, MODE_LINK = 0120000 };
     uint32_t kind = e->external >> MODE_SHIFT & MODE_KIND;
     if (kind == MODE_LINK)
-        return bad_member(err, &e->m, at, "it is a symbolic link, expected a file");
+        return zip_bad_member(err, &e->m, at, "it is a symbolic link, expected a file");
     if ((kind != 0 && kind != MODE_FILE) || (e->external & DOS_FOLDER) || e->m.name[e->m.name_len - 1] == '/')
-        return bad_member(err, &e->m, at, "it is a directory or a device, expected a file");
+        return zip_bad_member(err, &e->m, at, "it is a directory or a device, expected a file");
     return true;
 }
 
@@ -256,7 +245,7 @@ check_sizes(const struct entry *e, uint64_t at, const struct limits *limits, str
     char shown[STR_SHOWN];
     uint64_t ratio = num_min(limits->zip_ratio, limits->ratio);
     if (e->method == STORED && m->stored != m->nbytes)
-        return bad_member(err, m, at, "it is stored, but its two sizes differ");
+        return zip_bad_member(err, m, at, "it is stored, but its two sizes differ");
     if (e->method == DEFLATED && m->nbytes > SOURCE_RATIO_FREE && (ratio == 0 || m->nbytes / ratio > m->stored))
         return err_set(err, ERR_LIMIT, at, "ratio: member %s: %" PRIu64 " bytes are to become %" PRIu64 ", over the limit of %"
             PRIu64 " to 1 (%s)", str_shown(shown, m->name, m->name_len), m->stored, m->nbytes, ratio,
@@ -350,8 +339,6 @@ load_directory(struct zip *zip, struct source *src, const struct end *end, struc
     return ok;
 }
 
-/* --- the local headers -------------------------------------------------------------------------------------- */
-
 static int
 compare_place(const void *pa, const void *pb)
 {
@@ -367,174 +354,6 @@ sort_members(struct zip *zip)
             qsort(zip->member, zip->n, sizeof *zip->member, compare_place);
             return;
         }
-}
-
-/* Bytes of the file, of which those that lie near each other are read at once. */
-struct window {
-    struct source *src;
-    uint64_t end;               /* the members end here */
-    uint64_t at;
-    size_t n;
-    uint8_t p[16 << 10];
-};
-
-/* Bytes [at, at + n), which do not pass the end; with them those up to `want`, or as many as the window takes. */
-static const uint8_t *
-look(struct window *w, uint64_t at, size_t n, uint64_t want, struct err *err)
-{
-    if (at >= w->at && at - w->at <= w->n && n <= w->n - (at - w->at))
-        return w->p + (at - w->at);
-    w->n = (size_t)num_min(num_max(at + n, num_min(want, w->end)) - at, sizeof w->p);
-    w->at = at;
-    return source_read(w->src, at, w->p, w->n, err) ? w->p : NULL;
-}
-
-enum {
-    GUESS = 80,                 /* bytes of extra fields that are read with a header: torch has up to 67 */
-    NEAR = 100                  /* between two headers, that are read rather than asked for again */
-};
-
-/* Where to read on to, for member i and those that follow at once. */
-static uint64_t
-near_end(const struct zip *zip, size_t i)
-{
-    uint64_t end = 0, from = zip->member[i].header_at;
-    for (; i < zip->n && (end == 0 || zip->member[i].header_at <= end + NEAR) && end - from < sizeof ((struct window *)0)->p;
-         i++)
-        end = zip->member[i].header_at + LOCAL + zip->member[i].name_len + GUESS;
-    return end;
-}
-
-/* A place that says the sizes of a member. With a descriptor behind the member it may say 0. */
-static bool
-check_told(const struct zip_member *m, uint64_t at, uint64_t nbytes, uint64_t stored, struct err *err)
-{
-    bool later = m->flags & FLAG_DESCRIPTOR;
-    return ((nbytes == m->nbytes || (later && nbytes == 0)) && (stored == m->stored || (later && stored == 0)))
-        || bad_member(err, m, at, "its sizes in the local header are others than in the directory");
-}
-
-/* The extra fields of a local header, n bytes at `at`: what a ZIP64 field says of sizes. torch puts one of the offset alone
- * there, of 8 bytes, or a C of 0. *told: one of them says both. */
-static bool
-check_local_fields(struct window *w, const struct zip_member *m, uint64_t at, uint64_t n, bool *told, struct err *err)
-{
-    enum { HEAD = 4, SIZES = 16 };
-    *told = false;
-    for (uint64_t end = at + n; at < end;) {
-        const uint8_t *p = NULL;
-        if (end - at >= HEAD && !(p = look(w, at, HEAD, at, err)))
-            return false;
-        uint16_t id = p ? load_le16(p) : 0, len = p ? load_le16(p + 2) : 0;
-        if (!p || len > end - at - HEAD)
-            return bad_member(err, m, at, "an extra field of its local header goes beyond its place");
-        if (id == ZIP64_FIELD && len >= SIZES) {
-            *told = true;
-            p = look(w, at + HEAD, SIZES, at, err);
-            if (!p || !check_told(m, at, load_le64(p), load_le64(p + 8), err))
-                return false;
-        }
-        at += HEAD + (uint64_t)len;
-    }
-    return true;
-}
-
-static bool
-check_method(const struct zip_member *m, uint16_t method, struct err *err)
-{
-    char shown[STR_SHOWN];
-    if (m->flags & FLAGS_SECRET)
-        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: it is encrypted: decrypt it first",
-            str_shown(shown, m->name, m->name_len));
-    if (method != STORED && method != DEFLATED)
-        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: it is compressed by method %u, expected stored (0) or "
-            "deflated (8): pack it again", str_shown(shown, m->name, m->name_len), method);
-    return true;
-}
-
-/* Hold a member against its local header, which sets where its bytes are. */
-static bool
-read_local(struct window *w, const struct zip *zip, size_t i, struct err *err)
-{
-    struct zip_member *m = &zip->member[i];
-    uint16_t method = (uint16_t)m->at;
-    uint64_t left = w->end > m->header_at ? w->end - m->header_at : 0;
-    if (left < LOCAL + (uint64_t)m->name_len)
-        return bad_member(err, m, m->header_at, "its local header lies beyond the members");
-    const uint8_t *p = look(w, m->header_at, LOCAL + m->name_len, near_end(zip, i), err);
-    if (!p)
-        return false;
-    if (!is(p, sig_local))
-        return bad_member(err, m, m->header_at, "no local header is where the directory says");
-    struct cursor c = { .p = p + 6, .left = LOCAL - 6, .at = m->header_at + 6 };
-    uint16_t flags = cursor_u16(&c), local_method = cursor_u16(&c);
-    cursor_take(&c, 4);
-    uint32_t crc = cursor_u32(&c);
-    uint32_t stored = cursor_u32(&c), nbytes = cursor_u32(&c);
-    uint16_t name_len = cursor_u16(&c), extra_len = cursor_u16(&c);
-    if (name_len != m->name_len || memcmp(p + LOCAL, m->name, name_len) != 0)
-        return bad_member(err, m, m->header_at, "its local header has another name");
-    if (local_method != method || ((flags ^ m->flags) & FLAGS_TOLD))
-        return bad_member(err, m, m->header_at, "its local header has another method or other flags");
-    m->at = m->header_at + LOCAL + name_len + extra_len;
-    if (m->at > w->end || m->stored > w->end - m->at)
-        return bad_member(err, m, m->header_at, "it goes beyond where the members end");
-    if (crc != m->crc && !((flags & FLAG_DESCRIPTOR) && crc == 0))
-        return bad_member(err, m, m->header_at, "its CRC-32 in the local header is another one than in the directory");
-    bool told;
-    if (!check_local_fields(w, m, m->header_at + LOCAL + name_len, extra_len, &told, err))
-        return false;
-    return check_told(m, m->header_at, told && nbytes == UINT32_MAX ? m->nbytes : nbytes,
-        told && stored == UINT32_MAX ? m->stored : stored, err) && check_method(m, method, err);
-}
-
-/* What lies between the end of a member and `next`: nothing, or its descriptor. */
-static bool
-check_behind(struct window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
-{
-    uint64_t end = m->at + m->stored, gap = next - end;
-    if (next < end)
-        return bad_member(err, m, end, "it overlaps what follows it");
-    if (!(m->flags & FLAG_DESCRIPTOR))
-        return gap == 0 || bad_member(err, m, end, "bytes that belong to no member follow it");
-    if (gap != SHORT_DESCRIPTOR && gap != LONG_DESCRIPTOR)
-        return bad_member(err, m, end, "no data descriptor of 16 or 24 bytes follows it");
-    const uint8_t *p = look(w, end, (size_t)gap, want, err);
-    if (!p)
-        return false;
-    bool wide = gap == LONG_DESCRIPTOR;
-    uint64_t stored = wide ? load_le64(p + 8) : load_le32(p + 8), nbytes = wide ? load_le64(p + 16) : load_le32(p + 12);
-    if (!is(p, sig_descriptor) || load_le32(p + 4) != m->crc || stored != m->stored || nbytes != m->nbytes)
-        return bad_member(err, m, end, "its data descriptor says otherwise than the directory");
-    return true;
-}
-
-/* Every member against its local header, and all of them, one behind the other, fill the file up to the directory. */
-static bool
-read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *err)
-{
-    struct window *w = malloc(sizeof *w);
-    uint64_t sum = 0;
-    bool ok = w || err_memory(err, sizeof *w);
-    if (ok) {
-        w->src = src;
-        w->end = end;
-        w->n = 0;
-    }
-    uint64_t first = zip->n != 0 ? zip->member[0].header_at : end;
-    if (ok && first != 0)
-        ok = err_set(err, ERR_MALFORMED, 0, "the ZIP archive: %" PRIu64 " bytes lie in front of its first member", first);
-    for (size_t i = 0; ok && i < zip->n; i++) {
-        struct zip_member *m = &zip->member[i];
-        bool last = i + 1 == zip->n;
-        ok = read_local(w, zip, i, err)
-            && check_behind(w, m, last ? end : m[1].header_at, last ? end : near_end(zip, i + 1), err);
-        m->out_at = sum;
-        if (ok && !num_add(&sum, sum, m->nbytes))
-            ok = bad_member(err, m, m->header_at, "its size and those before it are more than 64 bits can count");
-    }
-    free(w);
-    return ok;
 }
 
 /* --- names -------------------------------------------------------------------------------------------------- */
@@ -560,7 +379,7 @@ index_names(struct table *table, const struct zip *zip, const char *what, struct
         if (!table_add(table, name_of, zip, m->name, m->name_len, &number, &again, err))
             return false;
         if (again)
-            return bad_member(err, m, m->header_at, what);
+            return zip_bad_member(err, m, m->header_at, what);
     }
     return true;
 }
@@ -610,7 +429,7 @@ zip_read(struct zip *zip, struct source *src, struct budget *budget, struct err 
         return false;
     zip->comment_len = end.comment_len;
     sort_members(zip);
-    return read_locals(zip, src, end.at, err) && index_names(&zip->table, zip, "another one has the same name", err);
+    return zip_read_locals(zip, src, end.at, err) && index_names(&zip->table, zip, "another one has the same name", err);
 }
 
 void

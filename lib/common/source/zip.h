@@ -56,7 +56,7 @@ bool zip_head(struct source *src, const struct zip_member *m, void *buf, size_t 
  * one behind the other, and only goes forward (source_spool() makes it seekable). It takes over what the zip holds, which
  * can still be read while the source is open. Each member that is read is inflated once, some ahead of the reader by
  * threads of their own, in bounded memory; members nobody reads are not inflated. ERR_LIMIT when the deflated ones
- * together are more than 16 times the archive and 1 GiB.
+ * together are more than limits->zip_output allows.
  *
  * The length of each that is read is checked, and its CRC-32 (ERR_MALFORMED) unless `check` is false. */
 bool source_inflate(struct source *src, struct zip *zip, bool check, const struct limits *limits, struct err *err);

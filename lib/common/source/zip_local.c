@@ -1,0 +1,188 @@
+/* The local headers of a ZIP archive, and the data descriptors behind members: what they say is held against the
+ * directory. They are read in long pieces where they lie near each other; of large members only they are read. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "source/zip_priv.h"
+
+enum { LOCAL = 30, SHORT_DESCRIPTOR = 16, LONG_DESCRIPTOR = 24 };
+
+static const char sig_local[4] = "PK\3\4", sig_descriptor[4] = "PK\7\10";
+
+static bool
+is(const uint8_t *p, const char sig[4])
+{
+    return memcmp(p, sig, 4) == 0;
+}
+
+/* Bytes of the file, of which those that lie near each other are read at once. */
+struct window {
+    struct source *src;
+    uint64_t end;               /* the members end here */
+    uint64_t at;
+    size_t n;
+    uint8_t p[16 << 10];
+};
+
+/* Bytes [at, at + n), which do not pass the end; with them those up to `want`, or as many as the window takes. */
+static const uint8_t *
+look(struct window *w, uint64_t at, size_t n, uint64_t want, struct err *err)
+{
+    if (at >= w->at && at - w->at <= w->n && n <= w->n - (at - w->at))
+        return w->p + (at - w->at);
+    w->n = (size_t)num_min(num_max(at + n, num_min(want, w->end)) - at, sizeof w->p);
+    w->at = at;
+    return source_read(w->src, at, w->p, w->n, err) ? w->p : NULL;
+}
+
+enum {
+    GUESS = 80,                 /* bytes of extra fields that are read with a header: torch has up to 67 */
+    NEAR = 100                  /* between two headers, that are read rather than asked for again */
+};
+
+/* Where to read on to, for member i and those that follow at once. */
+static uint64_t
+near_end(const struct zip *zip, size_t i)
+{
+    uint64_t end = 0, from = zip->member[i].header_at;
+    for (; i < zip->n && (end == 0 || zip->member[i].header_at <= end + NEAR) && end - from < sizeof ((struct window *)0)->p;
+         i++)
+        end = zip->member[i].header_at + LOCAL + zip->member[i].name_len + GUESS;
+    return end;
+}
+
+/* A place that says the sizes of a member. With a descriptor behind the member it may say 0. */
+static bool
+check_told(const struct zip_member *m, uint64_t at, uint64_t nbytes, uint64_t stored, struct err *err)
+{
+    bool later = m->flags & FLAG_DESCRIPTOR;
+    return ((nbytes == m->nbytes || (later && nbytes == 0)) && (stored == m->stored || (later && stored == 0)))
+        || zip_bad_member(err, m, at, "its sizes in the local header are others than in the directory");
+}
+
+/* The extra fields of a local header, n bytes at `at`: what a ZIP64 field says of sizes. torch puts one of the offset alone
+ * there, of 8 bytes, or a C of 0. *told: one of them says both. */
+static bool
+check_local_fields(struct window *w, const struct zip_member *m, uint64_t at, uint64_t n, bool *told, struct err *err)
+{
+    enum { HEAD = 4, SIZES = 16 };
+    *told = false;
+    for (uint64_t end = at + n; at < end;) {
+        const uint8_t *p = NULL;
+        if (end - at >= HEAD && !(p = look(w, at, HEAD, at, err)))
+            return false;
+        uint16_t id = p ? load_le16(p) : 0, len = p ? load_le16(p + 2) : 0;
+        if (!p || len > end - at - HEAD)
+            return zip_bad_member(err, m, at, "an extra field of its local header goes beyond its place");
+        if (id == ZIP64_FIELD && len >= SIZES) {
+            *told = true;
+            p = look(w, at + HEAD, SIZES, at, err);
+            if (!p || !check_told(m, at, load_le64(p), load_le64(p + 8), err))
+                return false;
+        }
+        at += HEAD + (uint64_t)len;
+    }
+    return true;
+}
+
+static bool
+check_method(const struct zip_member *m, uint16_t method, struct err *err)
+{
+    char shown[STR_SHOWN];
+    if (m->flags & FLAGS_SECRET)
+        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: it is encrypted: decrypt it first",
+            str_shown(shown, m->name, m->name_len));
+    if (method != STORED && method != DEFLATED)
+        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: it is compressed by method %u, expected stored (0) or "
+            "deflated (8): pack it again", str_shown(shown, m->name, m->name_len), method);
+    return true;
+}
+
+/* Hold a member against its local header, which sets where its bytes are. */
+static bool
+read_local(struct window *w, const struct zip *zip, size_t i, struct err *err)
+{
+    struct zip_member *m = &zip->member[i];
+    uint16_t method = (uint16_t)m->at;
+    uint64_t left = w->end > m->header_at ? w->end - m->header_at : 0;
+    if (left < LOCAL + (uint64_t)m->name_len)
+        return zip_bad_member(err, m, m->header_at, "its local header lies beyond the members");
+    const uint8_t *p = look(w, m->header_at, LOCAL + m->name_len, near_end(zip, i), err);
+    if (!p)
+        return false;
+    if (!is(p, sig_local))
+        return zip_bad_member(err, m, m->header_at, "no local header is where the directory says");
+    struct cursor c = { .p = p + 6, .left = LOCAL - 6, .at = m->header_at + 6 };
+    uint16_t flags = cursor_u16(&c), local_method = cursor_u16(&c);
+    cursor_take(&c, 4);
+    uint32_t crc = cursor_u32(&c);
+    uint32_t stored = cursor_u32(&c), nbytes = cursor_u32(&c);
+    uint16_t name_len = cursor_u16(&c), extra_len = cursor_u16(&c);
+    if (name_len != m->name_len || memcmp(p + LOCAL, m->name, name_len) != 0)
+        return zip_bad_member(err, m, m->header_at, "its local header has another name");
+    if (local_method != method || ((flags ^ m->flags) & FLAGS_TOLD))
+        return zip_bad_member(err, m, m->header_at, "its local header has another method or other flags");
+    m->at = m->header_at + LOCAL + name_len + extra_len;
+    if (m->at > w->end || m->stored > w->end - m->at)
+        return zip_bad_member(err, m, m->header_at, "it goes beyond where the members end");
+    if (crc != m->crc && !((flags & FLAG_DESCRIPTOR) && crc == 0))
+        return zip_bad_member(err, m, m->header_at, "its CRC-32 in the local header is another one than in the directory");
+    bool told;
+    if (!check_local_fields(w, m, m->header_at + LOCAL + name_len, extra_len, &told, err))
+        return false;
+    return check_told(m, m->header_at, told && nbytes == UINT32_MAX ? m->nbytes : nbytes,
+        told && stored == UINT32_MAX ? m->stored : stored, err) && check_method(m, method, err);
+}
+
+/* What lies between the end of a member and `next`: nothing, or its descriptor. */
+static bool
+check_behind(struct window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
+{
+    uint64_t end = m->at + m->stored, gap = next - end;
+    if (next < end)
+        return zip_bad_member(err, m, end, "it overlaps what follows it");
+    if (!(m->flags & FLAG_DESCRIPTOR))
+        return gap == 0 || zip_bad_member(err, m, end, "bytes that belong to no member follow it");
+    if (gap != SHORT_DESCRIPTOR && gap != LONG_DESCRIPTOR)
+        return zip_bad_member(err, m, end, "no data descriptor of 16 or 24 bytes follows it");
+    const uint8_t *p = look(w, end, (size_t)gap, want, err);
+    if (!p)
+        return false;
+    bool wide = gap == LONG_DESCRIPTOR;
+    uint64_t stored = wide ? load_le64(p + 8) : load_le32(p + 8), nbytes = wide ? load_le64(p + 16) : load_le32(p + 12);
+    if (!is(p, sig_descriptor) || load_le32(p + 4) != m->crc || stored != m->stored || nbytes != m->nbytes)
+        return zip_bad_member(err, m, end, "its data descriptor says otherwise than the directory");
+    return true;
+}
+
+/* Every member against its local header, and all of them, one behind the other, fill the file up to the directory. */
+bool
+zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *err)
+{
+    struct window *w = malloc(sizeof *w);
+    uint64_t sum = 0;
+    bool ok = w || err_memory(err, sizeof *w);
+    if (ok) {
+        w->src = src;
+        w->end = end;
+        w->n = 0;
+    }
+    uint64_t first = zip->n != 0 ? zip->member[0].header_at : end;
+    if (ok && first != 0)
+        ok = err_set(err, ERR_MALFORMED, 0, "the ZIP archive: %" PRIu64 " bytes lie in front of its first member", first);
+    for (size_t i = 0; ok && i < zip->n; i++) {
+        struct zip_member *m = &zip->member[i];
+        bool last = i + 1 == zip->n;
+        ok = read_local(w, zip, i, err)
+            && check_behind(w, m, last ? end : m[1].header_at, last ? end : near_end(zip, i + 1), err);
+        m->out_at = sum;
+        if (ok && !num_add(&sum, sum, m->nbytes))
+            ok = zip_bad_member(err, m, m->header_at, "its size and those before it are more than 64 bits can count");
+    }
+    free(w);
+    return ok;
+}

@@ -1,0 +1,212 @@
+#!/usr/bin/env bats
+# PyTorch checkpoints in ZIP archives. test/check-corpus has what torch itself writes, and what attacks look like.
+load helper
+
+# expects FILE OUT: the tensors of OUT are those that helpers/checkpoint says FILE has.
+expects() {
+    python3 - "$1.expected" "$2" <<'PYTHON'
+import hashlib, json, struct, sys
+want = {}
+for line in open(sys.argv[1]):
+    name, dtype, shape, digest = json.loads(line)
+    want[name] = dtype, shape, digest
+b = open(sys.argv[2], "rb").read()
+n = struct.unpack_from("<Q", b)[0]
+h = json.loads(b[8:8 + n])
+h.pop("__metadata__")
+at = lambda t: b[8 + n + t["data_offsets"][0]:8 + n + t["data_offsets"][1]]
+got = {k: (t["dtype"], t["shape"], hashlib.sha256(at(t)).hexdigest()) for k, t in h.items()}
+wrong = {k for k in want.keys() | got.keys() if want.get(k) != got.get(k)}
+sys.exit("other tensors: %s" % sorted(wrong) if wrong else 0)
+PYTHON
+}
+
+@test "as torch writes it, old and new, either byte order, aligned, without checksums, views: from a file and a pipe" {
+    for how in "" numbered "numbered align=4096" nocrc big views "views big"; do
+        "$helpers/checkpoint" small.pt $how
+        remembers small.pt
+        expects small.pt out.file
+        "$helpers/checkpoint" large.pt large $how
+        remembers large.pt
+        expects large.pt out.file
+        amn-remember -j 3 -o three --direct=always large.pt && cmp three out.file
+    done
+}
+
+@test "any prefix, any order of members, storages that nobody names" {
+    "$helpers/checkpoint" small.pt
+    python3 - <<'PYTHON'
+import zipfile
+with zipfile.ZipFile("small.pt") as z:
+    members = [(i.filename, z.read(i)) for i in z.infolist()]
+for out, prefix, order, how in ("other.pt", "some.thing", 1, zipfile.ZIP_STORED), ("last.pt", "model", -1, zipfile.ZIP_STORED), \
+        ("deflated.pt", "model", 1, zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(out, "w", how) as z:
+        for name, data in members[::order]:
+            z.writestr(prefix + name[len("model"):], data)
+PYTHON
+    for f in other last deflated; do
+        remembers $f.pt
+        expects small.pt out.file
+    done
+    for how in shuffled extra; do
+        "$helpers/checkpoint" $how.pt $how
+        remembers $how.pt
+        expects $how.pt out.file
+    done
+    amn-parse -v extra.pt 2>&1 >list | grep -q '1 of its storages belong to no tensor'
+    # Of a long one the first storage tells that it is none of torch's.
+    "$helpers/checkpoint" large.pt large shuffled
+    remembers large.pt
+    expects large.pt out.file
+}
+
+@test "a long pipe goes in one pass; with views it goes through a temporary file, which --no-spool refuses" {
+    "$helpers/checkpoint" large.pt large
+    cat large.pt | amn-remember -v --no-spool - 2>err | cmp - <(amn-remember large.pt)
+    refute grep -q temporary err
+    "$helpers/checkpoint" views.pt large views
+    cat views.pt | try 75 amn-remember --no-spool -
+    cat views.pt | amn-remember -v - 2>err >out
+    grep -q temporary err
+    expects views.pt out
+}
+
+@test "what torch would not write after what it would: a long pipe is refused, a file is read" {
+    "$helpers/checkpoint" extra.pt large extra
+    amn-remember extra.pt >out && expects extra.pt out
+    cat extra.pt | try 69 amn-remember -o none -
+    [ ! -e none ] && grep -q 'name the file' err
+}
+
+@test "byte by byte" {
+    for how in "" numbered views; do
+        "$helpers/checkpoint" a.pt $how
+        amn-remember a.pt >want
+        "$helpers/trickle" a.pt | amn-remember - | cmp - want
+    done
+}
+
+@test "cut at every byte: malformed, and nothing is written" {
+    "$helpers/checkpoint" a.pt
+    python3 - <<'PYTHON'
+import os, subprocess, sys
+data = open("a.pt", "rb").read()
+for n in range(1, len(data), 1 if os.environ.get("AMN_SANITIZED") is None else 17):
+    open("cut.pt", "wb").write(data[:n])
+    given = n % 2
+    p = subprocess.run(["amn-remember", "-" if given else "cut.pt"], stdin=open("cut.pt", "rb"), capture_output=True)
+    if p.returncode != 65 or p.stdout or p.stderr.count(b"\n") != 1:
+        sys.exit("%d bytes, %s: status %d, %d bytes out: %s" % (n, "pipe" if given else "file", p.returncode, len(p.stdout), p.stderr))
+PYTHON
+}
+
+@test "a long pipe that is cut anywhere between its members, or changed there: an error, and no file" {
+    "$helpers/checkpoint" a.pt large numbered
+    python3 - <<'PYTHON'
+import random, subprocess, sys, zipfile
+data = open("a.pt", "rb").read()
+with zipfile.ZipFile("a.pt") as z:
+    at = [i.header_offset for i in z.infolist()] + [z.start_dir, len(data)]
+    full = [i.file_size != 0 for i in z.infolist()]
+rng = random.Random(3)
+cuts = [a + d for a in at for d in (-20, -16, -1, 0, 1, 29, 31, 60) if 0 < a + d < len(data)]
+def run(what, bytes):
+    p = subprocess.run(["amn-remember", "-o", "none", "-"], input=bytes, capture_output=True)
+    if p.returncode not in (65, 69) or p.stderr.count(b"\n") != 1:
+        sys.exit("%s: status %d: %s" % (what, p.returncode, p.stderr))
+for n in sorted(set(cuts)):
+    run("cut at %d" % n, data[:n])
+# Members that differ between their headers and the directory, or from what was foretold.
+for a in at[:-2]:
+    for d in (0, 8, 26, 30, 34):
+        b = bytearray(data)
+        b[a + d] ^= 1 << rng.randrange(5)
+        if b[a + d] != data[a + d]: run("byte %d of the member at %d" % (d, a), bytes(b))
+for a in (a for a, before in zip(at[1:-2], full) if before):
+    b = bytearray(data)
+    b[a - 12 + rng.randrange(12)] ^= 64        # the descriptor of the member before
+    run("descriptor before %d" % a, bytes(b))
+PYTHON
+    [ ! -e none ]
+}
+
+@test "a checksum that is another: malformed, no file is left; --no-verify reads it all the same" {
+    for how in "" large; do
+        "$helpers/checkpoint" a.pt flipped $how
+        try 65 amn-remember -o none a.pt
+        [ ! -e none ] && grep -q 'CRC-32' err
+        cat a.pt | try 65 amn-remember -o none -
+        [ ! -e none ] && grep -q 'CRC-32' err
+        amn-remember --no-verify a.pt >want
+        cat a.pt | amn-remember --no-verify - | cmp - want
+        # A part checks what it reads whole.
+        [ -z "$how" ] || amn-remember --part 1/2 a.pt >part
+        try 65 amn-remember --test a.pt
+    done
+}
+
+@test "version and byteorder: missing, unknown" {
+    "$helpers/checkpoint" a.pt noversion;             both 65 a.pt amn-remember
+    "$helpers/checkpoint" a.pt version=11;            both 69 a.pt amn-remember
+    "$helpers/checkpoint" a.pt version=x;             both 65 a.pt amn-remember
+    "$helpers/checkpoint" a.pt byteorder=Little;      both 65 a.pt amn-remember
+    "$helpers/checkpoint" a.pt large noversion;       both 65 a.pt amn-remember
+    "$helpers/checkpoint" a.pt large byteorder=x;     both 65 a.pt amn-remember
+}
+
+@test "--root takes the dictionary that is named, auto the usual one; elsewhere it is refused" {
+    cp "$corpus/pth-good/ckpt.214.pt" a.pt
+    amn-parse a.pt | jq -r .name >all
+    amn-parse --root model a.pt | jq -r .name >model
+    sed -n 's/^model\.//p' all | cmp - model
+    amn-parse --root optimizer.state a.pt | jq -r .name >state
+    sed -n 's/^optimizer\.state\.//p' all | cmp - state
+    amn-remember --root model a.pt | amn-parse - | jq -r .name | cmp - model
+    amn-parse --root auto a.pt | jq -r .name | cmp - all            # a tensor beside the dictionaries
+    try 65 amn-parse --root nothing a.pt || try 2 amn-parse --root nothing a.pt
+    amn-remember a.pt | try 2 amn-parse --root model -
+    try 2 amn-parse --root '' a.pt
+}
+
+@test "a directory with pytorch_model.bin.index.json, its shards, and config.json" {
+    mkdir m
+    "$helpers/checkpoint" m/pytorch_model-00001-of-00002.bin
+    "$helpers/checkpoint" b.pt
+    python3 - <<'PYTHON'
+import json, zipfile
+names = [json.loads(l)[0] for l in open("m/pytorch_model-00001-of-00002.bin.expected")]
+with zipfile.ZipFile("b.pt") as z, zipfile.ZipFile("m/pytorch_model-00002-of-00002.bin", "w") as out:
+    for i in z.infolist():
+        data = z.read(i)
+        if i.filename.endswith("data.pkl"):
+            for n in names:                 # as long as before, so that the pickle stays good
+                data = data.replace(b"X" + len(n).to_bytes(4, "little") + n.encode(), b"X" + len(n).to_bytes(4, "little") + n.upper().encode())
+        out.writestr(i.filename, data)
+first, second = ("pytorch_model-0000%d-of-00002.bin" % i for i in (1, 2))
+json.dump({"metadata": {}, "weight_map": {**{n: first for n in names}, **{n.upper(): second for n in names}}},
+          open("m/pytorch_model.bin.index.json", "w"))
+json.dump({"model_type": "llama"}, open("m/config.json", "w"))
+PYTHON
+    rm m/*.expected
+    [ "$(amn-parse m | wc -l)" -eq 32 ]
+    amn-remember m >all && amn-remember m/pytorch_model.bin.index.json | cmp - all
+    amn-remember -o made/ m && [ -e made/config.json ] && amn-remember made/model.safetensors | amn-parse - | wc -l | grep -qx 32
+    rm m/pytorch_model-00002-of-00002.bin
+    try 66 amn-remember m
+}
+
+@test "quantized weights in a checkpoint: as in safetensors" {
+    for f in "$corpus"/pth-quantized/*.pt; do
+        remembers "$f"
+        amn-remember --config none "${f%.pt}.safetensors" >want 2>err
+        amn-remember --order name out.file >a && amn-remember --order name want | cmp - a
+    done
+}
+
+@test "inspecting a long checkpoint reads its directory and its pickle alone" {
+    command -v strace >/dev/null || skip "strace is not here"
+    "$helpers/checkpoint" a.pt large
+    strace -f -e trace=read,pread64 -o calls amn-inspect a.pt >out
+    awk '/a\.pt|pread64|read\(3/ { n = $NF; if (n > 0) sum += n } END { exit !(sum > 0 && sum < 200000) }' calls
+}
