@@ -6,13 +6,14 @@ contract does not know, or not within 20 s; when an error wrote to stdout before
 and pipe disagree about what is right. The input is kept as fuzz-N.bin in the current folder. Standard library only."""
 import concurrent.futures as cf, glob, gzip, lzma, os, random, struct, subprocess, sys, tempfile, time
 
-KNOWN = {0, 65, 69, 75}             # for a file that is there; 66 and 74 would be an untruth
-TOOLS = ("amn-remember", "amn-inspect", "amn-parse")
+KNOWN = {0, 65, 69, 75, 77}         # for a file that is there; 66 and 74 would be an untruth
+FOUND = 1                           # --scan found something
+TOOLS = ("amn-remember", "amn-inspect", "amn-parse", "amn-inspect --scan")
+SEEDS = ("gguf-*/*.gguf", "safetensors-*/*.safetensors", "pth-*/*", "npz-*/*", "npy-*/*", "zip-*/*")
 
 def seeds():
     here = os.path.dirname(os.path.abspath(__file__))
-    files = [f for kind in ("gguf", "safetensors") for side in ("good", "bad")
-             for f in glob.glob(os.path.join(here, "corpus", kind + "-" + side, "*." + kind))]
+    files = [f for names in SEEDS for f in glob.glob(os.path.join(here, "corpus", names)) if os.path.isfile(f)]
     return [open(f, "rb").read() for f in sorted(files) if os.path.getsize(f) < 20000]
 
 def number(rng):
@@ -59,10 +60,11 @@ def judge(bindir, path, data):
     outs = []
     for tool in TOOLS:
         for via in ("file", "pipe"):
-            p = run([os.path.join(bindir, tool)] + ([path] if via == "file" else []),
+            p = run([os.path.join(bindir, tool.split()[0])] + tool.split()[1:] + ([path] if via == "file" else []),
                     **({"input": data} if via == "pipe" else {"stdin": subprocess.DEVNULL}))
             if p is None: return "%s (%s): no end within 20 s" % (tool, via)
-            if p.returncode not in KNOWN: return "%s (%s): status %d: %s" % (tool, via, p.returncode, p.stderr[-300:])
+            if p.returncode not in KNOWN | ({FOUND} if "--scan" in tool else set()):
+                return "%s (%s): status %d: %s" % (tool, via, p.returncode, p.stderr[-300:])
             if p.returncode and p.stdout and tool == "amn-remember":
                 return "%s (%s): status %d after %d bytes" % (tool, via, p.returncode, len(p.stdout))
             if tool == "amn-remember": outs.append((p.returncode == 0, p.stdout))

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/json_pull.h"
+#include "base/tree.h"
 #include "container/container.h"
 #include "writer/writer.h"
 
@@ -62,6 +63,17 @@ test_grammar(void)
 #undef ROW
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK_ROW(fault_of(rows[i].text, rows[i].n) == rows[i].fault, rows[i].text);
+}
+
+/* jansson reads on over a zero byte behind a number or a word. */
+static void
+test_zero_in_tree(void)
+{
+    static const char text[] = "{\"a\":[1\0]}";
+    json_t *root;
+    struct err err;
+    err_init(&err);
+    CHECK(!tree_read(&root, text, sizeof text - 1, "it", &err) && !root && err.kind == ERR_MALFORMED && err.at == 7);
 }
 
 static void
@@ -295,6 +307,7 @@ int
 main(void)
 {
     test_grammar();
+    test_zero_in_tree();
     test_depth();
     test_values();
     test_writer();

@@ -24,6 +24,7 @@ struct scanner {
     const struct limits *limits;
     const struct pickles_heard *heard;
     struct err *err;
+    uint64_t read;              /* bytes of members that came out */
 };
 
 /* One run of bytes that may hold pickles. */
@@ -213,9 +214,17 @@ scan_zip_member(struct scanner *s, const struct zip_loose *zip, const struct zip
     struct zip_loose_bytes *bytes = zip_loose_open(s->src, m->at, m->end, m->deflated, s->err);
     struct window w = { .some = zip_loose_some, .of = bytes, .max = s->limits->pickle };
     bool ok = bytes && scan_member(s, &run, &w);
+    s->read += w.at + w.n;
     window_clear(&w);
     zip_loose_close(bytes);
     return ok;
+}
+
+/* Members that overlap, or inflate to too much, are not read without an end. */
+static bool
+read_enough(const struct scanner *s)
+{
+    return s->read / 16 > source_size(s->src) + (UINT64_C(64) << 20);
 }
 
 /* What the reader of archives has against this one. */
@@ -239,13 +248,14 @@ scan_zip(struct scanner *s)
     if (!ok)
         *s->err = s->p->fault;
     ok = ok && zip_loose_find(&zip, s->src, s->limits, s->err);
-    for (size_t i = 0; ok && i < zip.n; i++) {
+    for (size_t i = 0; ok && i < zip.n && !read_enough(s); i++) {
         const struct zip_loose_member *m = &zip.member[i], *before = i != 0 ? m - 1 : NULL;
-        if (!before || before->at != m->at || before->end != m->end || before->deflated != m->deflated
-            || before->name_len != m->name_len
-            || memcmp(zip.names.p + before->name, zip.names.p + m->name, m->name_len) != 0)
-            ok = scan_zip_member(s, &zip, m);
+        if (!before || before->at != m->at || before->end != m->end || before->deflated != m->deflated)
+            ok = scan_zip_member(s, &zip, m);           /* the same under another name is read once */
     }
+    if (read_enough(s))
+        err_set(&s->p->fault, ERR_LIMIT, ERR_NO_OFFSET, "bytes of members of the ZIP archive: more than 16 times those of "
+            "the file, and 1 GiB, are not looked at");
     if (zip.cut)
         err_set(&s->p->fault, ERR_LIMIT, ERR_NO_OFFSET, "members of the ZIP archive: there are more than are looked at");
     zip_loose_clear(&zip);
@@ -345,7 +355,7 @@ bool
 pickles_scan(struct pickles *p, struct source *src, const struct limits *limits, const struct pickles_heard *heard,
     struct err *err)
 {
-    struct scanner s = { p, src, limits, heard, err };
+    struct scanner s = { p, src, limits, heard, err, 0 };
     const uint8_t *head;
     uint64_t have;
     *p = (struct pickles){ 0 };

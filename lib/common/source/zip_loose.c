@@ -82,7 +82,7 @@ add(struct finder *f, struct zip_loose_member m)
 {
     struct zip_loose *zip = f->zip;
     m.name_len = (uint32_t)(zip->names.len - m.name);
-    if (zip->n >= f->limits->zip_members || zip->n >= f->limits->items) {
+    if (zip->n >= f->limits->zip_members || zip->n >= f->limits->items || zip->names.len > f->limits->zip_directory) {
         zip->cut = true;
         return;
     }
