@@ -217,7 +217,7 @@ struct pass {
     struct coming *list;        /* n of them; owned */
     size_t n, next;             /* the one that passes, or comes next */
     char *keys;                 /* owned */
-    char *prefix;               /* owned, with a NUL */
+    char *prefix;               /* begin.prefix_len bytes; owned */
     struct begin begin;
     struct parts kept;          /* all that is no storage */
     uint64_t gap_at;            /* where what lies before the next storage begins */
@@ -408,7 +408,7 @@ ended(void *of, uint64_t at, struct err *err)
     struct source *kept = NULL;
     struct zip zip = { 0 };
     if (p->next < p->n)
-        return true;            /* it was cut: whoever wants those bytes says so */
+        return err_set(err, ERR_MALFORMED, at, "it " SOURCE_CUT, at, p->list[p->n - 1].at + p->list[p->n - 1].nbytes);
     bool ok = source_of_parts(&kept, &p->kept, at, p->name, err) && check_all(p, kept, &zip, err);
     zip_clear(&zip);
     source_close(kept);
@@ -444,9 +444,11 @@ new_pass(const struct begin *begin, const struct source *src, const uint8_t *hea
         return NULL;
     }
     *p = (struct pass){ .begin = *begin, .limits = *options->limits, .no_verify = options->no_verify,
-        .prefix = strndup((const char *)head + HEADER, begin->prefix_len), .name = strdup(source_name(src)) };
-    if (p->prefix && p->name)
+        .prefix = malloc(begin->prefix_len + 1), .name = strdup(source_name(src)) };
+    if (p->prefix && p->name) {
+        memcpy(p->prefix, head + HEADER, begin->prefix_len);
         return p;
+    }
     free_pass(p);
     err_memory(err, begin->prefix_len);
     return NULL;

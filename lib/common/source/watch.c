@@ -50,8 +50,8 @@ source_watch(struct source *src, uint64_t from, const struct watcher *watcher, s
     *w = (struct watch){ .layer = { .kind = &watch_kind, .under = src->top, .size = SOURCE_SIZE_UNKNOWN },
         .watcher = *watcher };
     src->top = &w->layer;
-    if (from >= src->have)
-        return true;
-    return watcher->see(watcher->of, from, src->head + (from - src->gone), (size_t)(src->have - from), err)
-        || err_in_file(err, src->name);
+    bool ok = from >= src->have
+        || watcher->see(watcher->of, from, src->head + (from - src->gone), (size_t)(src->have - from), err);
+    ok = ok && (!src->ended || watcher->ended(watcher->of, src->pos, err));
+    return ok || err_in_file(err, src->name);
 }

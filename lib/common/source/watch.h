@@ -13,7 +13,7 @@ struct watcher {
 };
 
 /* Show it all bytes from offset `from` on, once and in order, whoever reads them; `from` lies in the head, whose rest is
- * shown now. Its failures are those of the reads. It takes watcher->of, after a failure too. A seekable source is shown
+ * shown now, and that the input has ended, when it has. Its failures are those of the reads. It takes watcher->of, after a failure too. A seekable source is shown
  * to nobody: what watches it reads it. */
 bool source_watch(struct source *src, uint64_t from, const struct watcher *watcher, struct err *err);
 
