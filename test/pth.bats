@@ -90,9 +90,10 @@ PYTHON
 @test "cut at every byte: malformed, and nothing is written" {
     "$helpers/checkpoint" a.pt
     python3 - <<'PYTHON'
-import os, subprocess, sys
+import shutil, subprocess, sys
 data = open("a.pt", "rb").read()
-for n in range(1, len(data), 1 if os.environ.get("AMN_SANITIZED") is None else 17):
+slow = b"__asan_init" in open(shutil.which("amn-remember"), "rb").read()
+for n in range(1, len(data), 17 if slow else 1):
     open("cut.pt", "wb").write(data[:n])
     given = n % 2
     p = subprocess.run(["amn-remember", "-" if given else "cut.pt"], stdin=open("cut.pt", "rb"), capture_output=True)
@@ -207,6 +208,6 @@ PYTHON
 @test "inspecting a long checkpoint reads its directory and its pickle alone" {
     command -v strace >/dev/null || skip "strace is not here"
     "$helpers/checkpoint" a.pt large
-    strace -f -e trace=read,pread64 -o calls amn-inspect a.pt >out
+    ASAN_OPTIONS=detect_leaks=0 strace -f -e trace=read,pread64 -o calls amn-inspect a.pt >out
     awk '/a\.pt|pread64|read\(3/ { n = $NF; if (n > 0) sum += n } END { exit !(sum > 0 && sum < 200000) }' calls
 }
