@@ -262,7 +262,7 @@ for i in range(10):
     open("random-%02d" % i, "wb").write(data)
 PYTHON
     for f in random-*; do
-        says 65 $f 'this is no model file of a known format, expected safetensors, GGUF, NPY or NPZ'
+        says 65 $f 'this is no model file of a known format, expected safetensors, GGUF, a PyTorch'
     done
     cp random-01 model.safetensors
     says 65 model.safetensors 'this is no model file of a known format'

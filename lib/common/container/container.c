@@ -43,5 +43,5 @@ container_detect(const struct container **out, struct source *src, struct err *e
     *out = &container_safetensors;
     return foreign_check(head, (size_t)have, err)
         && (might_be_safetensors(head, have) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is no model file of a "
-            "known format, expected safetensors, GGUF, NPY or NPZ: fetch it again, or name another file"));
+            "known format, expected safetensors, GGUF, a PyTorch checkpoint, NPY or NPZ: fetch it again, or name another file"));
 }
