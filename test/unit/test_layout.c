@@ -244,6 +244,28 @@ main(void)
             layout_make(&l, c.size, c.stride, c.rank);
             check_piece(&c, &l, (uint8_t)(m == 2));
         }
+    /* Dense arrays with their dimensions in another order: Fortran's, heads and positions, channels last ... */
+    for (int i = 0; i < 120; i++) {
+        static const enum dtype dtypes[] = { DTYPE_U8, DTYPE_BF16, DTYPE_F32, DTYPE_C64 };
+        struct case_ c = { .rank = 2 + random_below(RANK - 1), .dtype = dtypes[random_below(4)] };
+        struct layout l;
+        uint32_t place_of[RANK];
+        uint64_t stored[RANK], stride = 1;
+        for (uint32_t d = 0; d < c.rank; d++) {
+            uint32_t k = random_below(d + 1);
+            place_of[d] = place_of[k];
+            place_of[k] = d;
+            stored[d] = 1 + random_below(c.rank > 3 ? 9 : 50);
+        }
+        for (uint32_t d = c.rank; d-- > 0; stride *= stored[d]) {
+            uint32_t to = i % 3 == 0 ? c.rank - 1 - d : place_of[d];
+            c.size[to] = stored[d];
+            c.stride[to] = stride;
+        }
+        layout_make(&l, c.size, c.stride, c.rank);
+        check_gather(&c, &l);
+        check_piece(&c, &l, i % 5 == 0 && c.dtype != DTYPE_U8 && c.dtype != DTYPE_C64 ? TENSOR_NEGATED : 0);
+    }
     check_checksum();
     source_close(src);
     close(fd);

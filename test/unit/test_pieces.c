@@ -143,7 +143,7 @@ test_view(const struct view_row *v)
     make_file(path, file, n);
     struct pieces *pieces = pieces_new(&err);
     if (open_model(&model, path)) {
-        const struct view view = { catalog_at(model.catalog, 0), v->matrices, v->rows, v->cols };
+        const struct view view = { catalog_at(model.catalog, 0), v->matrices, v->rows, v->cols, 1, NULL };
         CHECK(pieces_view(pieces, &view, &err) && pieces_nbytes(pieces) == nbytes);
         check_ranges(&model, pieces, want);
     }

@@ -20,7 +20,8 @@ band_strip(struct strip *strip, const struct piece *piece, unsigned p)
 {
     const struct view *view = piece->of.view;
     if (piece->kind == PIECE_VIEW)
-        *strip = (struct strip){ view->matrices, view->rows, view->cols, 1, dtype_facts(view->tensor->dtype)->bytes };
+        *strip = (struct strip){ view->matrices, view->rows, view->cols, 1,
+            view->unit * dtype_facts(view->tensor->dtype)->bytes };
     else
         piece->of.weight->scheme->strip(strip, piece->of.weight, p);
 }
@@ -51,7 +52,7 @@ bands_find(struct bands *b, const struct piece *piece, uint64_t from, uint64_t t
     if (b->rows == 0)
         return true;
     if (piece->kind == PIECE_VIEW)
-        b->cols = piece->of.view->rows;
+        b->cols = piece->of.view->rows * piece->of.view->unit;
     else
         b->cols = shape_dim(&piece->of.weight->shape, piece->of.weight->shape.rank - 1);
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {

@@ -155,16 +155,39 @@ change(const struct tensor *t, uint8_t *y, size_t count)
     }
 }
 
+/* Elements [col, col + count) of an output row, whose units lie in the order of their stored rows. */
+static void
+pick_units(const struct view *view, const uint8_t *row, uint64_t col, uint64_t count, size_t item, uint8_t *y)
+{
+    const struct layout *order = view->order;
+    const struct layout_dim inner = order->dim[order->rank - 1];
+    size_t unit = view->unit * item, step = (size_t)inner.stride * unit, skip = (size_t)(col % view->unit) * item;
+    size_t left = (size_t)count * item;
+    for (uint64_t u = col / view->unit; left != 0; skip = 0) {
+        const uint8_t *x = row + layout_at(order, u) * unit;
+        for (uint64_t i = u % inner.n; i < inner.n && left != 0; i++, u++, x += step, skip = 0) {
+            size_t n = (size_t)num_min(unit - skip, left);
+            memcpy(y, x + skip, n);
+            y += n;
+            left -= n;
+        }
+    }
+}
+
 /* Elements from `first` on, as many of *count as the panel has in this row of it. */
 static void
 view_some(const struct piece *piece, const struct panel *panel, uint64_t first, uint64_t *count, uint8_t *y)
 {
-    const struct tensor *t = piece->of.view->tensor;
-    const struct dtype_facts *f = dtype_facts(t->dtype);
+    const struct view *view = piece->of.view;
+    size_t item = dtype_facts(view->tensor->dtype)->bytes;
+    const uint8_t *row = panel_part(panel, 0, first).p;
     uint64_t col = first % panel->cols;
     *count = num_min(*count, panel->cols - col);
-    memcpy(y, panel_part(panel, 0, first).p + col * f->bytes, (size_t)*count * f->bytes);
-    change(t, y, (size_t)*count);
+    if (view->order)
+        pick_units(view, row, col, *count, item, y);
+    else
+        memcpy(y, row + col * item, (size_t)*count * item);
+    change(view->tensor, y, (size_t)*count);
 }
 
 /* Elements [first, first + count) of a tensor whose bytes are other. */

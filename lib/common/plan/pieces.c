@@ -2,11 +2,15 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/num.h"
 
-enum { VIEW_ROWS = 4 << 20 };           /* of a transposed matrix: the panels of more would not fit their memory */
+enum {
+    VIEW_ROW = 32 << 20,        /* bytes of an output row: panels of more would not fit their memory */
+    VIEW_UNIT = 1024            /* bytes of a unit: of longer ones each is worth a read */
+};
 
 struct pieces {
     struct piece *list;
@@ -68,18 +72,58 @@ pieces_text(struct pieces *p, struct str *text, struct err *err)
     return true;
 }
 
-/* Whether a tensor is matrices that were transposed, whole: then they can be turned back panel by panel. */
+static int
+compare_strides(const void *pa, const void *pb)
+{
+    const struct layout_dim *a = pa, *b = pb;
+    return (a->stride > b->stride) - (a->stride < b->stride);
+}
+
+/* Whether dimensions fill a range without gaps, in whatever order; how many elements that are. */
 static bool
-find_view(struct view *view, const struct tensor *t)
+are_dense(const struct layout *l, uint64_t *n)
+{
+    struct layout sorted = *l;
+    *n = 1;
+    qsort(sorted.dim, sorted.rank, sizeof *sorted.dim, compare_strides);
+    for (uint32_t i = 0; i < sorted.rank; i++)
+        if (sorted.dim[i].stride != *n || !num_mul(n, *n, sorted.dim[i].n))
+            return false;
+    return true;
+}
+
+/* Whether a tensor is matrices that were transposed, whole: then they can be turned back panel by panel. The outermost
+ * dimension, or the one behind that of the matrices, is then the one that lies innermost; the others are the stored rows,
+ * in any order. What lies side by side in both is a unit. */
+static bool
+find_view(struct view *view, struct layout *order, const struct tensor *t)
 {
     const struct layout *l = t->layout;
-    uint64_t matrix;
-    if (!l || l->rank < 2 || l->rank > 3)
+    uint64_t item = dtype_facts(t->dtype)->bytes, matrix;
+    uint32_t n = l ? l->rank : 0, first;
+    if (n < 2)
         return false;
-    const struct layout_dim *col = &l->dim[l->rank - 2], *row = &l->dim[l->rank - 1];
-    *view = (struct view){ t, l->rank == 3 ? l->dim[0].n : 1, row->n, col->n };
-    return col->stride == 1 && row->stride == col->n && row->n <= VIEW_ROWS && num_mul(&matrix, row->n, col->n)
-        && (l->rank == 2 || l->dim[0].stride == matrix);
+    *view = (struct view){ .tensor = t, .matrices = 1, .unit = 1 };
+    if (l->dim[n - 1].stride == 1) {
+        if (l->dim[n - 1].n * item > VIEW_UNIT)
+            return false;               /* these are read run by run */
+        view->unit = (uint32_t)l->dim[--n].n;
+    }
+    first = l->dim[0].stride != view->unit;
+    if (first + 2 > n || l->dim[first].stride != view->unit)
+        return false;
+    view->cols = l->dim[first].n;
+    order->rank = 0;
+    for (uint32_t i = first + 1; i < n; i++) {
+        if (l->dim[i].stride % (view->unit * view->cols) != 0)
+            return false;
+        order->dim[order->rank++] = (struct layout_dim){ l->dim[i].n, l->dim[i].stride / (view->unit * view->cols) };
+    }
+    if (!are_dense(order, &view->rows) || view->rows > VIEW_ROW / (view->unit * item))
+        return false;
+    view->order = layout_is_plain(order) ? NULL : order;
+    view->matrices = first != 0 ? l->dim[0].n : 1;
+    return first == 0 || (num_mul(&matrix, view->rows, view->cols * view->unit) && l->dim[0].stride == matrix);
 }
 
 bool
@@ -87,9 +131,10 @@ pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
 {
     const struct tensor t = chosen_tensor(chosen);
     struct piece piece = { .kind = PIECE_DECODE, .to = chosen->dtype, .of.weight = chosen->decode };
+    struct layout order;
     struct view view;
     bool whole;
-    if (chosen->copy && find_view(&view, chosen->copy))
+    if (chosen->copy && find_view(&view, &order, chosen->copy))
         return pieces_view(p, &view, err);
     if (chosen->copy)
         piece = (struct piece){ .kind = PIECE_COPY, .of.tensor = chosen->copy };
@@ -102,10 +147,13 @@ bool
 pieces_view(struct pieces *p, const struct view *view, struct err *err)
 {
     struct piece piece = { .kind = PIECE_VIEW, .nbytes = view->tensor->extent.nbytes };
-    struct view *copy = malloc(sizeof *copy);
+    size_t order = view->order ? layout_size(view->order) : 0;
+    struct view *copy = malloc(sizeof *copy + order);
     if (!copy)
-        return err_memory(err, sizeof *copy);
+        return err_memory(err, sizeof *copy + order);
     *copy = *view;
+    if (order != 0)
+        copy->order = memcpy(copy + 1, view->order, order);
     piece.of.view = copy;
     if (add(p, &piece, err))
         return true;

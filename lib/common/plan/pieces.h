@@ -16,11 +16,13 @@ enum piece_kind {
     PIECE_LATE                  /* what is known once everything before it has been made: a checksum, a directory */
 };
 
-/* The last two dimensions of a stored tensor, exchanged: matrices times cols x rows elements come out. The layout of the
- * tensor is not looked at. */
+/* Stored matrices that are transposed: matrices times cols x rows units come out. The layout of the tensor is not looked
+ * at. */
 struct view {
     const struct tensor *tensor;
-    uint64_t matrices, rows, cols;      /* as stored */
+    uint64_t matrices, rows, cols;      /* as stored, in units */
+    uint32_t unit;                      /* elements that stay side by side */
+    const struct layout *order;         /* which stored row each unit of an output row is of; NULL: one behind the other */
 };
 
 /* Makes bytes [from, from + n) of a LATE piece; called in turn, when the hooks have seen all that is before them. */
