@@ -169,6 +169,7 @@ zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *e
     if (ok) {
         w->src = src;
         w->end = end;
+        w->at = 0;
         w->n = 0;
     }
     uint64_t first = zip->n != 0 ? zip->member[0].header_at : end;
