@@ -133,7 +133,8 @@ open_parts(struct model *m, const char *path, struct err *err)
     if (!beside_part(&part, path, ".gguf") || part.number != 1)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
     m->nfiles = (uint32_t)part.count;
-    if (!check_plain(m, 0, err) || !check_part(m, &first, 0, err) || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
+    if (!check_plain(m, 0, err) || !check_part(m, &first, 0, err)
+        || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
         return false;
     if (part.count != first.split_count)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
