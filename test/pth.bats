@@ -211,3 +211,26 @@ PYTHON
     ASAN_OPTIONS=detect_leaks=0 strace -f -e trace=read,pread64 -o calls amn-inspect a.pt >out
     awk '/a\.pt|pread64|read\(3/ { n = $NF; if (n > 0) sum += n } END { exit !(sum > 0 && sum < 200000) }' calls
 }
+
+@test "shards that are deflated, the first or another, in any order of tensors" {
+    mkdir plain deflated
+    for i in 1 2; do
+        "$helpers/checkpoint" plain/$i.bin views prefix=z$((3 - i)).
+        "$helpers/checkpoint" deflated/$i.bin views prefix=z$((3 - i)). deflated
+        python3 -c 'import json, sys; [print(json.loads(l)[0], sys.argv[1]) for l in sys.stdin]' $i.bin <plain/$i.bin.expected
+    done >names
+    jq -Rn '{weight_map: [inputs / " " | {(.[0]): .[1]}] | add}' names | tee plain/pytorch_model.bin.index.json \
+        >deflated/pytorch_model.bin.index.json
+    for order in input name; do
+        amn-remember --order $order plain >want
+        for j in 1 3; do amn-remember -j $j --order $order deflated | cmp - want; done
+    done
+    amn-remember --range 1000-9000 deflated >part
+    amn-remember --range 1000-9000 plain | cmp - part
+    amn-remember --test deflated
+    amn-remember -o made/ --shard-size 2K deflated
+    try 75 amn-remember --no-spool deflated
+    grep -q 'deflated/2.bin: limit: spool: .*decompress it first' err
+    cp plain/1.bin deflated
+    amn-remember --order name deflated | cmp - want
+}

@@ -21,18 +21,16 @@
 
 enum { SETTLE = 1 << 20 };      /* bytes of a pipe's data that are looked at before anything is made of it */
 
-/* Of a model of several files each is read at any place. */
+/* Of a model of several files each is read at any place. What is inside of one, deflated, can be put aside; see model_spool. */
 static bool
-check_plain(const struct model *m, struct err *err)
+check_plain(const struct model *m, uint32_t i, struct err *err)
 {
-    for (uint32_t i = 0; m->nsrc > 1 && i < m->nsrc; i++)
-        if (!source_seekable(m->src[i])) {
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, source_is_file(m->src[i])
-                ? "it is compressed, and one of several files of a model: decompress it first"
-                : "it is no regular file, and one of several files of a model: copy it to a file first");
-            return err_in_file(err, source_name(m->src[i]));
-        }
-    return true;
+    if (m->nfiles < 2 || source_seekable(m->src[i]))
+        return true;
+    err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, source_is_file(m->src[i])
+        ? "it is compressed, and one of several files of a model: decompress it first"
+        : "it is no regular file, and one of several files of a model: copy it to a file first");
+    return err_in_file(err, source_name(m->src[i]));
 }
 
 /* --root is about checkpoints. */
@@ -42,6 +40,15 @@ check_root(const struct model *m, struct err *err)
     return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE,
         ERR_NO_OFFSET, "--root: the tensors of %s lie in no dictionaries, only those of a PyTorch checkpoint do",
         catalog_facts_of(m->catalog)->format);
+}
+
+/* The files of a model are of one format, whatever its form; `first`: NULL, or that of the files before. */
+static bool
+check_format(const struct model *m, const char *first, struct err *err)
+{
+    const char *format = catalog_facts_of(m->catalog)->format;
+    return !first || strcmp(first, format) == 0 || err_set(err, ERR_MALFORMED, 0, "its format is %s, that of the model's first "
+        "file %s, expected one format", format, first);
 }
 
 /* Open one more file of the model and read its header. */
@@ -55,6 +62,7 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
     m->src = src;
     src[m->nsrc] = NULL;
     const struct container *container = NULL;
+    const char *format = catalog_facts_of(m->catalog)->format;
     bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
     if (this) {
@@ -62,11 +70,9 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
         source_allow_spool(this, !m->no_spool);
     }
     m->nsrc += this != NULL;
-    ok = ok && source_unpack(this, how->limits, err) && check_plain(m, err) && container_detect(&container, this, err)
-        && (m->nsrc == 1 || container == m->container
-            || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the model is %s, expected one format",
-                container->name, m->container->name))
-        && container->read(m->catalog, this, m->nsrc - 1, how, err) && check_root(m, err);
+    ok = ok && source_unpack(this, how->limits, err) && check_plain(m, m->nsrc - 1, err) && container_detect(&container, this, err)
+        && container->read(m->catalog, this, m->nsrc - 1, how, err) && check_format(m, format, err)
+        && check_root(m, err);
     m->container = container;
     if (ok)
         source_head_done(this, catalog_facts_of(m->catalog)->header_end);
@@ -135,7 +141,8 @@ open_parts(struct model *m, const char *path, struct err *err)
     if (!beside_part(&part, path, ".gguf") || part.number != 1)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
     m->nfiles = (uint32_t)part.count;
-    if (!check_part(m, &first, 0, err) || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
+    if (!check_plain(m, 0, err) || !check_part(m, &first, 0, err)
+        || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
         return false;
     if (part.count != first.split_count)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
@@ -332,8 +339,12 @@ model_list_spares_stdout(char *const *operands, size_t n, const struct model_opt
 bool
 model_spool(struct model *m, struct err *err)
 {
-    struct source *src = m->src[0];
-    return source_spool(src, model_end(m), m->container->tail_ok, err);
+    bool ok = true;
+    if (m->nsrc == 1)
+        return source_spool(m->src[0], model_end(m), m->container->tail_ok, err);
+    for (uint32_t i = 0; ok && i < m->nsrc; i++)        /* those that are deflated */
+        ok = source_spool(m->src[i], SOURCE_SIZE_UNKNOWN, true, err) || err_in_file(err, source_name(m->src[i]));
+    return ok;
 }
 
 /* Read what only goes forward on behind its headers, in memory: *ended when it ended there. */
@@ -353,7 +364,7 @@ bool
 model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
 {
     uint64_t end = t->extent.at + t->extent.nbytes;
-    bool near = !t->layout && end <= catalog_facts_of(m->catalog)->header_end + SETTLE, ended;
+    bool near = m->nsrc == 1 && !t->layout && end <= catalog_facts_of(m->catalog)->header_end + SETTLE, ended;
     return (near ? settle(m, &ended, err) : model_spool(m, err))
         && model_bytes(m, t, 0, buf, (size_t)t->extent.nbytes, err);
 }

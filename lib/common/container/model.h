@@ -53,7 +53,8 @@ bool model_list_spares_stdout(char *const *operands, size_t n, const struct mode
 /* Where header and data end: of a model of one file, as a pipe is. */
 uint64_t model_end(const struct model *m);
 
-/* Make a pipe seekable through a temporary file; its end is checked then. Does nothing for files. */
+/* Make what only goes forward, a pipe or what is deflated, seekable through a temporary file; the end of a pipe is checked
+ * then. Does nothing for other files. */
 bool model_spool(struct model *m, struct err *err);
 
 /* Bytes [from, from + n) of a tensor as its elements come row-major, in the byte order of the file. Of what only goes

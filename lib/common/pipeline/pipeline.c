@@ -259,7 +259,9 @@ prepare_pipe(const struct pipeline *p, struct err *err)
     struct source *src = p->model->src[0];
     struct arrival a;
     bool forward;
-    if (p->model->nsrc != 1 || source_seekable(src))
+    if (p->model->nsrc != 1)
+        return model_spool(p->model, err);
+    if (source_seekable(src))
         return true;
     bool ok = arrival_order(&a, p->pieces, &forward, err);
     if (ok && (!forward || a.nbytes > KEEP_MAX))

@@ -174,6 +174,8 @@ add(struct checked *c, const struct run *run, struct err *err)
     size_t i = place_of(c, run->from);
     if ((i != 0 && c->run[i - 1].to > run->from) || (i < c->n && c->run[i].from < run->to))
         return true;
+    if (!c->run && (c->run = malloc(sizeof *c->run)) != NULL)
+        c->room = 1;                    /* of small tensors, of which there may be many, no more is needed */
     struct run *list = array_grow(c->run, c->n, &c->room, sizeof *list, err);
     if (!list)
         return false;

@@ -131,8 +131,9 @@ source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err)
     if (src->seekable)
         return true;
     if (src->no_spool)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: its tensors are needed in another order than they come "
-            "in, and --no-spool forbids the temporary file for that: name a file instead of a pipe");
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: it has to be read in another order than it comes in, and "
+            "--no-spool forbids the temporary file for that: %s", source_is_file(src) ? "decompress it first"
+            : "name a file instead of a pipe");
     struct spool *s = calloc(1, sizeof *s);
     if (!s)
         return err_memory(err, sizeof *s);
