@@ -8,11 +8,11 @@
 /* In the order of trial. */
 static const struct container *const rows[] = {
     &container_gguf,
+    &container_safetensors,             /* before what has a magic: its length can look like one, its object cannot */
     &container_zip,
     &container_npy,
     &container_stacked,
     &container_tar_form,
-    &container_safetensors,
 };
 
 /* safetensors has no magic. A broken one still has a header length that could be one, or an object behind it: then its

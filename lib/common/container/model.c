@@ -47,8 +47,8 @@ static bool
 check_format(const struct model *m, const char *first, struct err *err)
 {
     const char *format = catalog_facts_of(m->catalog)->format;
-    return !first || strcmp(first, format) == 0 || err_set(err, ERR_MALFORMED, 0, "its format is %s, that of the model's first "
-        "file %s, expected one format", format, first);
+    return !first || strcmp(first, format) == 0 || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the "
+        "model is %s, expected one format", format, first);
 }
 
 /* Open one more file of the model and read its header. */
