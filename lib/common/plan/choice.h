@@ -26,6 +26,10 @@ struct choice {
  * (ERR_UNSUPPORTED). Clear it also after a failure. */
 bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to,
     struct err *err);
+
+/* Keep the tensor of this name alone; ERR_USAGE when there is none. */
+bool choice_only(struct choice *choice, const char *name, struct err *err);
+
 void choice_clear(struct choice *choice);
 
 /* Bytes of all tensors together. One whose elements do not fill bytes is ERR_UNSUPPORTED, too many of them ERR_LIMIT. */

@@ -15,6 +15,8 @@ struct pieces {
     struct hook hooks[PIECES_HOOKS];
     size_t nhooks;
     bool late;                  /* there is a LATE piece */
+    void *own;                  /* of the writer, freed by: */
+    void (*free_own)(void *own);
 };
 
 struct pieces *
@@ -37,6 +39,8 @@ pieces_free(struct pieces *p)
         else if (p->list[i].kind == PIECE_VIEW)
             free((void *)p->list[i].of.view);
     }
+    if (p->own)
+        p->free_own(p->own);
     free(p->list);
     free(p);
 }
@@ -123,6 +127,13 @@ bool
 pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err)
 {
     return add(p, &(const struct piece){ .kind = PIECE_LATE, .nbytes = nbytes, .of.late = late }, err);
+}
+
+void
+pieces_own(struct pieces *p, void *of, void (*free_of)(void *of))
+{
+    p->own = of;
+    p->free_own = free_of;
 }
 
 void

@@ -65,6 +65,9 @@ bool pieces_view(struct pieces *p, const struct view *view, struct err *err);   
 bool pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err);
 bool pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err);
 
+/* Something of a writer's that its hooks and LATE pieces use: freed together with the pieces. One at most. */
+void pieces_own(struct pieces *p, void *of, void (*free_of)(void *of));
+
 /* What the writer needs to see for its LATE pieces; copied. At most PIECES_HOOKS. */
 void pieces_hook(struct pieces *p, const struct hook *hook);
 size_t pieces_hooks(const struct pieces *p, const struct hook **hooks);
