@@ -23,7 +23,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
         job->to = dtype_target(choice);
         return true;
     case OPT_TENSOR:
-        job->tensor = arg;
+        job->naming.only = arg;
         return true;
     default:
         return job_take(job, option, arg, err);

@@ -129,7 +129,7 @@ run(const struct job *job, const struct kernels *kernels, struct err *err)
         && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
         && choice_make(&choice, model.catalog, roles, job->to, err)
-        && (!job->tensor || choice_only(&choice, job->tensor, err));
+        && naming_apply(&job->naming, &choice, err);
     if (ok) {
         struct pipeline p = { .model = &model, .kernels = kernels, .jobs = job->jobs, .no_verify = job->no_verify };
         cli_remarks(&job->cli, model.name, model.catalog);
@@ -153,5 +153,6 @@ job_run(struct job *job)
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);
     bool ok = kernels && run(job, kernels, &err);
     cli_progress_stop(&progress);
+    naming_clear(&job->naming);
     return ok ? 0 : cli_fail(&job->cli, &err);
 }

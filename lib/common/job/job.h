@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "pipeline/model_dir.h"
 #include "plan/cut.h"
+#include "plan/naming.h"
 #include "sink/sink.h"
 #include "writer/writer.h"
 
@@ -19,7 +20,7 @@ struct job {
     const struct writer *writer;    /* of one file */
     struct writer_options layout;
     enum dtype to;                  /* of recovered weights: BF16, F16 or F32 */
-    const char *tensor;             /* the output has this one alone; NULL: all */
+    struct naming naming;           /* which tensors, under which names; owned */
     struct sink_options output;
     struct model_dir dir;           /* a directory; no path: the output is one file */
     struct cut cut;                 /* the bytes that are wanted */
@@ -35,7 +36,7 @@ bool job_take(void *job, const struct cli_option *option, const char *arg, struc
 /* Whether the options go together, as far as only all of them tell; else ERR_USAGE. */
 bool job_check(const struct job *job, struct err *err);
 
-/* Do it, with all that is said meanwhile. Returns the exit status. */
+/* Do it, with all that is said meanwhile, and free what the job owns. Returns the exit status. */
 int job_run(struct job *job);
 
 #endif

@@ -32,6 +32,15 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
             return false;
         job->jobs = (unsigned)n;
         return true;
+    case OPT_INCLUDE:
+    case OPT_EXCLUDE:
+        return naming_match(&job->naming, arg, option->key == OPT_INCLUDE, err);
+    case OPT_RENAME:
+        return naming_rename(&job->naming, arg, err);
+    case OPT_STRIP_PREFIX:
+        return naming_strip(&job->naming, arg, err);
+    case OPT_ADD_PREFIX:
+        return naming_prefix(&job->naming, arg, err);
     case OPT_SIZE:
         return take_instead(job, JOB_SIZE, err);
     case OPT_PARTS:

@@ -1,10 +1,8 @@
 #include "plan/choice.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/num.h"
-#include "base/str.h"
 
 struct tensor
 chosen_tensor(const struct chosen *chosen)
@@ -19,6 +17,10 @@ chosen_tensor(const struct chosen *chosen)
         t.name = w->name;
         t.name_len = w->name_len;
         t.shape = w->shape;
+    }
+    if (chosen->name) {
+        t.name = chosen->name;
+        t.name_len = chosen->name_len;
     }
     return t;
 }
@@ -44,28 +46,11 @@ choice_make(struct choice *choice, const struct catalog *input, const struct rol
     return true;
 }
 
-bool
-choice_only(struct choice *choice, const char *name, struct err *err)
-{
-    char shown[STR_SHOWN];
-    size_t len = strlen(name);
-    for (size_t i = 0; i < choice->n; i++) {
-        const struct chosen chosen = choice->list[i];
-        const struct tensor t = chosen_tensor(&chosen);
-        if (t.name_len != len || memcmp(t.name, name, len) != 0)
-            continue;
-        choice->list[0] = chosen;
-        choice->n = 1;
-        choice->decodes = chosen.decode != NULL;
-        return true;
-    }
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor: the output would have no tensor %s", str_shown(shown, name, len));
-}
-
 void
 choice_clear(struct choice *choice)
 {
     free(choice->list);
+    names_clear(&choice->names);
     *choice = (struct choice){ 0 };
 }
 

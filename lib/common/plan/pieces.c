@@ -86,6 +86,13 @@ find_view(struct view *view, const struct tensor *t)
         && (l->rank == 2 || l->dim[0].stride == matrix);
 }
 
+static void
+give_name(struct piece *piece, const struct chosen *chosen)
+{
+    piece->name = chosen->name;
+    piece->name_len = chosen->name_len;
+}
+
 bool
 pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
 {
@@ -93,10 +100,15 @@ pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
     struct piece piece = { .kind = PIECE_DECODE, .to = chosen->dtype, .of.weight = chosen->decode };
     struct view view;
     bool whole;
-    if (chosen->copy && find_view(&view, chosen->copy))
-        return pieces_view(p, &view, err);
+    if (chosen->copy && find_view(&view, chosen->copy)) {
+        bool ok = pieces_view(p, &view, err);
+        if (ok)
+            give_name(&p->list[p->n - 1], chosen);
+        return ok;
+    }
     if (chosen->copy)
         piece = (struct piece){ .kind = PIECE_COPY, .of.tensor = chosen->copy };
+    give_name(&piece, chosen);
     if (!shape_nbytes(&t.shape, t.dtype, &piece.nbytes, &whole) || !whole)
         return err_set(err, ERR_BUG, ERR_NO_OFFSET, "a tensor without a size is laid out");
     return add(p, &piece, err);
@@ -211,7 +223,7 @@ piece_input(const struct piece *piece, unsigned i)
 bool
 piece_output(struct tensor *t, const struct piece *piece)
 {
-    struct chosen chosen = { .dtype = piece->to };
+    struct chosen chosen = { .dtype = piece->to, .name = piece->name, .name_len = piece->name_len };
     switch (piece->kind) {
     case PIECE_DECODE:
         chosen.decode = piece->of.weight;

@@ -33,6 +33,8 @@ struct piece {
     enum piece_kind kind;
     enum dtype to;              /* of a DECODE */
     uint64_t at, nbytes;        /* in the output; nbytes may be 0 */
+    const char *name;           /* of a tensor that is called otherwise than in the input: as struct chosen has it */
+    uint32_t name_len;
     union {
         const char *text;               /* TEXT: owned by the pieces */
         const struct tensor *tensor;    /* COPY */
