@@ -181,6 +181,8 @@ PYTHON
         grep -q '^amn-convert: usage: the format of the output is not known' err
     done
     try 2 amn-convert --to onnx in.safetensors
+    try 2 amn-convert --to npz -o x/ in.safetensors
+    grep -q 'the output is one file' err
     only in.safetensors out.safetensors out.gguf out.npz out.NPZ odd.gguf
 }
 

@@ -1,6 +1,8 @@
 /* The options that all tools that write have. */
 #include "job/job.h"
 
+#include "base/str.h"
+
 enum { JOBS_MAX = 256 };
 
 /* At most one of --size, --parts, --plan, --test. */
@@ -78,6 +80,9 @@ job_check(const struct job *job, struct err *err)
     if (!job->writer)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the format of the output is not known: --to FORMAT, or an extension "
             "of --output that names one: safetensors, gguf, npz, npy, raw");
+    if (!job->dir.path && job->output.path && str_ends(job->output.path, "/"))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output: the output is one file, and a slash ends the name of a "
+            "directory");
     if (job->instead == JOB_TEST && job->output.path)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test writes nothing: it does not go with --output");
     if (!job->dir.path && (job->dir.shard_size != 0 || job->dir.resume))
