@@ -364,6 +364,7 @@ class Bench:
     def __init__(self, opt, folder, layers, cpus):
         self.remember = os.path.join(os.path.abspath(opt.bin), "amn-remember")
         self.inspect = os.path.join(os.path.abspath(opt.bin), "amn-inspect")
+        self.convert = os.path.join(os.path.abspath(opt.bin), "amn-convert")
         self.input, self.out, self.new = (os.path.join(folder, n) for n in ("in", "out", "new"))
         self.folder = folder
         self.layers, self.only, self.all = layers, opt.only, opt.all
@@ -422,6 +423,17 @@ class Bench:
             os.rename(self.out, self.input)             # what is BF16 stays as it is
             copy = Command(["cp", self.input, self.new], new=self.new)
             row("S10 BF16 -> file, and cp", self.to_file(), copy, 1.10, touch, self.input)
+            self.to_npz()
+
+    def to_npz(self):
+        """safetensors to NPZ, and cp of that."""
+        command = [self.convert, "--to", "npz", self.input]
+        made = Command(command + ["-j1", "-o", self.out], {"AMN_CPU": "scalar"})
+        made.check(os.waitpid(made.start(made.argv)[0], 0)[1])
+        recopy(self.out)
+        copy = Command(["cp", self.out, self.new], new=self.new)
+        self.table.row("S10 BF16 -> NPZ, and cp", Command(command + ["-o", self.new], new=self.new), copy, 1.10, self.touch,
+                       self.out)
 
     def archives(self):
         """Checkpoints and arrays, of which nothing is quantized, and cp of the output; then torch itself."""

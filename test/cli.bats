@@ -2,7 +2,8 @@
 # Options, words and statuses that all tools share.
 load helper
 
-tools="amn-parse amn-inspect amn-remember"
+readers="amn-parse amn-inspect amn-remember"         # which an input is enough for
+tools="$readers amn-convert"
 
 @test "--help: usage on stdout, status 0" {
     for t in $tools; do
@@ -77,15 +78,15 @@ asks() {
 
 @test "an option of another tool is told by its tool" {
     asks 'option --order is one of amn-remember, not of amn-parse' amn-parse --order=name
-    asks 'option --output is one of amn-remember, not of amn-inspect' amn-inspect -o x
-    asks 'option --to is one of amn-inspect and amn-remember, not of amn-parse' amn-parse --to f32
+    asks 'option --output is one of amn-remember or amn-convert, not of amn-inspect' amn-inspect -o x
+    asks 'option --to is one of amn-inspect, amn-remember or amn-convert, not of amn-parse' amn-parse --to f32
 }
 
 @test "a shortened option is one for all tools, or none" {
     asks "option '--pa' is short for several: --part, --part-size or --parts" amn-remember --pa 1
     asks "option '--p' is short for several: " amn-parse --p auto
     asks "option '--m' is short for several: " amn-parse --m=1
-    for t in $tools; do try 0 $t --verb --json-e "$fx/good-plain.safetensors"; done
+    for t in $readers "amn-convert --to npz"; do try 0 $t --verb --json-e "$fx/good-plain.safetensors"; done
     try 0 amn-remember --part 1/2 "$fx/good-plain.safetensors"      # whole, whatever begins so
 }
 
@@ -167,7 +168,7 @@ asks() {
 }
 
 @test "limits only tighten, and name themselves" {
-    for t in $tools; do
+    for t in $readers "amn-convert --to npz"; do
         try 75 $t --max-alloc=100 "$fx/good-plain.safetensors"
         try 75 $t --max-total=100 "$fx/good-plain.safetensors"
         try 75 $t --max-items=2 "$fx/good-plain.safetensors"
@@ -181,7 +182,7 @@ asks() {
 
 @test "limits hold for the sum over the files of a model, and for GGUF" {
     "$helpers/large" heads 3 model          # 3 headers of 2 MiB
-    for t in amn-parse amn-inspect amn-remember; do
+    for t in $readers "amn-convert --to npz"; do
         try 0 $t --max-total=10M --max-alloc=3M --max-items=6 model     # a tensor and a key in each
         try 75 $t --max-total=5M model
         grep -q 'limit of 5242880' err
@@ -205,7 +206,7 @@ asks() {
 }
 
 @test "--json-errors: one JSON object with the same facts" {
-    for t in $tools; do
+    for t in $readers; do
         try 65 $t --json-errors "$fx/bad-hole.safetensors"
         is_empty out
         [ "$(wc -l <err)" -eq 1 ]

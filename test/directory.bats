@@ -303,7 +303,7 @@ f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
     (ulimit -f 8; try 74 amn-remember -o part/ --shard-size 4K in)
     [ -e part/.amn-journal ]
     cp -R part before
-    for o in '--to f16' '--shard-size 1M' '--config none'; do
+    for o in '--to f16' '--shard-size 1M' '--config none' '--add-prefix p.'; do
         try 73 amn-remember -o part/ --shard-size 4K --resume $o in
         error_line amn-remember 'cannot create'
         grep -q 'another job' err

@@ -15,6 +15,7 @@ peak() {
     peak amn-remember "$fx/good-fp8-200mb.safetensors"
     peak amn-remember -j 4 --to f32 "$fx/good-fp8-200mb.safetensors"
     peak amn-remember "$fx/good-fp8-200mb-late.safetensors"
+    peak amn-convert --to npz "$fx/good-fp8-200mb.safetensors"
 }
 
 @test "200 MiB of one FP8 tensor: at most 16 MiB, from a pipe" {

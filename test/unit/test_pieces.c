@@ -1,4 +1,4 @@
-/* The joints of the frame that no tool reaches yet: views, late pieces and hooks, padding, a second writer; and cuts. */
+/* The joints of the frame, where no tool reaches them by itself: views, late pieces and hooks, padding; and cuts. */
 #include "check.h"
 #include "gguf_expected.h"
 

@@ -284,9 +284,12 @@ static bool
 complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct err *err)
 {
     struct str others = { 0 };
+    size_t n = 0, said = 0;
+    for (unsigned i = 0; i < CLI_TOOLS; i++)
+        n += find(i, option->key) != NULL;
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         if (find(i, option->key))
-            str_format(&others, "%s%s", others.len ? " and " : "", cli_tools[i].name);
+            str_format(&others, "%s%s", nearest_joint(said++, n), cli_tools[i].name);
     err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s is one of %s, not of %s", option->name, others.p ? others.p : "",
         cli_tools[tool].name);
     str_clear(&others);

@@ -31,6 +31,14 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
         .max_operands = 1,
         .reads_stdin = true,
     },
+    [CLI_CONVERT] = {
+        .name = "amn-convert",
+        .operands = "[FILE]",
+        .says = "change the format: to safetensors, GGUF, NPZ, NPY",
+        .summary = "Write a model in another format, decoding what is quantized.",
+        .max_operands = 1,
+        .reads_stdin = true,
+    },
     [CLI_LIST] = {
         .name = "amn list",
         .operands = "[hf | ollama]...",
@@ -43,34 +51,44 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
 
 const char *const cli_when_words[] = { "auto", "always", "never", NULL };
 const char *const cli_order_words[] = { "input", "name", NULL };
+const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", NULL };
 
-enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, LIST = 1 << CLI_LIST };
-enum { REPORTS = PARSE | INSPECT | LIST, OF_ONE = PARSE | INSPECT | REMEMBER, ALL = (1 << CLI_TOOLS) - 1 };
+enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, CONVERT = 1 << CLI_CONVERT,
+    LIST = 1 << CLI_LIST };
+enum { REPORTS = PARSE | INSPECT | LIST, WRITE = REMEMBER | CONVERT, OF_ONE = PARSE | INSPECT | WRITE, ALL = (1 << CLI_TOOLS) - 1 };
 
 const struct cli_option cli_options_of_all[] = {
     { OPT_METADATA, INSPECT, "metadata", NULL, NULL, "in readable text, all keys of the metadata too" },
     { OPT_ARRAYS, INSPECT, "arrays", NULL, NULL, "long arrays of the metadata in full" },
     { OPT_SCAN, INSPECT, "scan", NULL, NULL, "say what the pickles in a file would run when loaded" },
     { OPT_TO, INSPECT, "to", "DTYPE", dtype_targets, "size of the model in bf16 (default), f16 or f32" },
-    { 'o', REMEMBER, "output", "FILE", NULL, "write to FILE, which appears once it is complete" },
-    { 'n', REMEMBER, "no-clobber", NULL, NULL, "fail when FILE is there already" },
-    { 'f', REMEMBER, "force", NULL, NULL, "write binary data to a terminal too" },
+    { 'o', WRITE, "output", "FILE", NULL, "write to FILE, which appears once it is complete" },
+    { 'n', WRITE, "no-clobber", NULL, NULL, "fail when FILE is there already" },
+    { 'f', WRITE, "force", NULL, NULL, "write binary data to a terminal too" },
     { OPT_TO, REMEMBER, "to", "DTYPE", dtype_targets, "recovered weights are bf16 (default), f16 or f32" },
-    { OPT_ORDER, REMEMBER, "order", "ORDER", cli_order_words, "tensors in the order of the input (default) or by name" },
-    { OPT_TEST, REMEMBER, "test", NULL, NULL, "read and decode everything, write nothing" },
-    { OPT_SIZE, REMEMBER, "size", NULL, NULL, "print the exact length of the output, write nothing" },
-    { OPT_RANGE, REMEMBER, "range", "A-B", NULL, "write only bytes A to B; A- and -LAST_N as in HTTP" },
-    { OPT_PART, REMEMBER, "part", "I/N", NULL, "write only part I of N, counted from 1" },
-    { OPT_PART_SIZE, REMEMBER, "part-size", "SIZE", NULL, "cut into parts of SIZE; --part then takes I alone" },
-    { OPT_PARTS, REMEMBER, "parts", NULL, NULL, "print how many parts of --part-size there are" },
-    { OPT_PLAN, REMEMBER, "plan", NULL, NULL, "print as JSON where each tensor will lie" },
+    { OPT_TO, CONVERT, "to", "FORMAT", cli_format_words, "write safetensors, gguf, npz, npy or raw" },
+    { OPT_DTYPE, CONVERT, "dtype", "DTYPE", dtype_targets, "recovered weights are bf16 (default), f16 or f32" },
+    { OPT_TENSOR, CONVERT, "tensor", "NAME", NULL, "write this tensor alone" },
+    { OPT_ORDER, REMEMBER, "order", "ORDER", cli_order_words, "tensors in the input's order (default) or by name" },
+    { OPT_INCLUDE, WRITE, "include", "GLOB", NULL, "only tensors whose names match; may be repeated" },
+    { OPT_EXCLUDE, WRITE, "exclude", "GLOB", NULL, "no tensors whose names match; may be repeated" },
+    { OPT_RENAME, WRITE, "rename", "s/RE/TEXT/", NULL, "rename as sed -E does; may be repeated" },
+    { OPT_STRIP_PREFIX, WRITE, "strip-prefix", "TEXT", NULL, "take it from the names that begin with it" },
+    { OPT_ADD_PREFIX, WRITE, "add-prefix", "TEXT", NULL, "put it before all names" },
+    { OPT_TEST, WRITE, "test", NULL, NULL, "read and decode everything, write nothing" },
+    { OPT_SIZE, WRITE, "size", NULL, NULL, "print the exact length of the output, write nothing" },
+    { OPT_RANGE, WRITE, "range", "A-B", NULL, "write only bytes A to B; A- and -LAST_N as in HTTP" },
+    { OPT_PART, WRITE, "part", "I/N", NULL, "write only part I of N, counted from 1" },
+    { OPT_PART_SIZE, WRITE, "part-size", "SIZE", NULL, "cut into parts of SIZE; --part then takes I alone" },
+    { OPT_PARTS, WRITE, "parts", NULL, NULL, "print how many parts of --part-size there are" },
+    { OPT_PLAN, WRITE, "plan", NULL, NULL, "print as JSON where each tensor will lie" },
     { OPT_SHARD_SIZE, REMEMBER, "shard-size", "SIZE", NULL, "with -o DIR/: files of SIZE, or 5G, and an index" },
     { OPT_RESUME, REMEMBER, "resume", NULL, NULL, "go on with a directory that was interrupted" },
-    { 'j', REMEMBER, "jobs", "N", NULL, "use N worker threads" },
-    { OPT_SYNC, REMEMBER, "sync", NULL, NULL, "flush FILE to the disk before it gets its name" },
-    { OPT_DIRECT, REMEMBER, "direct", "WHEN", cli_when_words, "write past the page cache: auto, always or never" },
-    { OPT_NO_SPOOL, REMEMBER, "no-spool", NULL, NULL, "put no pipe into a temporary file: fail instead" },
-    { OPT_NO_VERIFY, REMEMBER, "no-verify", NULL, NULL, "do not look at the checksums of an archive" },
+    { 'j', WRITE, "jobs", "N", NULL, "use N worker threads" },
+    { OPT_SYNC, WRITE, "sync", NULL, NULL, "flush FILE to the disk before it gets its name" },
+    { OPT_DIRECT, WRITE, "direct", "WHEN", cli_when_words, "write past the page cache: auto, always or never" },
+    { OPT_NO_SPOOL, WRITE, "no-spool", NULL, NULL, "put no pipe into a temporary file: fail instead" },
+    { OPT_NO_VERIFY, WRITE, "no-verify", NULL, NULL, "do not look at the checksums of an archive" },
     { OPT_JSON, REPORTS, "json", NULL, NULL, "write JSON, also to a terminal" },
     { OPT_HUMAN, REPORTS, "human", NULL, NULL, "write readable text, also to a pipe" },
     { 'q', ALL, "quiet", NULL, NULL, "no progress bar, no notes, no warnings" },

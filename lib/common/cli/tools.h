@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum cli_tool_id { CLI_PARSE, CLI_INSPECT, CLI_REMEMBER, CLI_LIST, CLI_TOOLS };
+enum cli_tool_id { CLI_PARSE, CLI_INSPECT, CLI_REMEMBER, CLI_CONVERT, CLI_LIST, CLI_TOOLS };
 
 struct cli_tool {
     const char *name;               /* "amn-inspect"; "amn list" when it is no program of its own, but a part of amn */
@@ -24,7 +24,8 @@ extern const struct cli_tool cli_tools[CLI_TOOLS];
 /* An option is a short letter or CLI_LONG and more. All keys are listed here, for take() of a tool. */
 enum { CLI_LONG = 256 };
 enum cli_key {
-    OPT_ARRAYS = CLI_LONG, OPT_METADATA, OPT_SCAN, OPT_TO, OPT_TEST, OPT_ORDER, OPT_SIZE, OPT_RANGE, OPT_PART, OPT_PART_SIZE,
+    OPT_ARRAYS = CLI_LONG, OPT_METADATA, OPT_SCAN, OPT_TO, OPT_DTYPE, OPT_TENSOR, OPT_INCLUDE, OPT_EXCLUDE,
+    OPT_RENAME, OPT_STRIP_PREFIX, OPT_ADD_PREFIX, OPT_TEST, OPT_ORDER, OPT_SIZE, OPT_RANGE, OPT_PART, OPT_PART_SIZE,
     OPT_PARTS, OPT_PLAN, OPT_SHARD_SIZE, OPT_RESUME, OPT_SYNC, OPT_DIRECT, OPT_NO_SPOOL, OPT_NO_VERIFY, OPT_ROOT, OPT_JSON,
     OPT_HUMAN, OPT_CONFIG, OPT_SCHEME, OPT_PROGRESS,
     OPT_JSON_ERRORS, OPT_MAX_ALLOC, OPT_MAX_TOTAL, OPT_MAX_ITEMS, OPT_MAX_RATIO
@@ -59,5 +60,6 @@ cli_has(enum cli_tool_id tool, const struct cli_option *option)
 /* The words of arguments that a tool turns into something by their place in the list. */
 extern const char *const cli_when_words[];      /* auto always never: enum cli_when, enum sink_direct */
 extern const char *const cli_order_words[];     /* input name: enum writer_order */
+extern const char *const cli_format_words[];    /* what amn-convert writes, and the extensions of their files */
 
 #endif

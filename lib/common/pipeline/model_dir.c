@@ -280,9 +280,13 @@ measure(struct job *job, uint32_t *number, struct err *err)
         job->dir->nbytes += pieces_nbytes(pieces);
         pieces_free(pieces);
     }
-    for (size_t i = 0; i < job->choice->n; i++)
-        if (job->choice->list[i].decode)
-            crc = add_text(crc, job->choice->list[i].decode->scheme->code);
+    for (size_t i = 0; i < job->choice->n; i++) {
+        const struct chosen *chosen = &job->choice->list[i];
+        if (chosen->decode)
+            crc = add_text(crc, chosen->decode->scheme->code);
+        if (chosen->name)
+            crc = add_text(crc, chosen->decode ? chosen->decode->name : chosen->copy->name);
+    }
     for (size_t i = 0; i < catalog_config_count(m->catalog); i++) {
         const struct catalog_config *config = catalog_config_at(m->catalog, i);
         crc = crc_add(crc, (const uint8_t *)config->text, config->n);

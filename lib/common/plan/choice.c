@@ -18,6 +18,10 @@ chosen_tensor(const struct chosen *chosen)
         t.name_len = w->name_len;
         t.shape = w->shape;
     }
+    if (chosen->name) {
+        t.name = chosen->name;
+        t.name_len = chosen->name_len;
+    }
     return t;
 }
 
@@ -46,6 +50,7 @@ void
 choice_clear(struct choice *choice)
 {
     free(choice->list);
+    names_clear(&choice->names);
     *choice = (struct choice){ 0 };
 }
 

@@ -4,6 +4,7 @@
 #define PLAN_CHOICE_H
 
 #include "base/err.h"
+#include "base/names.h"
 #include "catalog/catalog.h"
 #include "scheme/roles.h"
 
@@ -12,6 +13,8 @@ struct chosen {
     const struct tensor *copy;
     const struct weight *decode;
     enum dtype dtype;           /* of the output */
+    uint32_t name_len;
+    const char *name;           /* in the output, with a NUL behind it: borrowed from the choice. NULL: as in the input */
 };
 
 /* Zeroed: empty. Catalog and roles are borrowed. */
@@ -19,7 +22,8 @@ struct choice {
     const struct catalog *input;
     struct chosen *list;        /* n of them; owned. A writer may order them anew */
     size_t n;
-    bool decodes;               /* some weight is decoded, so that what speaks of quantization is no longer true */
+    struct names names;         /* of tensors that are called otherwise than in the input; owned */
+    bool decodes;               /* some weight of the input is decoded, so that what speaks of quantization is no longer true */
 };
 
 /* All tensors but the companions, decoded weights as `to` (BF16, F16 or F32). Everything must be decodable

@@ -19,6 +19,8 @@ struct pieces {
     struct hook hooks[PIECES_HOOKS];
     size_t nhooks;
     bool late;                  /* there is a LATE piece */
+    void *own;                  /* of the writer, freed by: */
+    void (*free_own)(void *own);
 };
 
 struct pieces *
@@ -41,6 +43,8 @@ pieces_free(struct pieces *p)
         else if (p->list[i].kind == PIECE_VIEW)
             free((void *)p->list[i].of.view);
     }
+    if (p->own)
+        p->free_own(p->own);
     free(p->list);
     free(p);
 }
@@ -126,6 +130,13 @@ find_view(struct view *view, struct layout *order, const struct tensor *t)
     return first == 0 || (num_mul(&matrix, view->rows, view->cols * view->unit) && l->dim[0].stride == matrix);
 }
 
+static void
+give_name(struct piece *piece, const struct chosen *chosen)
+{
+    piece->name = chosen->name;
+    piece->name_len = chosen->name_len;
+}
+
 bool
 pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
 {
@@ -134,10 +145,15 @@ pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
     struct layout order;
     struct view view;
     bool whole;
-    if (chosen->copy && find_view(&view, &order, chosen->copy))
-        return pieces_view(p, &view, err);
+    if (chosen->copy && find_view(&view, &order, chosen->copy)) {
+        bool ok = pieces_view(p, &view, err);
+        if (ok)
+            give_name(&p->list[p->n - 1], chosen);
+        return ok;
+    }
     if (chosen->copy)
         piece = (struct piece){ .kind = PIECE_COPY, .of.tensor = chosen->copy };
+    give_name(&piece, chosen);
     if (!shape_nbytes(&t.shape, t.dtype, &piece.nbytes, &whole) || !whole)
         return err_set(err, ERR_BUG, ERR_NO_OFFSET, "a tensor without a size is laid out");
     return add(p, &piece, err);
@@ -171,6 +187,13 @@ bool
 pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err)
 {
     return add(p, &(const struct piece){ .kind = PIECE_LATE, .nbytes = nbytes, .of.late = late }, err);
+}
+
+void
+pieces_own(struct pieces *p, void *of, void (*free_of)(void *of))
+{
+    p->own = of;
+    p->free_own = free_of;
 }
 
 void
@@ -248,7 +271,7 @@ piece_input(const struct piece *piece, unsigned i)
 bool
 piece_output(struct tensor *t, const struct piece *piece)
 {
-    struct chosen chosen = { .dtype = piece->to };
+    struct chosen chosen = { .dtype = piece->to, .name = piece->name, .name_len = piece->name_len };
     switch (piece->kind) {
     case PIECE_DECODE:
         chosen.decode = piece->of.weight;

@@ -35,6 +35,8 @@ struct piece {
     enum piece_kind kind;
     enum dtype to;              /* of a DECODE */
     uint64_t at, nbytes;        /* in the output; nbytes may be 0 */
+    const char *name;           /* of a tensor that is called otherwise than in the input: as struct chosen has it */
+    uint32_t name_len;
     union {
         const char *text;               /* TEXT: owned by the pieces */
         const struct tensor *tensor;    /* COPY */
@@ -66,6 +68,9 @@ bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *er
 bool pieces_view(struct pieces *p, const struct view *view, struct err *err);           /* copied */
 bool pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err);
 bool pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err);
+
+/* Something of a writer's that its hooks and LATE pieces use: freed together with the pieces. One at most. */
+void pieces_own(struct pieces *p, void *of, void (*free_of)(void *of));
 
 /* What the writer needs to see for its LATE pieces; copied. At most PIECES_HOOKS. */
 void pieces_hook(struct pieces *p, const struct hook *hook);

@@ -7,20 +7,13 @@
 #include "base/bytes.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "writer/put_priv.h"
 #include "writer/stale.h"
 #include "writer/writer.h"
 
 enum { VERSION = 3, ALIGNMENT = 32, NAME_MAX_BYTES = 63, RANK_MAX = 4 };
 
 /* --- numbers and keys, little-endian */
-
-static void
-put(struct str *out, uint64_t v, size_t nbytes)
-{
-    uint8_t bytes[8];
-    store_le64(bytes, v);
-    str_add(out, (const char *)bytes, nbytes);
-}
 
 static void
 put_string(struct str *out, const char *p, size_t n)

@@ -4,6 +4,7 @@
 #ifndef WRITER_WRITER_H
 #define WRITER_WRITER_H
 
+#include "kernel/kernels.h"
 #include "plan/pieces.h"
 
 enum writer_order {
@@ -13,6 +14,7 @@ enum writer_order {
 
 struct writer_options {
     enum writer_order order;
+    const struct kernels *kernels;      /* for checksums; borrowed as long as the pieces are */
 };
 
 struct writer {
@@ -29,5 +31,12 @@ extern const struct writer writer_safetensors;
 
 /* GGUF version 3, little-endian: the typed metadata of a GGUF input; tensors and data at multiples of 32 bytes. */
 extern const struct writer writer_gguf;
+
+/* NPZ, byte for byte what np.savez of numpy writes to a stream that cannot seek: members that are not compressed, in the
+ * order of the input, each an array called by its tensor. Of metadata nothing is kept. */
+extern const struct writer writer_npz;
+
+/* NPY and the bare bytes, little-endian and row-major: of one tensor, else ERR_USAGE. */
+extern const struct writer writer_npy, writer_raw;
 
 #endif

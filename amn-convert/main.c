@@ -1,0 +1,11 @@
+/* amn-convert: a model in, the same tensors in another format out; what is quantized is decoded on the way. */
+#include "options.h"
+
+int
+main(int argc, char **argv)
+{
+    struct job job;
+    cli_start("amn-convert");
+    options_parse(&job, argc, argv);
+    return job_run(&job);
+}

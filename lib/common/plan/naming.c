@@ -1,0 +1,308 @@
+#include "plan/naming.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/matcher.h"
+#include "base/str.h"
+#include "base/table.h"
+
+enum { GROUPS = 10 };
+
+struct naming_glob {
+    const char *text;
+    struct matcher matcher;
+    bool include;
+};
+
+struct naming_step {
+    enum { STRIP, PREFIX, RENAME } kind;
+    const char *prefix;
+    regex_t re;                     /* of a RENAME, and: */
+    struct str text;                /* as it was given */
+    bool all;                       /* every match, not the first alone */
+};
+
+/* --- what the user says */
+
+bool
+naming_match(struct naming *naming, const char *text, bool include, struct err *err)
+{
+    struct naming_glob *list = array_grow(naming->globs, naming->nglobs, &naming->globs_room, sizeof *list, err);
+    if (!list)
+        return false;
+    naming->globs = list;
+    list[naming->nglobs] = (struct naming_glob){ .text = text, .include = include };
+    return matcher_glob(&list[naming->nglobs++].matcher, text, strlen(text)) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        "--%s: '%s' is no pattern of * ? [a-z] and [!a-z], or is too long", include ? "include" : "exclude", text);
+}
+
+static struct naming_step *
+add_step(struct naming *naming, const struct naming_step *step, struct err *err)
+{
+    struct naming_step *list = array_grow(naming->steps, naming->nsteps, &naming->steps_room, sizeof *list, err);
+    if (!list)
+        return NULL;
+    naming->steps = list;
+    list[naming->nsteps] = *step;
+    return &list[naming->nsteps++];
+}
+
+bool
+naming_strip(struct naming *naming, const char *prefix, struct err *err)
+{
+    return add_step(naming, &(const struct naming_step){ .kind = STRIP, .prefix = prefix }, err) != NULL;
+}
+
+bool
+naming_prefix(struct naming *naming, const char *prefix, struct err *err)
+{
+    return add_step(naming, &(const struct naming_step){ .kind = PREFIX, .prefix = prefix }, err) != NULL;
+}
+
+/* Append what stands before the next `end`, and go behind it. A backslash before `end` is taken away; any other stays. */
+static bool
+read_until(struct str *out, const char **text, char end)
+{
+    const char *p = *text;
+    for (; *p && *p != end; p++) {
+        if (*p == '\\' && p[1] == end)
+            p++;
+        else if (*p == '\\' && p[1])
+            str_add(out, p++, 1);
+        str_add(out, p, 1);
+    }
+    *text = *p ? p + 1 : p;
+    return *p == end;
+}
+
+static bool
+compile(struct naming_step *step, const char *re, struct err *err)
+{
+    char why[128];
+    int code = regcomp(&step->re, re, REG_EXTENDED);
+    if (code == 0)
+        return true;
+    regerror(code, &step->re, why, sizeof why);
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--rename: '%s': %s", re, why);
+}
+
+/* Whether TEXT speaks of no group that the expression has not. */
+static bool
+groups_are_there(const struct naming_step *step)
+{
+    for (const char *p = step->text.p; p && *p; p++)
+        if (*p == '\\' && *++p >= '1' && *p <= '9' && (size_t)(*p - '0') > step->re.re_nsub)
+            return false;
+    return true;
+}
+
+bool
+naming_rename(struct naming *naming, const char *text, struct err *err)
+{
+    const char *p = text + 2;
+    struct str re = { 0 };
+    struct naming_step step = { .kind = RENAME };
+    bool ok = text[0] == 's' && text[1] != '\0' && text[1] != '\\' && read_until(&re, &p, text[1])
+        && read_until(&step.text, &p, text[1]) && (strcmp(p, "") == 0 || strcmp(p, "g") == 0);
+    step.all = ok && *p == 'g';
+    if (re.failed || step.text.failed)
+        ok = err_memory(err, strlen(text));
+    else if (!ok)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--rename: '%s' is not s/EXPRESSION/TEXT/ or s/EXPRESSION/TEXT/g", text);
+    bool compiled = ok && compile(&step, re.p ? re.p : "", err);
+    ok = compiled && (groups_are_there(&step) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        "--rename: '%s': the text speaks of a group that the expression has not", text));
+    ok = ok && add_step(naming, &step, err);
+    if (!ok && compiled)
+        regfree(&step.re);
+    if (!ok)
+        str_clear(&step.text);
+    str_clear(&re);
+    return ok;
+}
+
+void
+naming_clear(struct naming *naming)
+{
+    for (size_t i = 0; i < naming->nsteps; i++)
+        if (naming->steps[i].kind == RENAME) {
+            regfree(&naming->steps[i].re);
+            str_clear(&naming->steps[i].text);
+        }
+    free(naming->steps);
+    free(naming->globs);
+    *naming = (struct naming){ 0 };
+}
+
+/* --- which tensors */
+
+/* Whether a name stays; `used` notes the globs that matched something. */
+static bool
+stays(const struct naming *naming, const struct tensor *t, bool *used)
+{
+    bool stay = true, includes = false, included = false;
+    for (size_t i = 0; i < naming->nglobs; i++) {
+        const struct naming_glob *g = &naming->globs[i];
+        uint64_t left = UINT64_MAX;
+        bool matches = matcher_match(&g->matcher, t->name, t->name_len, true, &left);
+        used[i] = used[i] || matches;
+        includes = includes || g->include;
+        included = included || (g->include && matches);
+        stay = stay && (g->include || !matches);
+    }
+    return stay && (included || !includes)
+        && (!naming->only || (t->name_len == strlen(naming->only) && memcmp(t->name, naming->only, t->name_len) == 0));
+}
+
+static bool
+choose(const struct naming *naming, struct choice *choice, struct err *err)
+{
+    char shown[STR_SHOWN];
+    size_t n = 0;
+    bool *used = calloc(naming->nglobs + 1, sizeof *used), ok = true;
+    if (!used)
+        return err_memory(err, naming->nglobs + 1);
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_tensor(&choice->list[i]);
+        if (stays(naming, &t, used))
+            choice->list[n++] = choice->list[i];
+    }
+    choice->n = n;
+    for (size_t i = 0; ok && i < naming->nglobs; i++)
+        ok = used[i] || !naming->globs[i].include || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+            "--include: no tensor is called '%s'", str_shown(shown, naming->globs[i].text, strlen(naming->globs[i].text)));
+    free(used);
+    return ok && (!naming->only || n != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        "--tensor: the output would have no tensor %s", str_shown(shown, naming->only, strlen(naming->only))));
+}
+
+/* --- what they are called */
+
+/* Append TEXT for a match in `name`. */
+static void
+add_text(struct str *out, const struct str *text, const char *name, const regmatch_t *m)
+{
+    for (const char *p = text->p; p && *p; p++) {
+        int group = *p == '&' ? 0 : -1;
+        if (*p == '\\' && p[1]) {
+            p++;
+            group = *p >= '0' && *p <= '9' ? *p - '0' : -1;
+        }
+        if (group < 0)
+            str_add(out, p, 1);
+        else if (m[group].rm_so >= 0)
+            str_add(out, name + m[group].rm_so, (size_t)(m[group].rm_eo - m[group].rm_so));
+    }
+}
+
+/* As sed does it: a match of nothing counts, but not where the one before it ended. */
+static void
+rename_by(struct str *out, const struct naming_step *step, const char *name)
+{
+    const char *p = name, *end = NULL;          /* of the match before */
+    regmatch_t m[GROUPS];
+    while (regexec(&step->re, p, GROUPS, m, p == name ? 0 : REG_NOTBOL) == 0) {
+        const char *from = p + m[0].rm_so, *to = p + m[0].rm_eo;
+        str_add(out, p, (size_t)(from - p));
+        if (from != to || from != end)
+            add_text(out, &step->text, p, m);
+        end = p = to;
+        if (!step->all || (from == to && *p == '\0'))
+            break;
+        if (from == to)
+            str_add(out, p++, 1);
+    }
+    str_text(out, p);
+}
+
+/* Append what a step makes of name[0..n), behind which there is a NUL. */
+static void
+take_step(struct str *out, const struct naming_step *step, const char *name, size_t n)
+{
+    size_t len = step->prefix ? strlen(step->prefix) : 0;
+    if (step->kind == RENAME) {
+        rename_by(out, step, name);
+        return;
+    }
+    if (step->kind == PREFIX)
+        str_add(out, step->prefix, len);
+    else if (n >= len && memcmp(name, step->prefix, len) == 0) {
+        name += len;
+        n -= len;
+    }
+    str_add(out, name, n);
+}
+
+static bool
+rename_tensor(const struct naming *naming, struct choice *choice, struct chosen *chosen, struct err *err)
+{
+    const struct tensor t = chosen_tensor(chosen);
+    char shown[STR_SHOWN];
+    struct str now = { .max = UINT32_MAX }, next = { .max = UINT32_MAX };
+    bool ok = true;
+    str_add(&now, t.name, t.name_len);
+    for (size_t i = 0; ok && !now.failed && i < naming->nsteps; i++) {
+        const struct naming_step *step = &naming->steps[i];
+        const char *name = now.p ? now.p : "";
+        if (step->kind == RENAME && strlen(name) != now.len)
+            ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: --rename cannot change a name that holds NUL",
+                str_shown(shown, t.name, t.name_len));
+        take_step(&next, step, name, now.len);
+        str_clear(&now);
+        now = next;
+        next = (struct str){ .max = UINT32_MAX };
+    }
+    if (ok && now.failed)
+        ok = err_memory(err, now.len);
+    else if (ok && (now.len != t.name_len || memcmp(now.p ? now.p : "", t.name, now.len) != 0)) {
+        ok = names_add(&choice->names, now.p ? now.p : "", now.len, err);
+        if (ok)
+            chosen->name = choice->names.name[choice->names.n - 1];
+        chosen->name_len = (uint32_t)now.len;
+    }
+    str_clear(&now);
+    return ok;
+}
+
+/* struct table: the name of a tensor of the output. */
+static const char *
+output_name(const void *of, uint32_t number, size_t *n)
+{
+    const struct choice *choice = of;
+    const struct tensor t = chosen_tensor(&choice->list[number]);
+    *n = t.name_len;
+    return t.name;
+}
+
+static bool
+all_differ(const struct choice *choice, struct err *err)
+{
+    struct table table = { 0 };
+    bool ok = table_reserve(&table, choice->n, err), again = false;
+    char shown[STR_SHOWN];
+    for (size_t i = 0; ok && i < choice->n; i++) {
+        const struct tensor t = chosen_tensor(&choice->list[i]);
+        uint32_t number = (uint32_t)i;
+        ok = table_add(&table, output_name, choice, t.name, t.name_len, &number, &again, err)
+            && (!again || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "two tensors of the output would be called %s: the options "
+                "that rename are to keep names apart", str_shown(shown, t.name, t.name_len)));
+    }
+    table_clear(&table);
+    return ok;
+}
+
+bool
+naming_apply(const struct naming *naming, struct choice *choice, struct err *err)
+{
+    if ((naming->nglobs != 0 || naming->only) && !choose(naming, choice, err))
+        return false;
+    if (naming->nsteps == 0)
+        return true;
+    for (size_t i = 0; i < choice->n; i++)
+        if (!rename_tensor(naming, choice, &choice->list[i], err))
+            return false;
+    return all_differ(choice, err);
+}

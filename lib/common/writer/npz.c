@@ -1,0 +1,287 @@
+/* An archive of arrays (writer/npy.c), as zipfile of Python writes it to a stream that cannot seek, from 3.11.4 on: what is
+ * known only behind a member stands there, and a reader learns all of it from the directory at the end.
+ *
+ *     local header    "PK\3\4" 45 flags 0 1980-01-01, checksum 0, sizes ff.., name, and the sizes of ZIP64: 0 0
+ *     array           not compressed
+ *     descriptor      "PK\7\8" CRC-32 of the array, its size twice (u64)
+ *     ... all members
+ *     directory       of each "PK\1\2", checksum, sizes, where its local header begins
+ *     end             of ZIP64, where the old fields are too small, and "PK\5\6"
+ *
+ * Descriptors and directory are LATE pieces. The directory lies in memory, without its checksums until they are known.
+ * Form: Lib/zipfile, ZipInfo.FileHeader(), ZipFile._write_end_record(); numpy/lib, _savez(). */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "kernel/crc.h"
+#include "writer/npy_priv.h"
+#include "writer/put_priv.h"
+#include "writer/writer.h"
+
+enum {
+    VERSION = 45, MADE_BY_UNIX = 3 << 8,
+    HAS_DESCRIPTOR = 1 << 3, NAME_IS_UTF8 = 1 << 11,
+    DATE = 1 << 5 | 1,                  /* 1980-01-01 */
+    ZIP64 = 1,                          /* the extra field */
+    DESCRIPTOR = 24, CRC_IN_ENTRY = 16,
+    NAME_MAX_BYTES = 4096
+};
+
+#define MODE ((uint64_t)0600 << 16)     /* what zipfile gives to a member that was no file */
+#define SMALL_MAX INT32_MAX             /* zipfile goes over to ZIP64 behind this */
+#define MEMBERS_MAX UINT16_MAX
+
+struct member {
+    struct late descriptor;             /* of this */
+    struct npz *npz;
+    uint64_t from, to;                  /* the array, in the output */
+    size_t entry;                       /* its entry begins at directory.p + entry */
+    uint32_t crc;                       /* of what has been seen of it */
+};
+
+/* The pieces own it. */
+struct npz {
+    const struct kernels *kernels;
+    struct str directory;
+    struct late directory_late;
+    struct member *member;              /* n of them */
+    size_t n;
+};
+
+static void
+npz_free(void *of)
+{
+    struct npz *z = of;
+    str_clear(&z->directory);
+    free(z->member);
+    free(z);
+}
+
+/* --- checksums */
+
+/* The member whose array has bytes of [at, at + n), of which none belong to a LATE piece, and which of them: *skip from the
+ * first on are none of it. NULL: they are of none. */
+static struct member *
+find_member(const struct npz *z, uint64_t at, size_t n, size_t *skip)
+{
+    size_t lo = 0, hi = z->n;           /* the first one that ends behind `at` */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (z->member[mid].to <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == z->n || z->member[lo].from >= at + n)
+        return NULL;
+    *skip = z->member[lo].from > at ? (size_t)(z->member[lo].from - at) : 0;
+    return &z->member[lo];
+}
+
+static uint64_t
+digest(void *of, uint64_t at, const uint8_t *p, size_t n)
+{
+    const struct npz *z = of;
+    size_t skip;
+    return find_member(z, at, n, &skip) ? z->kernels->crc(0, p + skip, n - skip) : 0;
+}
+
+static void
+see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
+{
+    size_t skip;
+    struct member *m = find_member(of, at, n, &skip);
+    (void)p;
+    if (m)
+        m->crc = crc_joined(at + skip == m->from ? 0 : m->crc, (uint32_t)digest, n - skip);
+}
+
+/* struct late: the descriptor; the checksum goes to the directory too. */
+static void
+make_descriptor(void *of, uint64_t from, uint8_t *y, size_t n)
+{
+    const struct member *m = of;
+    uint8_t bytes[DESCRIPTOR] = { 'P', 'K', 7, 8 }, *entry = (uint8_t *)m->npz->directory.p + m->entry;
+    for (int i = 0; i < 4; i++)
+        bytes[4 + i] = entry[CRC_IN_ENTRY + i] = (uint8_t)(m->crc >> 8 * i);
+    store_le64(bytes + 8, m->to - m->from);
+    store_le64(bytes + 16, m->to - m->from);
+    memcpy(y, bytes + from, n);
+}
+
+static void
+make_directory(void *of, uint64_t from, uint8_t *y, size_t n)
+{
+    const struct npz *z = of;
+    memcpy(y, z->directory.p + from, n);
+}
+
+/* --- headers */
+
+/* What a local header and an entry have alike, from the version that is needed to the date. */
+static void
+put_common(struct str *out, const struct tensor *t)
+{
+    bool ascii = true;
+    for (uint32_t i = 0; i < t->name_len; i++)
+        ascii = ascii && (uint8_t)t->name[i] < 0x80;
+    put(out, VERSION, 2);
+    put(out, HAS_DESCRIPTOR | (ascii ? 0 : NAME_IS_UTF8), 2);
+    put(out, 0, 2);                     /* not compressed */
+    put(out, 0, 2);                     /* midnight */
+    put(out, DATE, 2);
+}
+
+static void
+put_name(struct str *out, const struct tensor *t)
+{
+    str_add(out, t->name, t->name_len);
+    str_text(out, ".npy");
+}
+
+static void
+put_local(struct str *out, const struct tensor *t)
+{
+    str_add(out, "PK\3\4", 4);
+    put_common(out, t);
+    put(out, 0, 4);
+    put(out, UINT64_MAX, 8);
+    put(out, t->name_len + 4, 2);
+    put(out, 4 + 16, 2);
+    put_name(out, t);
+    put(out, ZIP64, 2);
+    put(out, 16, 2);
+    put(out, 0, 8);
+    put(out, 0, 8);
+}
+
+/* `at`: where the local header begins. */
+static void
+put_entry(struct str *out, const struct tensor *t, uint64_t nbytes, uint64_t at)
+{
+    bool large = nbytes > SMALL_MAX, far = at > SMALL_MAX;
+    unsigned extra = 8 * (2 * large + far);
+    str_add(out, "PK\1\2", 4);
+    put(out, MADE_BY_UNIX | VERSION, 2);
+    put_common(out, t);
+    put(out, 0, 4);                     /* the checksum, later */
+    put(out, large ? UINT32_MAX : nbytes, 4);
+    put(out, large ? UINT32_MAX : nbytes, 4);
+    put(out, t->name_len + 4, 2);
+    put(out, extra ? 4 + extra : 0, 2);
+    put(out, 0, 6);                     /* no comment, disk 0, no text */
+    put(out, MODE, 4);
+    put(out, far ? UINT32_MAX : at, 4);
+    put_name(out, t);
+    if (extra) {
+        put(out, ZIP64, 2);
+        put(out, extra, 2);
+    }
+    if (large) {
+        put(out, nbytes, 8);
+        put(out, nbytes, 8);
+    }
+    if (far)
+        put(out, at, 8);
+}
+
+/* The end of the directory, which begins at `at`. */
+static void
+put_end(struct str *out, size_t n, uint64_t at)
+{
+    uint64_t nbytes = out->len, end = at + nbytes;
+    if (n > MEMBERS_MAX || at > SMALL_MAX || nbytes > SMALL_MAX) {
+        str_add(out, "PK\6\6", 4);
+        put(out, 44, 8);                /* what follows of it */
+        put(out, VERSION, 2);
+        put(out, VERSION, 2);
+        put(out, 0, 8);                 /* disks */
+        put(out, n, 8);
+        put(out, n, 8);
+        put(out, nbytes, 8);
+        put(out, at, 8);
+        str_add(out, "PK\6\7", 4);
+        put(out, 0, 4);
+        put(out, end, 8);
+        put(out, 1, 4);
+    }
+    str_add(out, "PK\5\6", 4);
+    put(out, 0, 4);
+    put(out, num_min(n, UINT16_MAX), 2);
+    put(out, num_min(n, UINT16_MAX), 2);
+    put(out, num_min(nbytes, UINT32_MAX), 4);
+    put(out, num_min(at, UINT32_MAX), 4);
+    put(out, 0, 2);
+}
+
+/* --- pieces */
+
+static bool
+check_name(const struct tensor *t, struct err *err)
+{
+    char name[STR_SHOWN];
+    str_shown(name, t->name, t->name_len);
+    if (t->name_len > NAME_MAX_BYTES)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in an NPZ file has at most %d bytes", name,
+            NAME_MAX_BYTES);
+    return (str_is_utf8(t->name, t->name_len) && !memchr(t->name, '\0', t->name_len))
+        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in an NPZ file must be UTF-8 without NUL", name);
+}
+
+static bool
+add_member(struct pieces *pieces, struct npz *z, const struct chosen *chosen, struct err *err)
+{
+    const struct tensor t = chosen_tensor(chosen);
+    struct member *m = &z->member[z->n++];
+    struct str header = { 0 };
+    uint64_t at = pieces_nbytes(pieces), nbytes;
+    *m = (struct member){ .descriptor = { make_descriptor, m }, .npz = z, .entry = z->directory.len };
+    put_local(&header, &t);
+    m->from = at + header.len;
+    bool ok = check_name(&t, err) && npy_header(&header, &t, &nbytes, err)
+        && (!header.failed || err_memory(err, header.len))
+        && pieces_text(pieces, &header, err) && pieces_chosen(pieces, chosen, err);
+    m->to = pieces_nbytes(pieces);
+    str_clear(&header);
+    if (ok)
+        put_entry(&z->directory, &t, m->to - m->from, at);
+    return ok && pieces_late(pieces, &m->descriptor, DESCRIPTOR, err);
+}
+
+static bool
+add_directory(struct pieces *pieces, struct npz *z, struct err *err)
+{
+    put_end(&z->directory, z->n, pieces_nbytes(pieces));
+    if (z->directory.full)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "directory of the output: more than the limit of %zu bytes",
+            z->directory.max);
+    if (z->directory.failed)
+        return err_memory(err, z->directory.len);
+    z->directory_late = (struct late){ make_directory, z };
+    return pieces_late(pieces, &z->directory_late, z->directory.len, err);
+}
+
+static bool
+lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
+{
+    struct npz *z = calloc(1, sizeof *z);
+    if (!z)
+        return err_memory(err, sizeof *z);
+    pieces_own(pieces, z, npz_free);
+    z->kernels = options->kernels;
+    z->directory.max = limits_default.alloc;
+    z->member = calloc(choice->n + 1, sizeof *z->member);
+    if (!z->member)
+        return err_memory(err, (choice->n + 1) * sizeof *z->member);
+    for (size_t i = 0; i < choice->n; i++)
+        if (!add_member(pieces, z, &choice->list[i], err))
+            return false;
+    pieces_hook(pieces, &(const struct hook){ digest, see, z });
+    return add_directory(pieces, z, err);
+}
+
+const struct writer writer_npz = { .name = "NPZ", .lay_out = lay_out };

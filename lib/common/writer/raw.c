@@ -1,0 +1,21 @@
+/* The bytes of a tensor, without a word about what it is. */
+#include "writer/one_priv.h"
+#include "writer/writer.h"
+
+static bool
+lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
+{
+    char name[STR_SHOWN], text[SHAPE_TEXT];
+    uint64_t nbytes;
+    bool whole = true;
+    (void)options;
+    if (!one_tensor(choice, "raw output", err))
+        return false;
+    const struct tensor t = chosen_tensor(&choice->list[0]);
+    if (!shape_nbytes(&t.shape, t.dtype, &nbytes, &whole) || !whole)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %s of %s does not fill whole bytes, or leaves 64 bits",
+            str_shown(name, t.name, t.name_len), shape_text(text, &t.shape), dtype_name(t.dtype));
+    return pieces_chosen(pieces, &choice->list[0], err);
+}
+
+const struct writer writer_raw = { .name = "raw", .lay_out = lay_out };

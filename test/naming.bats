@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# --include, --exclude, --rename, --strip-prefix, --add-prefix: which tensors come out, and under which names.
+load helper
+
+# named FILE NAME...: a model of these tensors, each of its own values.
+named() {
+    python3 - "$@" <<'PYTHON'
+import json, struct, sys
+entries, data = {}, b""
+for i, name in enumerate(sys.argv[2:]):
+    entries[name.encode().decode("unicode_escape").encode("latin1").decode()] = {
+        "dtype": "I32", "shape": [2], "data_offsets": [len(data), len(data) + 8]}
+    data += struct.pack("<2i", i, -i)
+text = json.dumps(entries).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
+PYTHON
+}
+
+names() { amn-parse "$1" | jq -r .name; }
+
+# gives WANTED... -- FILE OPTION...: the names that come out, in any order, of both tools, and --plan has the same.
+gives() {
+    local wanted=()
+    while [ "$1" != -- ]; do wanted+=("$1"); shift; done
+    shift
+    local file=$1
+    shift
+    remembers "$file" "$@" || return 1
+    names out.file | sort >got
+    printf '%s\n' "${wanted[@]}" | sort | diff - got || return 1
+    amn-remember --plan "$file" "$@" | jq -r .name | sort | diff - got || return 1
+    amn-convert --to npz "$file" "$@" >out.npz
+    names out.npz | sort | diff - got || return 1
+    [ "$(amn-remember --size "$@" "$file")" -eq "$(stat -c %s out.file)" ]
+}
+
+@test "globs are of whole names, and dots and slashes are characters" {
+    named m a.weight a.bias b.weight b/c.weight abc
+    gives a.weight b.weight b/c.weight -- m --include '*.weight'
+    gives a.weight a.bias -- m --include 'a.*'
+    gives b.weight -- m --include '?.weight' --exclude 'a*'
+    gives abc a.bias -- m --exclude '*weight'
+    gives a.weight b.weight -- m --include '[ab].weight'
+    gives b.weight -- m --include '[!a].weight'
+    gives a.bias abc -- m --include abc --include '*bias'
+    gives abc -- m --exclude nothing --include abc
+    gives abc a.weight a.bias b.weight b/c.weight -- m --exclude nothing
+    for tool in amn-remember "amn-convert --to npz"; do
+        try 2 $tool m --include weight --include '*'
+        is_empty out
+        grep -q "include: no tensor is called 'weight'" err
+        try 2 $tool m --include '[a'
+        grep -q 'no pattern' err
+    done
+    try 0 amn-remember m --exclude '*'
+    [ "$(names out | wc -l)" -eq 0 ]
+}
+
+@test "--rename is sed -E, name by name" {
+    named m model.layers.10.weight model.layers.2.mlp.weight aaa 'a/b&c' 'a\\\\b' x
+    for e in s/model/m/ 's/e/E/g' 's/[0-9]+/<&>/' 's/layers\.([0-9]+)\.(.*)/h.\1-\2/' 's|/|.|' 's/$/./' 's/^/p./g' 's/a*/-/g' \
+        's/x*/-/g' 's/l*/_/g' 's,\.,\,,g' 's/a|x/&&/g' 's/a/\&/' 's/(a)(q)?/[\2\1]/g' 's/b$|^a/!/g' 's/\\/_/' 's/^a/b/g' \
+        's/.*/\0/' 's/a/\\/' 's:a\:*:_:g' 's/nothing//' 's/\///'; do
+        amn-remember --plan m | jq -r .name | sed -E "$e" >want
+        amn-remember --plan m --rename "$e" | jq -r .name >got || { echo "of $e"; false; }
+        diff want got || { echo "by $e"; false; }
+        amn-convert --to npz m --rename "$e" | names - | sort >got
+        sort want | diff - got
+    done
+    gives m.h.10.w m.h.2.mlp.w aaa 'a/b&c' 'a\\b' x -- m --rename s/model/m/ --rename s/layers/h/ --rename 's/weight/w/'
+}
+
+@test "prefixes, and the order of all of these" {
+    named m model.a model.b c
+    gives a b c -- m --strip-prefix model.
+    gives p.model.a p.model.b p.c -- m --add-prefix p.
+    gives p.a p.b p.c -- m --strip-prefix model. --add-prefix p.
+    gives model.a model.b c -- m --add-prefix p. --strip-prefix p.
+    gives z.a z.b c -- m --rename s/model/x/ --strip-prefix x. --rename 's/^([ab])/z.\1/'
+    gives n.a -- m --rename s/model/n/ --include model.a         # names of the input choose
+    gives model.a model.b c -- m --strip-prefix model.a.b.c.d.e
+    try 0 amn-convert --to npz --tensor model.a --strip-prefix model. m
+    [ "$(names out)" = a ]
+}
+
+@test "the values go with their names" {
+    named m a b c
+    for tool in "amn-remember" "amn-convert --to npz"; do
+        $tool m --rename s/a/x/ --rename s/b/a/ --rename s/x/b/ >swapped
+        amn-convert --tensor a --to raw swapped | od -An -td4 | tr -s ' ' | grep -qx ' 1 -1'
+        amn-convert --tensor b --to raw swapped | od -An -td4 | tr -s ' ' | grep -qx ' 0 0'
+    done
+    amn-remember --order name m --rename s/a/z/ | names - | paste -sd ' ' | grep -qx 'b c z'
+}
+
+@test "companions follow their weight" {
+    f=$fx/good-fp8-block-bf16.safetensors
+    weight=$(amn-parse "$f" | jq -r 'select(.role == "weight") | .name' | head -n 1)
+    remembers "$f" --include "$weight"
+    [ "$(names out.file)" = "$weight" ]
+    amn-remember "$f" >all
+    amn-convert --to raw --tensor "$weight" all >want
+    amn-convert --to raw --tensor "$weight" "$f" | cmp - want
+    remembers "$f" --include "$weight" --rename 's/.*/w/'
+    amn-convert --to raw --tensor w out.file | cmp - want
+    both 0 "$fx/good-gguf.gguf" amn-convert --to gguf --rename 's/^blk\./layer./'
+    names out.file >got
+    grep -q '^layer\.' got
+    refute grep -q '^blk\.' got
+}
+
+@test "two tensors of one name: usage, before anything is written" {
+    named m a.w b.w c
+    for how in "--rename s/^..w/w/" "--strip-prefix a. --strip-prefix b." "--rename s/./c/g" "--rename s/a.w/c/"; do
+        for tool in amn-remember "amn-convert --to npz"; do
+            both 2 m $tool $how
+            is_empty out.file
+            is_empty out.pipe
+            grep -q 'two tensors of the output would be called ' err.file
+        done
+    done
+    try 2 amn-remember -o out.safetensors m --rename s/a.w/c/
+    [ ! -e out.safetensors ]
+    gives w c -- m --strip-prefix a. --exclude 'b*'
+}
+
+@test "what is no expression is told so" {
+    named m a b
+    for e in '' s s/ s/a s/a/ s/a/b y/a/b/ s/a/b/p s/a/b/gg 's\a\b\' 's/(/x/' 's/[/x/' 's/a/\1/' 's/(a)/\2/'; do
+        try 2 amn-remember m --rename "$e"
+        is_empty out
+        grep -q -- '--rename: ' err || { echo "of $e:"; cat err; false; }
+    done
+    named nul 'a\x00b'
+    try 69 amn-remember nul --rename s/a/b/
+    error_line amn-remember unsupported
+    gives_nul=$(amn-remember nul --add-prefix p. | amn-parse | jq -c .name)
+    [ "$gives_nul" = '"p.a\u0000b"' ]
+}
+
+@test "a model directory has the names" {
+    named m a b c d
+    amn-remember -o dir/ --shard-size 16 m --rename 's/^/n./' --exclude d
+    jq -r '.weight_map | keys[]' dir/model.safetensors.index.json | paste -sd ' ' | grep -qx 'n.a n.b n.c'
+    amn-remember dir | names - | paste -sd ' ' | grep -qx 'n.a n.b n.c'
+}
