@@ -218,7 +218,7 @@ import json, struct, sys
 header, at = {}, 0
 for i in range(16):
     n = (1 << 58) - 2 * (i == 15)
-    header["t%d" % i] = {"dtype": "F8_E4M3", "shape": [n], "data_offsets": [at, at + n]}
+    header["m.t%d" % i] = {"dtype": "F8_E4M3", "shape": [n], "data_offsets": [at, at + n]}
     at += n
 text = json.dumps(header).encode()
 sys.stdout.buffer.write(struct.pack("<Q", len(text)) + text + bytes(3 << 20))
