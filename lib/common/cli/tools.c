@@ -69,7 +69,7 @@ const struct cli_option cli_options_of_all[] = {
     { OPT_TO, CONVERT, "to", "FORMAT", cli_format_words, "write safetensors, gguf, npz, npy or raw" },
     { OPT_DTYPE, CONVERT, "dtype", "DTYPE", dtype_targets, "recovered weights are bf16 (default), f16 or f32" },
     { OPT_TENSOR, CONVERT, "tensor", "NAME", NULL, "write this tensor alone" },
-    { OPT_ORDER, REMEMBER, "order", "ORDER", cli_order_words, "tensors in the input's order (default) or by name" },
+    { OPT_ORDER, REMEMBER, "order", "ORDER", cli_order_words, "tensors as the input has them (default) or by name" },
     { OPT_INCLUDE, WRITE, "include", "GLOB", NULL, "only tensors whose names match; may be repeated" },
     { OPT_EXCLUDE, WRITE, "exclude", "GLOB", NULL, "no tensors whose names match; may be repeated" },
     { OPT_RENAME, WRITE, "rename", "s/RE/TEXT/", NULL, "rename as sed -E does; may be repeated" },
