@@ -415,7 +415,8 @@ static bool
 next(struct machine *m, struct window *w, struct pickle_step *step)
 {
     enum pickle_step_end end;
-    while ((end = pickle_op_next(step, w->p + m->at, w->n - m->at)) == STEP_CUT && !w->ended && w->n < w->max)
+    /* An empty window is nowhere. */
+    while ((end = pickle_op_next(step, w->n != 0 ? w->p + m->at : w->p, w->n - m->at)) == STEP_CUT && !w->ended && w->n < w->max)
         if (!window_hold(w, w->n + 1, m->err))
             return false;
     if (end == STEP_UNKNOWN)
