@@ -20,7 +20,7 @@ struct run {
 
 struct checked {
     const struct catalog_check *check;
-    const struct tensor *tensor;        /* of the output, that has bytes of it */
+    const struct tensor *tensor;        /* the first of the output that is made of it; NULL: none is, and it is left alone */
     struct run *run;                    /* n of them, in order, with gaps between; owned */
     size_t n, room;
 };
@@ -35,59 +35,42 @@ struct verify {
 
 /* --- what has to be checked ------------------------------------------------------------------------------ */
 
-/* The last of `n` checks that begins at or before this byte, or NULL when none does. */
-static const struct catalog_check *
-check_of(const struct catalog *c, const struct extent *e)
+/* What has this byte of a file and is checked, or NULL. */
+static struct checked *
+find(struct verify *v, uint32_t file, uint64_t at)
 {
-    size_t lo = 0, hi = catalog_check_count(c);
+    size_t lo = 0, hi = v->n;           /* the first one that begins behind it */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        const struct extent *has = &catalog_check_at(c, mid)->extent;
-        if (has->file < e->file || (has->file == e->file && has->at <= e->at))
+        const struct extent *has = &v->list[mid].check->extent;
+        if (has->file < file || (has->file == file && has->at <= at))
             lo = mid + 1;
         else
             hi = mid;
     }
-    const struct catalog_check *check = lo != 0 ? catalog_check_at(c, lo - 1) : NULL;
-    return check && check->extent.file == e->file && e->at < check->extent.at + check->extent.nbytes ? check : NULL;
+    if (lo == 0)
+        return NULL;
+    const struct extent *e = &v->list[lo - 1].check->extent;
+    return e->file == file && at < e->at + e->nbytes ? &v->list[lo - 1] : NULL;
 }
 
-static int
-compare(const void *pa, const void *pb)
-{
-    const struct checked *a = pa, *b = pb;
-    return (a->check > b->check) - (a->check < b->check);       /* of one array, in the order of the files */
-}
-
-/* Each once. */
-static void
-sort(struct verify *v)
-{
-    size_t n = 0;
-    if (v->n != 0)
-        qsort(v->list, v->n, sizeof *v->list, compare);
-    for (size_t i = 0; i < v->n; i++)
-        if (n == 0 || v->list[n - 1].check != v->list[i].check)
-            v->list[n++] = v->list[i];
-    v->n = n;
-}
-
+/* All that the catalog has, and what of it the pieces are made of. */
 static bool
 find_checks(struct verify *v, const struct pieces *pieces, struct err *err)
 {
-    size_t room = 0;
+    size_t n = catalog_check_count(v->model->catalog);
+    v->list = calloc(n, sizeof *v->list);
+    if (!v->list)
+        return err_memory(err, n * sizeof *v->list);
+    for (; v->n < n; v->n++)
+        v->list[v->n].check = catalog_check_at(v->model->catalog, v->n);
     for (size_t i = 0; i < pieces_count(pieces); i++)
         for (unsigned part = 0; part < SCHEME_PARTS; part++) {
             const struct tensor *t = piece_input(pieces_at(pieces, i), part);
-            const struct catalog_check *check = t && t->extent.nbytes != 0 ? check_of(v->model->catalog, &t->extent) : NULL;
-            struct checked *list = check ? array_grow(v->list, v->n, &room, sizeof *list, err) : v->list;
-            if (check && !list)
-                return false;
-            v->list = list;
-            if (check)
-                list[v->n++] = (struct checked){ .check = check, .tensor = t };
+            struct checked *c = t && t->extent.nbytes != 0 ? find(v, t->extent.file, t->extent.at) : NULL;
+            if (c && !c->tensor)
+                c->tensor = t;
         }
-    sort(v);
     return true;
 }
 
@@ -125,24 +108,6 @@ verify_free(struct verify *v)
 }
 
 /* --- runs ------------------------------------------------------------------------------------------------ */
-
-static struct checked *
-find(struct verify *v, uint32_t file, uint64_t at)
-{
-    size_t lo = 0, hi = v->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const struct extent *has = &v->list[mid].check->extent;
-        if (has->file < file || (has->file == file && has->at <= at))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == 0)
-        return NULL;
-    const struct extent *e = &v->list[lo - 1].check->extent;
-    return e->file == file && at < e->at + e->nbytes ? &v->list[lo - 1] : NULL;
-}
 
 /* The place of a run that begins at `from`: behind those that begin before. Runs come nearly in order. */
 static size_t
@@ -193,7 +158,7 @@ bool
 verify_saw(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
 {
     struct checked *c = find(v, file, at);
-    if (!c || n == 0)
+    if (!c || !c->tensor || n == 0)
         return true;
     const struct run run = { at - c->check->extent.at, at - c->check->extent.at + n, v->kernels->crc(0, p, n) };
     pthread_mutex_lock(&v->lock);
@@ -250,7 +215,7 @@ verify_end(struct verify *v, bool all, struct err *err)
     if (all && !buf)
         return err_memory(err, STEP);
     for (size_t i = 0; ok && i < v->n; i++)
-        ok = (!all || read_gaps(v, &v->list[i], buf, err)) && compare_crc(&v->list[i], err);
+        ok = !v->list[i].tensor || ((!all || read_gaps(v, &v->list[i], buf, err)) && compare_crc(&v->list[i], err));
     free(buf);
     return ok;
 }
