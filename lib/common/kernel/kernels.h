@@ -1,12 +1,13 @@
 /* kernels: the codecs as pure functions on buffers, and the set of them picked for this CPU.
  *
  * Bits are the contract: every member of every set gives the same bytes for the same input. A NaN result is
- * always the one canonical NaN: BF16 0x7FC0, F16 0x7E00, F32 0x7FC00000. No member can fail, allocates, or
- * needs alignment; buffers never overlap. Sizes were checked by the caller.
+ * always the one canonical NaN: BF16 0x7FC0, F16 0x7E00, F32 0x7FC00000. No member but an encoder can fail, none
+ * allocates or needs alignment; buffers never overlap. Sizes were checked by the caller.
  */
 #ifndef KERNEL_KERNELS_H
 #define KERNEL_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -83,12 +84,19 @@ typedef void kernel_turn(uint8_t *restrict y, size_t y_stride, const uint8_t *re
 /* crc.h: the CRC-32 of n bytes behind others. */
 typedef uint32_t kernel_crc(uint32_t crc, const uint8_t *x, size_t n);
 
+/* Rows of floats to blocks of one ggml type: rows * cols / elems blocks, cols a multiple of elems. What the rows of a tensor
+ * are matters only with `importance`, cols weights that are not negative, the same for every row; NULL: none, and any run
+ * of blocks is a row. y and x do not overlap. False: there is no grid point near values that large or not finite. */
+typedef bool kernel_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance);
+
 struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
     kernel_round8 *round_int8;
     kernel_block_f32 *block_f32[DTYPE_COUNT];       /* by block dtype; NULL: not decodable yet */
     kernel_block_bf16 *block_bf16[DTYPE_COUNT];     /* NULL: use block_f32, then round_bf16 */
+    kernel_encode *encode[DTYPE_COUNT];             /* by block dtype; NULL: nothing can make it */
     kernel_fp8_f32 *fp8_f32[DTYPE_COUNT];           /* by float8 dtype; never NULL for those four */
     kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
     kernel_codes4_f32 *codes4_f32;
