@@ -71,8 +71,8 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthrea
 	-Ilib/common $(PKG_CFLAGS) $(CFLAGS)
 ALL_LIBS = $(PKG_LIBS) -lm -pthread -ldl
 
-tools   = amn-parse amn-inspect amn-remember amn-convert
-links   = amn-info=amn-inspect amn-dequantize=amn-remember
+tools   = amn-parse amn-inspect amn-remember amn-forget amn-convert
+links   = amn-info=amn-inspect amn-dequantize=amn-remember amn-quantize=amn-forget
 link_names  = $(foreach l,$(links),$(firstword $(subst =, ,$(l))))
 completions = $(addprefix $(obj)/completions/,amn.bash _amn amn.fish)     # each for all the commands
 

@@ -32,7 +32,7 @@ measure(struct remembered *r, const struct inspect *in, bool size, struct err *e
     struct choice choice = { 0 };
     struct err *why = &r->refusal;
     err_init(why);
-    r->bytes_known = choice_make(&choice, in->catalog, in->roles, r->to, why) && choice_nbytes(&choice, &r->bytes, why)
+    r->bytes_known = choice_make(&choice, in->catalog, in->roles, r->to, false, why) && choice_nbytes(&choice, &r->bytes, why)
         && (!size || measure_file(r, &choice, why));
     if (why->kind != ERR_UNSUPPORTED && why->kind != ERR_LIMIT)
         *err = *why;

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/tools.h"
+#include "encode/encode.h"
 #include "scheme/scheme.h"
 
 /* What `amn help` shows besides the verbs. */
@@ -56,6 +57,9 @@ put_words(const struct cli_option *o, const char *between)
     if (o->key == OPT_SCHEME)
         for (size_t i = 0; (code = scheme_code(i)) != NULL; i++)
             printf("%s%s", i ? between : "", code);
+    else if (o->key == OPT_ENCODE)
+        for (size_t i = 0; encode_at(i); i++)
+            printf("%s%s", i ? between : "", encode_at(i)->name);
     else
         for (size_t i = 0; o->words && o->words[i]; i++)
             printf("%s%s", i ? between : "", o->words[i]);
@@ -71,7 +75,7 @@ put_operands(const struct cli_tool *tool)
 static bool
 has_words(const struct cli_option *o)
 {
-    return o->words || o->key == OPT_SCHEME;
+    return o->words || o->key == OPT_SCHEME || o->key == OPT_ENCODE;
 }
 
 static bool

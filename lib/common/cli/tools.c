@@ -31,6 +31,15 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
         .max_operands = 1,
         .reads_stdin = true,
     },
+    [CLI_FORGET] = {
+        .name = "amn-forget",
+        .also = "amn-quantize",
+        .operands = "[FILE]",
+        .says = "reduce precision by a named scheme",
+        .summary = "Reduce the precision of a model by a named scheme.",
+        .max_operands = 1,
+        .reads_stdin = true,
+    },
     [CLI_CONVERT] = {
         .name = "amn-convert",
         .operands = "[FILE]",
@@ -53,25 +62,34 @@ const char *const cli_when_words[] = { "auto", "always", "never", NULL };
 const char *const cli_order_words[] = { "input", "name", NULL };
 const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", NULL };
 
-enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, CONVERT = 1 << CLI_CONVERT,
-    LIST = 1 << CLI_LIST };
-enum { REPORTS = PARSE | INSPECT | LIST, WRITE = REMEMBER | CONVERT, OF_ONE = PARSE | INSPECT | WRITE, ALL = (1 << CLI_TOOLS) - 1 };
+enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, FORGET = 1 << CLI_FORGET,
+    CONVERT = 1 << CLI_CONVERT, LIST = 1 << CLI_LIST };
+enum { REPORTS = PARSE | INSPECT | LIST, ENCODE = FORGET | CONVERT, WRITE = REMEMBER | ENCODE, OF_ONE = PARSE | INSPECT | WRITE, ALL = (1 << CLI_TOOLS) - 1 };
 
 const struct cli_option cli_options_of_all[] = {
     { OPT_METADATA, INSPECT, "metadata", NULL, NULL, "in readable text, all keys of the metadata too" },
     { OPT_ARRAYS, INSPECT, "arrays", NULL, NULL, "long arrays of the metadata in full" },
     { OPT_SCAN, INSPECT, "scan", NULL, NULL, "say what the pickles in a file would run when loaded" },
+    { OPT_ENCODE, FORGET, "scheme", "NAME", NULL, "what weights become: q4_k, nf4, fp8 ..." },
+    { OPT_PURE, ENCODE, "pure", NULL, NULL, "every matrix becomes of this scheme, whatever it is" },
+    { OPT_GROUP_SIZE, ENCODE, "group-size", "N", NULL, "so many elements of a row share a scale" },
+    { OPT_SYMMETRIC, ENCODE, "symmetric", NULL, NULL, "codes without zero points" },
+    { OPT_ASYMMETRIC, ENCODE, "asymmetric", NULL, NULL, "codes with zero points" },
+    { OPT_NONFINITE, ENCODE, "allow-nonfinite", NULL, NULL, "encode NaN and infinity as the reference does" },
     { OPT_TO, INSPECT, "to", "DTYPE", dtype_targets, "size of the model in bf16 (default), f16 or f32" },
     { 'o', WRITE, "output", "FILE", NULL, "write to FILE, which appears once it is complete" },
     { 'n', WRITE, "no-clobber", NULL, NULL, "fail when FILE is there already" },
     { 'f', WRITE, "force", NULL, NULL, "write binary data to a terminal too" },
     { OPT_TO, REMEMBER, "to", "DTYPE", dtype_targets, "recovered weights are bf16 (default), f16 or f32" },
-    { OPT_TO, CONVERT, "to", "FORMAT", cli_format_words, "write safetensors, gguf, npz, npy or raw" },
-    { OPT_DTYPE, CONVERT, "dtype", "DTYPE", dtype_targets, "recovered weights are bf16 (default), f16 or f32" },
+    { OPT_TO, CONVERT, "to", "FORMAT", cli_format_words, "write safetensors, gguf, npz, npy, raw, or a scheme" },
+    { OPT_TO, FORGET, "to", "FORMAT", cli_format_words, "safetensors or gguf, where a scheme is of both" },
+    { OPT_DTYPE, ENCODE, "dtype", "DTYPE", dtype_targets, "all floats become bf16, f16 or f32" },
     { OPT_TENSOR, CONVERT, "tensor", "NAME", NULL, "write this tensor alone" },
     { OPT_ORDER, REMEMBER, "order", "ORDER", cli_order_words, "tensors as the input has them (default) or by name" },
-    { OPT_INCLUDE, WRITE, "include", "GLOB", NULL, "only tensors whose names match; may be repeated" },
-    { OPT_EXCLUDE, WRITE, "exclude", "GLOB", NULL, "no tensors whose names match; may be repeated" },
+    { OPT_INCLUDE, REMEMBER | CONVERT, "include", "GLOB", NULL, "only tensors whose names match; may be repeated" },
+    { OPT_EXCLUDE, REMEMBER | CONVERT, "exclude", "GLOB", NULL, "no tensors whose names match; may be repeated" },
+    { OPT_INCLUDE, FORGET, "include", "GLOB", NULL, "reduce only these, and whatever they are; repeatable" },
+    { OPT_EXCLUDE, FORGET, "exclude", "GLOB", NULL, "leave these as they are; may be repeated" },
     { OPT_RENAME, WRITE, "rename", "s/RE/TEXT/", NULL, "rename as sed -E does; may be repeated" },
     { OPT_STRIP_PREFIX, WRITE, "strip-prefix", "TEXT", NULL, "take it from the names that begin with it" },
     { OPT_ADD_PREFIX, WRITE, "add-prefix", "TEXT", NULL, "put it before all names" },
@@ -94,7 +112,8 @@ const struct cli_option cli_options_of_all[] = {
     { 'q', ALL, "quiet", NULL, NULL, "no progress bar, no notes, no warnings" },
     { 'v', ALL, "verbose", NULL, NULL, "say on standard error what is being done" },
     { OPT_CONFIG, OF_ONE, "config", "FILE", NULL, "read this config.json; none: read none at all" },
-    { OPT_SCHEME, OF_ONE, "scheme", "NAME", NULL, "what could be of several schemes is of this one" },
+    { OPT_SCHEME, OF_ONE & ~FORGET, "scheme", "NAME", NULL, "what could be of several schemes is of this one" },
+    { OPT_SCHEME, FORGET, "input-scheme", "NAME", NULL, "what could be of several schemes is of this one" },
     { OPT_ROOT, OF_ONE, "root", "PATH", NULL, "of a checkpoint, only what lies under PATH; or auto" },
     { OPT_PROGRESS, OF_ONE, "progress", "WHEN", cli_when_words, "a bar on standard error: auto, always or never" },
     { OPT_JSON_ERRORS, ALL, "json-errors", NULL, NULL, "errors as one JSON object a line" },

@@ -6,6 +6,7 @@
 
 #include "cli/progress.h"
 #include "cli/remarks.h"
+#include "pipeline/early.h"
 
 /* What is seen of it while it is made: under -v its checksum, for a test what is NaN or infinite in it. */
 struct seen {
@@ -109,6 +110,15 @@ write_directory(const struct job *job, struct pipeline *p, struct choice *choice
     return true;
 }
 
+/* What weights are decoded to. Block types of GGUF are made of F32, as llama.cpp has it; other schemes of what amn-remember
+ * would write. */
+static enum dtype
+elements(const struct job *job)
+{
+    const struct encoder *e = job->reduction.encoder;
+    return e && e->type != DTYPE_UNKNOWN && !job->cast ? DTYPE_F32 : job->to;
+}
+
 static bool
 run(const struct job *job, const struct kernels *kernels, struct err *err)
 {
@@ -119,6 +129,8 @@ run(const struct job *job, const struct kernels *kernels, struct err *err)
     struct spool_note note = { &job->cli, &model };
     struct roles *roles = NULL;
     struct choice choice = { 0 };
+    struct pipeline p = { .model = &model, .kernels = kernels, .jobs = job->jobs, .no_verify = job->no_verify,
+        .nonfinite_ok = job->nonfinite_ok };
 
     job->cli.bar->meter.spools = note_spool;
     job->cli.bar->meter.of = &note;
@@ -128,10 +140,11 @@ run(const struct job *job, const struct kernels *kernels, struct err *err)
         && model_open(&model, job->cli.operand, &how, err)
         && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
-        && choice_make(&choice, model.catalog, roles, job->to, err)
-        && naming_apply(&job->naming, &choice, err);
+        && choice_make(&choice, model.catalog, roles, elements(job), job->cast, err)
+        && naming_apply(&job->naming, &choice, err)
+        && (!job->reduction.encoder || (reduction_apply(&job->reduction, &choice, model.catalog, err)
+            && early_facts(&p, &choice, err)));
     if (ok) {
-        struct pipeline p = { .model = &model, .kernels = kernels, .jobs = job->jobs, .no_verify = job->no_verify };
         cli_remarks(&job->cli, model.name, model.catalog);
         ok = job->dir.path ? write_directory(job, &p, &choice, err) : write_file(job, &p, &choice, roles, err);
     }
@@ -151,8 +164,9 @@ job_run(struct job *job)
     err_init(&err);
     cli_progress_start(&progress, &job->cli, true);
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);
-    bool ok = kernels && run(job, kernels, &err);
+    bool ok = kernels && job_settle(job, &err) && run(job, kernels, &err);
     cli_progress_stop(&progress);
     naming_clear(&job->naming);
+    naming_clear(&job->reduction.which);
     return ok ? 0 : cli_fail(&job->cli, &err);
 }

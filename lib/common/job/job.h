@@ -8,6 +8,7 @@
 #include "pipeline/model_dir.h"
 #include "plan/cut.h"
 #include "plan/naming.h"
+#include "plan/reduction.h"
 #include "sink/sink.h"
 #include "writer/writer.h"
 
@@ -17,9 +18,14 @@ enum job_instead { JOB_OUTPUT, JOB_SIZE, JOB_PARTS, JOB_PLAN, JOB_TEST };
 /* Set by options; strings are borrowed from argv. */
 struct job {
     struct cli cli;
-    const struct writer *writer;    /* of one file */
+    const struct writer *writer;    /* of one file; NULL: as the scheme or the extension of the output has it */
+    const char *scheme;             /* that weights are encoded by, or NULL; borrowed */
+    bool forgets;                   /* without a scheme there is nothing to do */
     struct writer_options layout;
     enum dtype to;                  /* of recovered weights: BF16, F16 or F32 */
+    bool cast;                      /* and of all other floats */
+    struct reduction reduction;     /* what becomes of weights; without an encoder nothing is encoded */
+    bool nonfinite_ok;              /* NaN and infinity are encoded */
     struct naming naming;           /* which tensors, under which names; owned */
     struct sink_options output;
     struct model_dir dir;           /* a directory; no path: the output is one file */
@@ -32,6 +38,10 @@ struct job {
 
 /* struct cli_take, of a struct job: the options that all tools that write have. */
 bool job_take(void *job, const struct cli_option *option, const char *arg, struct err *err);
+
+/* Options that name what the output is: a scheme; a format, or a scheme too. */
+bool job_take_scheme(struct job *job, const struct cli_option *option, const char *arg, struct err *err);
+bool job_take_format(struct job *job, const struct cli_option *option, const char *arg, struct err *err);
 
 /* Whether the options go together, as far as only all of them tell; else ERR_USAGE. */
 bool job_check(const struct job *job, struct err *err);

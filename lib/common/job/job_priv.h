@@ -7,6 +7,9 @@
 #include "pipeline/scan.h"
 #include "scheme/roles.h"
 
+/* Find writer and encoder, when all options are known. ERR_USAGE when they do not go together. */
+bool job_settle(struct job *job, struct err *err);
+
 /* Print what is wanted instead of the output. */
 bool job_print(const struct job *job, const struct pipeline *p, struct err *err);
 

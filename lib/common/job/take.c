@@ -43,6 +43,24 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
         return naming_strip(&job->naming, arg, err);
     case OPT_ADD_PREFIX:
         return naming_prefix(&job->naming, arg, err);
+    case OPT_PURE:
+        return job->reduction.pure = true;
+    case OPT_GROUP_SIZE:
+        if (!cli_number(&n, option, arg, 1, ENCODE_FLOATS, err))
+            return false;
+        job->reduction.how.group_size = n;
+        return true;
+    case OPT_SYMMETRIC:
+        return job->reduction.how.symmetric = true;
+    case OPT_ASYMMETRIC:
+        return job->reduction.how.asymmetric = true;
+    case OPT_NONFINITE:
+        return job->nonfinite_ok = true;
+    case OPT_DTYPE:
+        if (!cli_choice(&choice, option, arg, err))
+            return false;
+        job->to = dtype_target(choice);
+        return job->cast = true;
     case OPT_SIZE:
         return take_instead(job, JOB_SIZE, err);
     case OPT_PARTS:
@@ -77,6 +95,14 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
 bool
 job_check(const struct job *job, struct err *err)
 {
+    if (job->forgets && !job->scheme)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme NAME says what weights become");
+    if (!job->scheme && (job->reduction.pure || job->nonfinite_ok || job->reduction.how.group_size != 0
+        || job->reduction.how.symmetric || job->reduction.how.asymmetric))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --group-size, --symmetric, --asymmetric and --allow-nonfinite go "
+            "with a scheme to encode by");
+    if (job->reduction.how.symmetric && job->reduction.how.asymmetric)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--symmetric and --asymmetric exclude one another");
     if (!job->writer)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the format of the output is not known: --to FORMAT, or an extension "
             "of --output that names one: safetensors, gguf, npz, npy, raw");

@@ -21,6 +21,7 @@
 #include "kernel/round.h"
 #include "kernel/ternary.h"
 #include "kernel/turn.h"
+#include "kernel/widen.h"
 
 #if defined(__x86_64__)
 #include "kernel/x86/x86.h"
@@ -51,6 +52,10 @@ static const struct kernels scalar = {
     .round_bf16 = round_bf16,
     .round_f16 = round_f16,
     .round_int8 = round_int8,
+    .widen = {
+        [DTYPE_F64] = widen_f64,                [DTYPE_F32] = widen_f32,
+        [DTYPE_F16] = widen_f16,                [DTYPE_BF16] = widen_bf16,
+    },
     .block_f32 = {
         [DTYPE_Q4_0] = q4_0_dequantize,         [DTYPE_Q4_1] = q4_1_dequantize,
         [DTYPE_Q5_0] = q5_0_dequantize,         [DTYPE_Q5_1] = q5_1_dequantize,
@@ -215,5 +220,20 @@ kernels_round(const struct kernels *k, enum dtype to, void *restrict y, float *r
     else if (n > 0) {
         nan_canonical_all(x, n);
         memcpy(y, x, n * sizeof *x);
+    }
+}
+
+void
+kernels_cast(const struct kernels *k, enum dtype from, enum dtype to, uint8_t *restrict y, const uint8_t *restrict x,
+    size_t n)
+{
+    float floats[PIECE], out[PIECE];            /* kernels store whole elements */
+    for (size_t now; n != 0; n -= now) {
+        now = n < PIECE ? n : PIECE;
+        k->widen[from](floats, x, now);
+        kernels_round(k, to, out, floats, now);
+        memcpy(y, out, now * dtype_facts(to)->bytes);
+        y += now * dtype_facts(to)->bytes;
+        x += now * dtype_facts(from)->bytes;
     }
 }

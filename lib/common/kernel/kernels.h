@@ -20,6 +20,9 @@
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
 
+/* widen.h: n scalars to floats. */
+typedef void kernel_widen(float *restrict y, const uint8_t *restrict x, size_t n);
+
 /* n floats to integers from -127 to 127, ties to even; NaN becomes 0. */
 typedef void kernel_round8(int8_t *restrict y, const float *restrict x, size_t n);
 
@@ -94,6 +97,7 @@ struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
     kernel_round8 *round_int8;
+    kernel_widen *widen[DTYPE_COUNT];               /* F64 F32 F16 BF16; else NULL */
     kernel_block_f32 *block_f32[DTYPE_COUNT];       /* by block dtype; NULL: not decodable yet */
     kernel_block_bf16 *block_bf16[DTYPE_COUNT];     /* NULL: use block_f32, then round_bf16 */
     kernel_encode *encode[DTYPE_COUNT];             /* by block dtype; NULL: nothing can make it */
@@ -129,5 +133,10 @@ void kernels_block(const struct kernels *k, enum dtype dtype, enum dtype to, voi
 
 /* n floats to `to` (BF16, F16 or F32, the last with canonical NaN). x is scratch and may be changed. */
 void kernels_round(const struct kernels *k, enum dtype to, void *restrict y, float *restrict x, size_t n);
+
+/* n scalars of `from` (F64, F32, F16, BF16) to `to` (BF16, F16, F32), F64 by way of F32 as torch does it. Neither x nor y
+ * needs alignment. */
+void kernels_cast(const struct kernels *k, enum dtype from, enum dtype to, uint8_t *restrict y, const uint8_t *restrict x,
+    size_t n);
 
 #endif

@@ -26,12 +26,15 @@ band_strip(struct strip *strip, const struct piece *piece, unsigned p)
         piece->of.weight->scheme->strip(strip, piece->of.weight, p);
 }
 
-/* The rows that bytes [from, to) of the output touch. */
+/* The rows that bytes [from, to) of the output touch, or what is made of the elements. */
 static void
 find_wanted(struct bands *b, const struct piece *piece, uint64_t from, uint64_t to)
 {
-    enum dtype type = piece->kind == PIECE_DECODE ? piece->to : piece->of.view->tensor->dtype;
-    uint64_t row = b->cols * dtype_facts(type)->bytes;
+    uint64_t row = b->cols * dtype_facts(piece->to)->bytes;
+    if (piece->at == PIECE_NOWHERE) {
+        b->to = num_ceil_div(piece->nbytes, row);
+        return;
+    }
     b->from = (num_max(from, piece->at) - piece->at) / row;
     b->to = num_ceil_div(num_min(to, piece->at + piece->nbytes) - piece->at, row);
 }

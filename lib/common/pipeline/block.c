@@ -1,10 +1,13 @@
 #include "pipeline/block.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "pipeline/encoder.h"
 #include "pipeline/verify.h"
 
 enum {
@@ -29,7 +32,9 @@ void
 bench_clear(struct bench *b)
 {
     free(b->out);
-    b->out = NULL;
+    free(b->floats);
+    free(b->grain.p);
+    *b = (struct bench){ 0 };
 }
 
 /* What one call makes pieces of. */
@@ -127,7 +132,14 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
     return true;
 }
 
-/* --- tensors whose bytes are kept */
+/* --- tensors that are kept */
+
+/* Whether a tensor becomes one of another type. */
+static bool
+is_cast(const struct piece *piece)
+{
+    return piece->kind != PIECE_DECODE && piece->to != piece_input(piece, 0)->dtype;
+}
 
 /* Whether the bytes of a tensor are other than those of its elements. */
 static bool
@@ -203,11 +215,37 @@ change_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64
 
 /* --- pieces */
 
+/* Elements [first, first + count) of a tensor in another type than its own: they go through the window. */
+static bool
+cast_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+{
+    const struct tensor *t = piece_input(piece, 0);
+    const struct dtype_facts *in = dtype_facts(t->dtype), *out = dtype_facts(piece->to);
+    for (uint64_t n; count != 0; first += n, count -= n, y += n * out->bytes) {
+        n = num_min(count, BLOCK_WINDOW / in->bytes);
+        if (piece->kind == PIECE_VIEW) {
+            const struct panel *panel = panels_take(m->panels, piece, first, m->b->in, err);
+            if (!panel)
+                return false;
+            view_some(piece, panel, first, &n, m->b->in);
+            panels_release(m->panels, panel);
+        } else if (!change_run(m, t, first, n, m->b->in, err)) {
+            return false;
+        }
+        kernels_cast(m->p->kernels, t->dtype, piece->to, y, m->b->in, (size_t)n);
+        if (piece->to == DTYPE_F16 || in->bytes > 4)
+            nonfinite_add(&m->b->values, piece->to, y, (size_t)n);
+    }
+    return true;
+}
+
 /* Elements [first, first + count) of a piece that is made by elements. */
 static bool
 element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
+    if (is_cast(piece))
+        return cast_run(m, piece, first, count, y, err);
     if (piece->kind == PIECE_COPY)
         return change_run(m, piece->of.tensor, first, count, y, err);
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
@@ -267,15 +305,52 @@ piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uin
         return true;
     case PIECE_LATE:
         return true;
+    case PIECE_ENCODE:
+        return encoder_bytes(m->p, m->panels, m->b, piece, from, to, y, err);
     case PIECE_COPY:
-        if (!is_changed(t))
+        if (!is_changed(t) && !is_cast(piece))
             return read_once(m, t, from, y, to - from, err);
         break;
     default:
         break;
     }
-    enum dtype type = piece->kind == PIECE_DECODE ? piece->to : t->dtype;
-    return element_bytes(m, piece, dtype_facts(type)->bytes, from, to, y, err);
+    return element_bytes(m, piece, dtype_facts(piece->to)->bytes, from, to, y, err);
+}
+
+/* The first of n floats that is no number, or infinite: refused. */
+static bool
+all_finite(const struct piece *elements, uint64_t first, const float *x, size_t n, struct err *err)
+{
+    struct nonfinite found = { 0 };
+    struct tensor t;
+    char name[STR_SHOWN];
+    size_t i = 0;
+    nonfinite_add(&found, DTYPE_F32, (const uint8_t *)x, n);
+    if (found.nan + found.infinite == 0)
+        return true;
+    while (isfinite(x[i]))
+        i++;
+    piece_output(&t, elements);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: element %" PRIu64 " is %s, which has no code: "
+        "--allow-nonfinite encodes it as the reference does", str_shown(name, t.name, t.name_len), first + i,
+        isnan(x[i]) ? "NaN" : "infinite");
+}
+
+bool
+block_floats(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *elements,
+    uint64_t first, size_t n, float *x, struct err *err)
+{
+    const struct maker m = { p, panels, b };
+    size_t size = dtype_facts(elements->to)->bytes, step = elements->to == DTYPE_F32 ? n : BLOCK_SPARE / size;
+    for (size_t done = 0, now; done < n; done += now) {
+        now = (size_t)num_min(n - done, step);
+        uint8_t *y = elements->to == DTYPE_F32 ? (uint8_t *)(x + done) : b->spare;
+        if (!element_run(&m, elements, first + done, now, size, y, err))
+            return false;
+        if (elements->to != DTYPE_F32)
+            p->kernels->widen[elements->to](x + done, y, now);
+    }
+    return p->nonfinite_ok || all_finite(elements, first, x, n, err);
 }
 
 bool

@@ -11,7 +11,15 @@ struct bench {
     uint8_t *out;               /* room for one block, page aligned; owned */
     uint8_t *in;                /* BLOCK_WINDOW bytes behind it */
     uint8_t *spare;             /* BLOCK_SPARE bytes behind that, for elements that would lie across words */
-    struct nonfinite values;    /* of F16, decoded so far: infinite is what F16 made so, or what was */
+    float *floats;              /* ENCODE_FLOATS, once something is encoded; owned */
+    struct grain {              /* the last grain that a block had only some of */
+        const struct encoding *encoding;
+        unsigned part;
+        uint64_t number;
+        uint8_t *p;             /* room for `room` bytes; owned */
+        size_t room;
+    } grain;
+    struct nonfinite values;    /* that a rounding to fewer bits made infinite, or that were */
 };
 
 /* The window holds the codes of a block of BF16 whole: at most 292 bytes for 256 elements, and scales. It is also what
@@ -20,6 +28,10 @@ enum { BLOCK_WINDOW = 320 << 10, BLOCK_SPARE = 64 << 10 };
 
 bool bench_init(struct bench *b, size_t block, struct err *err);        /* bytes of a block */
 void bench_clear(struct bench *b);
+
+/* Elements [first, first + n) of a COPY, VIEW or DECODE as floats. What is no number is ERR_MALFORMED. */
+bool block_floats(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *elements,
+    uint64_t first, size_t n, float *x, struct err *err);
 
 /* Make output bytes [from, to), no more than a block, in b->out; those of LATE pieces are left as they are. */
 bool block_make(const struct pipeline *p, struct panels *panels, struct bench *b, uint64_t from, uint64_t to,

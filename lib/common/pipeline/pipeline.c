@@ -7,6 +7,7 @@
 #include "base/cpus.h"
 #include "base/num.h"
 #include "pipeline/block.h"
+#include "pipeline/surveys.h"
 #include "pipeline/ticket.h"
 #include "pipeline/verify.h"
 #include "plan/arrival.h"
@@ -240,7 +241,10 @@ run_blocks(struct pipeline *p, struct err *err)
     list_hooks(&s, hooks, n);
     list_hooks(&s, p->hooks, p->nhooks);
     s.panels = panels_new(p, err);
-    bool ok = s.panels && run_workers(&s, err);
+    p->surveys = surveys_new(err);
+    bool ok = s.panels && p->surveys && run_workers(&s, err);
+    surveys_free(p->surveys);
+    p->surveys = NULL;
     panels_free(s.panels);
     return ok;
 }

@@ -35,10 +35,12 @@ struct pipeline {
     bool one_of_many;                   /* outputs of a job: its phase of the meter has begun, with all their bytes */
     unsigned jobs;                      /* workers; 0: as many as pay */
     bool no_verify;                     /* the checksums of the input are not looked at */
+    bool nonfinite_ok;                  /* NaN and infinity are encoded, as the reference of the encoder does it */
     struct verify *verify;              /* set while it runs */
+    struct surveys *surveys;            /* likewise, where something is encoded */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, besides those of the pieces */
     size_t nhooks;
-    uint64_t infinite;                  /* out: decoded values that are infinite in F16 */
+    uint64_t infinite;                  /* out: values that are infinite in a type of fewer bits */
 };
 
 /* Write the range. An output that is an input is ERR_CREATE, an input that changed meanwhile ERR_IO. The error is that

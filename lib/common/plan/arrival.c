@@ -15,6 +15,9 @@ compare(const void *pa, const void *pb)
 static bool
 is_run(const struct piece *piece)
 {
+    if (piece->kind == PIECE_ENCODE)
+        return encoded_part(piece)->elems != 0 && piece->of.encoded->encoding->nfacts == 0
+            && is_run(piece->of.encoded->elements);
     return !piece_input(piece, 0)->layout && (piece->kind == PIECE_COPY
         || (piece->kind == PIECE_DECODE && weight_need(piece->of.weight, 0) == NEED_RUN));
 }
@@ -28,12 +31,13 @@ add_companions(struct arrival *a, size_t *room, const struct piece *piece, bool 
         const struct tensor *t = piece_input(piece, i);
         if (!t)
             continue;
+        const struct weight *w = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements->of.weight : piece->of.weight;
         struct extent *keep = array_grow(a->keep, a->n, room, sizeof *keep, err);
         if (!keep)
             return false;
         a->keep = keep;
         keep[a->n++] = t->extent;
-        *forward = *forward && !t->layout && t->extent.at <= codes->extent.at && weight_need(piece->of.weight, i) != NEED_STRIP;
+        *forward = *forward && !t->layout && t->extent.at <= codes->extent.at && weight_need(w, i) != NEED_STRIP;
     }
     return true;
 }

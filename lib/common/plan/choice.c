@@ -3,9 +3,11 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/str.h"
+#include "base/table.h"
 
 struct tensor
-chosen_tensor(const struct chosen *chosen)
+chosen_source(const struct chosen *chosen)
 {
     const struct weight *w = chosen->decode;
     struct tensor t = w ? *w->part[0] : *chosen->copy;
@@ -25,8 +27,22 @@ chosen_tensor(const struct chosen *chosen)
     return t;
 }
 
+struct tensor
+chosen_tensor(const struct chosen *chosen)
+{
+    struct tensor t = chosen_source(chosen);
+    if (chosen->encoding) {
+        const struct encode_part *part = &chosen->encoding->part[chosen->part];
+        t.name = part->name;
+        t.name_len = part->name_len;
+        t.dtype = part->dtype;
+        t.shape = part->shape;
+    }
+    return t;
+}
+
 bool
-choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to,
+choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to, bool all,
     struct err *err)
 {
     size_t room = (catalog_count(input) + 1) * sizeof *choice->list;
@@ -41,7 +57,8 @@ choice_make(struct choice *choice, const struct catalog *input, const struct rol
             continue;
         const struct weight *w = roles_weight_of(roles, i);
         const struct tensor *t = catalog_at(input, i);
-        choice->list[choice->n++] = (struct chosen){ .copy = w ? NULL : t, .decode = w, .dtype = w ? to : t->dtype };
+        choice->list[choice->n++] = (struct chosen){ .copy = w ? NULL : t, .decode = w,
+            .dtype = w || (all && dtype_is_float(t->dtype)) ? to : t->dtype };
     }
     return true;
 }
@@ -69,4 +86,31 @@ choice_nbytes(const struct choice *choice, uint64_t *nbytes, struct err *err)
             return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^63 bytes, which no file can have");
     }
     return true;
+}
+
+/* struct table: the name of a tensor of the output. */
+static const char *
+output_name(const void *of, uint32_t number, size_t *n)
+{
+    const struct choice *choice = of;
+    const struct tensor t = chosen_tensor(&choice->list[number]);
+    *n = t.name_len;
+    return t.name;
+}
+
+bool
+choice_distinct(const struct choice *choice, struct err *err)
+{
+    struct table table = { 0 };
+    bool ok = table_reserve(&table, choice->n, err), again = false;
+    char shown[STR_SHOWN];
+    for (size_t i = 0; ok && i < choice->n; i++) {
+        const struct tensor t = chosen_tensor(&choice->list[i]);
+        uint32_t number = (uint32_t)i;
+        ok = table_add(&table, output_name, choice, t.name, t.name_len, &number, &again, err)
+            && (!again || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "two tensors of the output would be called %s: the options "
+                "that rename are to keep names apart", str_shown(shown, t.name, t.name_len)));
+    }
+    table_clear(&table);
+    return ok;
 }

@@ -6,13 +6,18 @@
 #include "base/err.h"
 #include "base/names.h"
 #include "catalog/catalog.h"
+#include "encode/encode.h"
 #include "scheme/roles.h"
 
-/* An input tensor whose bytes are kept, or a weight to decode. Exactly one is not NULL. */
+/* An input tensor that is kept, or a weight to decode: exactly one is not NULL. With an encoding, what is encoded, and one part
+ * of that. */
 struct chosen {
     const struct tensor *copy;
     const struct weight *decode;
-    enum dtype dtype;           /* of the output */
+    enum dtype dtype;           /* of its elements: in the output, or those that are encoded */
+    unsigned part;
+    struct encoding *encoding;  /* or NULL; borrowed */
+    const char *why;            /* of what could have been encoded and is not; static, or NULL */
     uint32_t name_len;
     const char *name;           /* in the output, with a NUL behind it: borrowed from the choice. NULL: as in the input */
 };
@@ -26,16 +31,22 @@ struct choice {
     bool decodes;               /* some weight of the input is decoded, so that what speaks of quantization is no longer true */
 };
 
-/* All tensors but the companions, decoded weights as `to` (BF16, F16 or F32). Everything must be decodable
- * (ERR_UNSUPPORTED). Clear it also after a failure. */
-bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to,
+/* All tensors but the companions, decoded weights as `to` (BF16, F16 or F32), and with `all` the other floats too (F64, F32,
+ * F16, BF16). Everything must be decodable (ERR_UNSUPPORTED). Clear it also after a failure. */
+bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to, bool all,
     struct err *err);
 void choice_clear(struct choice *choice);
+
+/* Whether all tensors of the output have names of their own; else ERR_USAGE, for it is the user who named them. */
+bool choice_distinct(const struct choice *choice, struct err *err);
 
 /* Bytes of all tensors together. One whose elements do not fill bytes is ERR_UNSUPPORTED, too many of them ERR_LIMIT. */
 bool choice_nbytes(const struct choice *choice, uint64_t *nbytes, struct err *err);
 
 /* The output tensor: name, dtype and shape. Its extent is that of what it is made of. */
 struct tensor chosen_tensor(const struct chosen *chosen);
+
+/* The same as if nothing were encoded. */
+struct tensor chosen_source(const struct chosen *chosen);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/matcher.h"
 #include "base/str.h"
-#include "base/table.h"
 
 enum { GROUPS = 10 };
 
@@ -139,7 +138,7 @@ naming_clear(struct naming *naming)
 
 /* --- which tensors */
 
-/* Whether a name stays; `used` notes the globs that matched something. */
+/* Whether a name stays; `used`, or NULL, notes the globs that matched something. */
 static bool
 stays(const struct naming *naming, const struct tensor *t, bool *used)
 {
@@ -148,13 +147,29 @@ stays(const struct naming *naming, const struct tensor *t, bool *used)
         const struct naming_glob *g = &naming->globs[i];
         uint64_t left = UINT64_MAX;
         bool matches = matcher_match(&g->matcher, t->name, t->name_len, true, &left);
-        used[i] = used[i] || matches;
+        if (used)
+            used[i] = used[i] || matches;
         includes = includes || g->include;
         included = included || (g->include && matches);
         stay = stay && (g->include || !matches);
     }
     return stay && (included || !includes)
         && (!naming->only || (t->name_len == strlen(naming->only) && memcmp(t->name, naming->only, t->name_len) == 0));
+}
+
+bool
+naming_keeps(const struct naming *naming, const struct tensor *t)
+{
+    return stays(naming, t, NULL);
+}
+
+bool
+naming_includes(const struct naming *naming)
+{
+    for (size_t i = 0; i < naming->nglobs; i++)
+        if (naming->globs[i].include)
+            return true;
+    return false;
 }
 
 static bool
@@ -267,33 +282,6 @@ rename_tensor(const struct naming *naming, struct choice *choice, struct chosen 
     return ok;
 }
 
-/* struct table: the name of a tensor of the output. */
-static const char *
-output_name(const void *of, uint32_t number, size_t *n)
-{
-    const struct choice *choice = of;
-    const struct tensor t = chosen_tensor(&choice->list[number]);
-    *n = t.name_len;
-    return t.name;
-}
-
-static bool
-all_differ(const struct choice *choice, struct err *err)
-{
-    struct table table = { 0 };
-    bool ok = table_reserve(&table, choice->n, err), again = false;
-    char shown[STR_SHOWN];
-    for (size_t i = 0; ok && i < choice->n; i++) {
-        const struct tensor t = chosen_tensor(&choice->list[i]);
-        uint32_t number = (uint32_t)i;
-        ok = table_add(&table, output_name, choice, t.name, t.name_len, &number, &again, err)
-            && (!again || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "two tensors of the output would be called %s: the options "
-                "that rename are to keep names apart", str_shown(shown, t.name, t.name_len)));
-    }
-    table_clear(&table);
-    return ok;
-}
-
 bool
 naming_apply(const struct naming *naming, struct choice *choice, struct err *err)
 {
@@ -304,5 +292,5 @@ naming_apply(const struct naming *naming, struct choice *choice, struct err *err
     for (size_t i = 0; i < choice->n; i++)
         if (!rename_tensor(naming, choice, &choice->list[i], err))
             return false;
-    return all_differ(choice, err);
+    return choice_distinct(choice, err);
 }

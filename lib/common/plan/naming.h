@@ -34,6 +34,10 @@ bool naming_prefix(struct naming *naming, const char *prefix, struct err *err);
  * behind it. A name that holds NUL cannot go through an expression: ERR_UNSUPPORTED. */
 bool naming_apply(const struct naming *naming, struct choice *choice, struct err *err);
 
+/* Whether the globs and `only` keep a tensor; whether there are globs to include. */
+bool naming_keeps(const struct naming *naming, const struct tensor *t);
+bool naming_includes(const struct naming *naming);
+
 void naming_clear(struct naming *naming);
 
 #endif

@@ -32,6 +32,14 @@ pieces_new(struct err *err)
     return p;
 }
 
+static void
+free_encoded(struct encoded *encoded)
+{
+    if (encoded->first)
+        free((void *)encoded->elements);
+    free(encoded);
+}
+
 void
 pieces_free(struct pieces *p)
 {
@@ -42,6 +50,8 @@ pieces_free(struct pieces *p)
             free((void *)p->list[i].of.text);
         else if (p->list[i].kind == PIECE_VIEW)
             free((void *)p->list[i].of.view);
+        else if (p->list[i].kind == PIECE_ENCODE)
+            free_encoded((void *)p->list[i].of.encoded);
     }
     if (p->own)
         p->free_own(p->own);
@@ -130,51 +140,116 @@ find_view(struct view *view, struct layout *order, const struct tensor *t)
     return first == 0 || (num_mul(&matrix, view->rows, view->cols * view->unit) && l->dim[0].stride == matrix);
 }
 
-static void
-give_name(struct piece *piece, const struct chosen *chosen)
+/* A piece of all elements of what is chosen. A view is at `view`, its order at `order`, which the caller has. */
+static bool
+find_elements(struct piece *piece, struct view *view, struct layout *order, const struct chosen *chosen, struct err *err)
 {
+    const struct tensor t = chosen_source(chosen);
+    bool whole;
+    *piece = (struct piece){ .kind = PIECE_DECODE, .to = chosen->dtype, .of.weight = chosen->decode };
+    if (chosen->copy && find_view(view, order, chosen->copy)) {
+        piece->kind = PIECE_VIEW;
+        piece->of.view = view;
+    } else if (chosen->copy) {
+        piece->kind = PIECE_COPY;
+        piece->of.tensor = chosen->copy;
+    }
     piece->name = chosen->name;
     piece->name_len = chosen->name_len;
+    return (shape_nbytes(&t.shape, t.dtype, &piece->nbytes, &whole) && whole)
+        || err_set(err, ERR_BUG, ERR_NO_OFFSET, "a tensor without a size is laid out");
+}
+
+static size_t
+view_size(const struct view *view)
+{
+    return sizeof *view + (view->order ? layout_size(view->order) : 0);
+}
+
+/* Copy a view and its order to memory of view_size(). */
+static const struct view *
+copy_view(void *memory, const struct view *view)
+{
+    struct view *copy = memory;
+    *copy = *view;
+    if (view->order)
+        copy->order = memcpy(copy + 1, view->order, layout_size(view->order));
+    return copy;
+}
+
+/* Add a piece, and of a VIEW a copy of its view. */
+static bool
+add_elements(struct pieces *p, struct piece *piece, struct err *err)
+{
+    if (piece->kind != PIECE_VIEW)
+        return add(p, piece, err);
+    void *memory = malloc(view_size(piece->of.view));
+    if (!memory)
+        return err_memory(err, view_size(piece->of.view));
+    piece->of.view = copy_view(memory, piece->of.view);
+    if (add(p, piece, err))
+        return true;
+    free(memory);
+    return false;
+}
+
+struct piece *
+piece_elements(const struct chosen *chosen, struct err *err)
+{
+    struct piece piece, *copy;
+    struct layout order;
+    struct view view;
+    if (!find_elements(&piece, &view, &order, chosen, err))
+        return NULL;
+    size_t more = piece.kind == PIECE_VIEW ? view_size(&view) : 0;
+    copy = malloc(sizeof *copy + more);
+    if (!copy) {
+        err_memory(err, sizeof *copy + more);
+        return NULL;
+    }
+    *copy = piece;
+    copy->at = PIECE_NOWHERE;
+    if (more != 0)
+        copy->of.view = copy_view(copy + 1, &view);
+    return copy;
+}
+
+/* The part of a weight that becomes several tensors: those before it have its elements. */
+static bool
+add_encoded(struct pieces *p, const struct chosen *chosen, struct err *err)
+{
+    const struct piece *before = p->n != 0 ? &p->list[p->n - 1] : NULL;
+    struct piece piece = { .kind = PIECE_ENCODE, .nbytes = encode_part_nbytes(&chosen->encoding->part[chosen->part]) };
+    bool shares = before && before->kind == PIECE_ENCODE && before->of.encoded->encoding == chosen->encoding;
+    struct encoded *encoded = malloc(sizeof *encoded);
+    if (!encoded)
+        return err_memory(err, sizeof *encoded);
+    *encoded = (struct encoded){ .encoding = chosen->encoding, .part = chosen->part, .first = !shares };
+    encoded->elements = shares ? before->of.encoded->elements : piece_elements(chosen, err);
+    piece.of.encoded = encoded;
+    if (encoded->elements && add(p, &piece, err))
+        return true;
+    free_encoded(encoded);
+    return false;
 }
 
 bool
 pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
 {
-    const struct tensor t = chosen_tensor(chosen);
-    struct piece piece = { .kind = PIECE_DECODE, .to = chosen->dtype, .of.weight = chosen->decode };
+    struct piece piece;
     struct layout order;
     struct view view;
-    bool whole;
-    if (chosen->copy && find_view(&view, &order, chosen->copy)) {
-        bool ok = pieces_view(p, &view, err);
-        if (ok)
-            give_name(&p->list[p->n - 1], chosen);
-        return ok;
-    }
-    if (chosen->copy)
-        piece = (struct piece){ .kind = PIECE_COPY, .of.tensor = chosen->copy };
-    give_name(&piece, chosen);
-    if (!shape_nbytes(&t.shape, t.dtype, &piece.nbytes, &whole) || !whole)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "a tensor without a size is laid out");
-    return add(p, &piece, err);
+    if (chosen->encoding)
+        return add_encoded(p, chosen, err);
+    return find_elements(&piece, &view, &order, chosen, err) && add_elements(p, &piece, err);
 }
 
 bool
 pieces_view(struct pieces *p, const struct view *view, struct err *err)
 {
-    struct piece piece = { .kind = PIECE_VIEW, .nbytes = view->tensor->extent.nbytes };
-    size_t order = view->order ? layout_size(view->order) : 0;
-    struct view *copy = malloc(sizeof *copy + order);
-    if (!copy)
-        return err_memory(err, sizeof *copy + order);
-    *copy = *view;
-    if (order != 0)
-        copy->order = memcpy(copy + 1, view->order, order);
-    piece.of.view = copy;
-    if (add(p, &piece, err))
-        return true;
-    free(copy);
-    return false;
+    struct piece piece = { .kind = PIECE_VIEW, .to = view->tensor->dtype, .nbytes = view->tensor->extent.nbytes,
+        .of.view = view };
+    return add_elements(p, &piece, err);
 }
 
 bool
@@ -257,6 +332,12 @@ pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *
         "this format cannot be made in parts (--range, --part): its checksums are of all that is before them");
 }
 
+const struct encode_part *
+encoded_part(const struct piece *piece)
+{
+    return &piece->of.encoded->encoding->part[piece->of.encoded->part];
+}
+
 const struct tensor *
 piece_input(const struct piece *piece, unsigned i)
 {
@@ -264,6 +345,7 @@ piece_input(const struct piece *piece, unsigned i)
     case PIECE_COPY:    return i == 0 ? piece->of.tensor : NULL;
     case PIECE_VIEW:    return i == 0 ? piece->of.view->tensor : NULL;
     case PIECE_DECODE:  return i < SCHEME_PARTS ? piece->of.weight->part[i] : NULL;
+    case PIECE_ENCODE:  return encoded_part(piece)->bytes ? NULL : piece_input(piece->of.encoded->elements, i);
     default:            return NULL;
     }
 }
@@ -271,18 +353,17 @@ piece_input(const struct piece *piece, unsigned i)
 bool
 piece_output(struct tensor *t, const struct piece *piece)
 {
-    struct chosen chosen = { .dtype = piece->to, .name = piece->name, .name_len = piece->name_len };
-    switch (piece->kind) {
-    case PIECE_DECODE:
-        chosen.decode = piece->of.weight;
-        break;
-    case PIECE_COPY:
-    case PIECE_VIEW:
-        chosen.copy = piece_input(piece, 0);
-        chosen.dtype = chosen.copy->dtype;
-        break;
-    default:
+    const struct piece *elements = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece;
+    struct chosen chosen = { .dtype = elements->to, .name = elements->name, .name_len = elements->name_len };
+    if (elements->kind == PIECE_DECODE)
+        chosen.decode = elements->of.weight;
+    else if (elements->kind == PIECE_COPY || elements->kind == PIECE_VIEW)
+        chosen.copy = piece_input(elements, 0);
+    else
         return false;
+    if (piece != elements) {
+        chosen.encoding = piece->of.encoded->encoding;
+        chosen.part = piece->of.encoded->part;
     }
     *t = chosen_tensor(&chosen);
     return true;

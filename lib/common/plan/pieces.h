@@ -9,9 +9,10 @@
 
 enum piece_kind {
     PIECE_TEXT,                 /* bytes in memory: a header */
-    PIECE_COPY,                 /* an input tensor as it is, row-major and little-endian whatever its layout */
-    PIECE_VIEW,                 /* an input tensor whose matrices are transposed */
+    PIECE_COPY,                 /* an input tensor, row-major and little-endian whatever its layout */
+    PIECE_VIEW,                 /* the same of one whose matrices are transposed */
     PIECE_DECODE,               /* elements of a weight */
+    PIECE_ENCODE,               /* a part that a weight becomes */
     PIECE_ZERO,                 /* padding */
     PIECE_LATE                  /* what is known once everything before it has been made: a checksum, a directory */
 };
@@ -31,10 +32,14 @@ struct late {
     void *of;
 };
 
+#define PIECE_NOWHERE UINT64_MAX
+
+struct encoded;
+
 struct piece {
     enum piece_kind kind;
-    enum dtype to;              /* of a DECODE */
-    uint64_t at, nbytes;        /* in the output; nbytes may be 0 */
+    enum dtype to;              /* of the elements of a COPY, VIEW or DECODE: a COPY or VIEW is cast when it has another */
+    uint64_t at, nbytes;        /* in the output, or PIECE_NOWHERE; nbytes may be 0 */
     const char *name;           /* of a tensor that is called otherwise than in the input: as struct chosen has it */
     uint32_t name_len;
     union {
@@ -42,8 +47,18 @@ struct piece {
         const struct tensor *tensor;    /* COPY */
         const struct view *view;        /* VIEW: owned by the pieces */
         const struct weight *weight;    /* DECODE */
+        const struct encoded *encoded;  /* ENCODE: owned by the pieces */
         const struct late *late;        /* LATE: borrowed */
     } of;
+};
+
+/* The elements of a weight, as a COPY, VIEW or DECODE that is no piece of the output itself, and what becomes of them. The
+ * pieces of its parts have one `elements` together. */
+struct encoded {
+    const struct piece *elements;
+    struct encoding *encoding;  /* borrowed */
+    unsigned part;
+    bool first;                 /* of these: frees them */
 };
 
 /* Something that sees the output in order, whoever makes it and however it is written. */
@@ -64,7 +79,7 @@ void pieces_free(struct pieces *p);                     /* takes NULL */
 
 /* Append a piece. All together have less than 2^63 bytes: else ERR_LIMIT. */
 bool pieces_text(struct pieces *p, struct str *text, struct err *err);      /* takes the text, and clears it */
-bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY, VIEW or DECODE */
+bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY, VIEW, DECODE or ENCODE */
 bool pieces_view(struct pieces *p, const struct view *view, struct err *err);           /* copied */
 bool pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err);
 bool pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err);
@@ -83,6 +98,10 @@ const struct piece *pieces_at(const struct pieces *p, size_t i);
 /* The piece that holds byte `at` of the output, which is below pieces_nbytes(). */
 size_t pieces_find(const struct pieces *p, uint64_t at);
 
+/* A piece of all elements of what is chosen, encoded or not, outside of any output: free() it, which takes NULL. NULL on
+ * failure. */
+struct piece *piece_elements(const struct chosen *chosen, struct err *err);
+
 /* The next byte from `at` on that belongs to a LATE piece, or UINT64_MAX. */
 uint64_t pieces_next_late(const struct pieces *p, uint64_t at);
 
@@ -91,6 +110,9 @@ bool pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct 
 
 /* Part i, below SCHEME_PARTS, of what a piece is made of: its tensor, or one of its weight; NULL when there is none. */
 const struct tensor *piece_input(const struct piece *piece, unsigned i);
+
+/* The part that an ENCODE is. */
+const struct encode_part *encoded_part(const struct piece *piece);
 
 /* The output tensor that a piece is; false of a header, padding and the like. */
 bool piece_output(struct tensor *t, const struct piece *piece);

@@ -8,9 +8,18 @@
 static struct span
 needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
 {
-    struct span s = { .len = piece_input(piece, p)->extent.nbytes };
-    if (piece->kind == PIECE_COPY)
-        return (struct span){ from, to - from };
+    const struct tensor *t = piece_input(piece, p);
+    struct span s = { .len = t->extent.nbytes };
+    if (piece->kind == PIECE_COPY) {
+        uint64_t size = dtype_facts(piece->to)->bytes, in = dtype_facts(t->dtype)->bytes;
+        return in == size ? (struct span){ from, to - from }
+            : (struct span){ from / size * in, (num_ceil_div(to, size) - from / size) * in };
+    }
+    if (piece->kind == PIECE_ENCODE && encoded_part(piece)->elems != 0 && piece->of.encoded->encoding->nfacts == 0) {
+        const struct encode_part *part = encoded_part(piece);
+        uint64_t run = (uint64_t)part->elems * dtype_facts(piece->of.encoded->elements->to)->bytes;
+        return needs(piece->of.encoded->elements, p, from / part->grain * run, num_ceil_div(to, part->grain) * run);
+    }
     if (piece->kind == PIECE_DECODE && weight_has_run(piece->of.weight, p) && from < to) {
         uint64_t size = dtype_facts(piece->to)->bytes, first = from / size;
         piece->of.weight->scheme->run(&s, piece->of.weight, p, first, num_ceil_div(to, size) - first);

@@ -9,6 +9,7 @@ void
 kernels_use_avx2(struct kernels *k)
 {
     avx2_use_round(k);
+    avx2_use_widen(k);
     avx2_use_fp8(k);
     avx2_use_blocks(k);
     avx2_use_nibbles(k);

@@ -11,6 +11,9 @@
 void avx2_use_round(struct kernels *k);
 void avx512_use_round(struct kernels *k);
 
+/* And the way back */
+void avx2_use_widen(struct kernels *k);
+
 /* E4M3 and E5M2 */
 void avx2_use_fp8(struct kernels *k);
 void avx512_use_fp8(struct kernels *k);

@@ -1,0 +1,29 @@
+#include "options.h"
+
+#include <string.h>
+
+static bool
+take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+{
+    struct job *job = own;
+    switch (option->key) {
+    case OPT_ENCODE:
+        return job_take_scheme(job, option, arg, err);
+    case OPT_TO:
+        return job_take_format(job, option, arg, err);
+    case OPT_INCLUDE:
+    case OPT_EXCLUDE:
+        return naming_match(&job->reduction.which, arg, option->key == OPT_INCLUDE, err);
+    default:
+        return job_take(job, option, arg, err);
+    }
+}
+
+void
+options_parse(struct job *job, int argc, char **argv)
+{
+    *job = (struct job){ .to = DTYPE_BF16, .forgets = true };
+    cli_options(&job->cli, CLI_FORGET, take, job, argc, argv);
+    if (job->output.path && strcmp(job->output.path, "-") == 0)
+        job->output.path = NULL;
+}

@@ -1,0 +1,47 @@
+#include "encode/encode.h"
+
+#include <string.h>
+
+#include "base/num.h"
+
+void *
+encode_alloc(struct encoding *e, size_t n, struct err *err)
+{
+    return catalog_alloc(e->memory, n, err);
+}
+
+size_t
+encode_module(const struct encoding *e)
+{
+    static const char weight[] = ".weight";
+    size_t n = e->weight.name_len, tail = sizeof weight - 1;
+    return n > tail && memcmp(e->weight.name + n - tail, weight, tail) == 0 ? n - tail : n;
+}
+
+struct encode_part *
+encode_add_part(struct encoding *e, size_t base, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,
+    struct err *err)
+{
+    size_t tail = strlen(suffix);
+    struct encode_part *part = &e->part[e->nparts];
+    char *name = encode_alloc(e, base + tail + 1, err);
+    uint8_t *packed = name ? encode_alloc(e, (size_t)rank * SHAPE_DIM, err) : NULL;
+    if (!packed)
+        return NULL;
+    memcpy(name, e->weight.name, base);
+    memcpy(name + base, suffix, tail + 1);
+    shape_pack(packed, dim, rank);
+    *part = (struct encode_part){ .name = name, .name_len = (uint32_t)(base + tail), .dtype = dtype,
+        .shape = { rank, packed }, .grain = dtype_facts(dtype)->bytes };
+    e->nparts++;
+    return part;
+}
+
+uint64_t
+encode_part_nbytes(const struct encode_part *part)
+{
+    uint64_t nbytes = 0;
+    bool whole;
+    shape_nbytes(&part->shape, part->dtype, &nbytes, &whole);
+    return nbytes;
+}

@@ -1,0 +1,119 @@
+/* encode: what a weight becomes when its precision is reduced, and how a run of that is made. The way back is scheme/.
+ *
+ * An encoder looks at a weight's name, dtype and shape when it says which tensors the weight becomes, its parts. Encoding is a
+ * pure function: grains [first, first + count) of a part are these bytes, of these elements and of what was surveyed. So any
+ * block of an output can be made alone. A new encoder is one file with its rows, and these in the list of table.c.
+ */
+#ifndef ENCODE_ENCODE_H
+#define ENCODE_ENCODE_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "catalog/catalog.h"
+#include "kernel/kernels.h"
+
+enum {
+    ENCODE_PARTS = 8,
+    ENCODE_FLOATS = 128 << 10       /* elements that are at hand at a time, and the longest row of what is made by rows */
+};
+
+struct encoder;
+
+/* One tensor that a weight becomes. */
+struct encode_part {
+    const char *name;               /* name_len bytes, then a NUL; borrowed as the encoding is */
+    uint32_t name_len;
+    enum dtype dtype;
+    struct shape shape;
+    uint32_t grain;                 /* bytes that are made together: all of the part is some of these */
+    uint32_t elems;                 /* elements of the weight that a grain is made of, one behind the other; 0: encode() reads */
+    const uint8_t *bytes;           /* the part itself, where it depends on no element; else NULL */
+};
+
+/* What the user says of all weights. */
+struct encode_options {
+    bool asymmetric, symmetric;     /* neither: as the scheme has it by default */
+    uint64_t group_size;            /* elements that share a scale; 0: as the scheme has it */
+    bool convrot;                   /* ComfyUI: rotated by Hadamard matrices */
+};
+
+/* A weight, and what becomes of it. Lives as long as the catalog it is allocated of. */
+struct encoding {
+    const struct encoder *encoder;
+    struct catalog *memory;
+    struct tensor weight;           /* name, dtype and shape as it would be in the output; layout and extent mean nothing */
+    uint64_t rows, cols;            /* of all its matrices: cols is its last dimension */
+    unsigned nparts;
+    struct encode_part part[ENCODE_PARTS];
+    uint64_t nfacts;                /* floats that are known of it once it was surveyed; 0: encode() needs none */
+    uint64_t nregions;              /* that can be surveyed alone */
+    const float *importance;        /* of each column, not negative; or NULL. Borrowed */
+    uint64_t matrix_rows;           /* of a matrix that has `importance` of its own, one behind the other; 0: all share it */
+    const char *why;                /* of what does not fit: why it stays as it is; static */
+    void *own;                      /* the encoder's own numbers */
+};
+
+/* What encode() and survey() are lent. */
+struct encode_run {
+    const struct kernels *kernels;
+    /* Elements [first, first + count) of the weight, row-major, F64 rounded. What is no number is ERR_MALFORMED. */
+    bool (*read)(void *of, uint64_t first, size_t count, float *x, struct err *err);
+    void *of;
+    const float *facts;             /* of encode(): what was surveyed */
+    float *x;                       /* room for ENCODE_FLOATS; of a part with `elems` it holds the n elements of the grains, */
+    size_t n;                       /* of which the last one of a weight may have fewer */
+};
+
+enum encode_fit {
+    ENCODE_NO,                      /* it stays as it is: e->why */
+    ENCODE_YES,
+    ENCODE_FAIL                     /* err */
+};
+
+struct encoder {
+    const char *name;               /* "nf4": for --scheme and --to, never changes */
+    const char *label;              /* "bitsandbytes NF4" */
+    enum dtype type;                /* of GGUF: the block type; else DTYPE_UNKNOWN, and the output is safetensors */
+    const void *numbers;            /* of the row: what its file tells rows apart by */
+
+    /* Whether the encoder can take this weight: fills parts, nfacts, nregions, own. rows, cols, weight and importance are
+     * set. Both are at least 1. */
+    enum encode_fit (*fit)(struct encoding *e, const struct encode_options *options, struct err *err);
+
+    /* NULL, or: write what is known of one region into its places of facts[0..nfacts), which were 0. */
+    bool (*survey)(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err);
+    /* NULL, or: once, when all regions are surveyed. */
+    void (*settle)(const struct encoding *e, float *facts);
+    /* NULL, or: a part's size or bytes depend on facts. Called before any output is laid out; facts go then. */
+    bool (*early)(struct encoding *e, const float *facts, struct err *err);
+
+    /* Grains [first, first + count) of a part whose bytes are not known; y needs no alignment. With `elems` they need no more
+     * than ENCODE_FLOATS elements, which are at run->x. */
+    bool (*encode)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+        uint8_t *y, struct err *err);
+
+    /* NULL, or: append what config.json says as "quantization_config" of a model with such weights, one JSON object; `e`: one
+     * of them. */
+    void (*config)(struct str *out, const struct encoding *e);
+};
+
+/* For fit(): one more part, called weight.name[0..base) and suffix, of these dimensions. NULL on failure. */
+struct encode_part *encode_add_part(struct encoding *e, size_t base, const char *suffix, enum dtype dtype,
+    const uint64_t *dim, uint32_t rank, struct err *err);
+
+/* n bytes that live as long as the encoding. NULL on failure. */
+void *encode_alloc(struct encoding *e, size_t n, struct err *err);
+
+/* Length of the weight's name without ".weight". */
+size_t encode_module(const struct encoding *e);
+
+/* Bytes of a part. */
+uint64_t encode_part_nbytes(const struct encode_part *part);
+
+/* Encoder i of all, in the order of reports; NULL behind the last. */
+const struct encoder *encode_at(size_t i);
+
+/* The encoder of a name in any case, or NULL: where two containers have one, that of GGUF if `gguf`. */
+const struct encoder *encode_find(const char *name, bool gguf);
+
+#endif

@@ -1,0 +1,28 @@
+/* table: all encoders. */
+#include "encode/encode.h"
+
+#include <strings.h>
+
+#include "encode/ggml.h"
+
+static const struct encoder *const lists[] = { encode_ggml };
+
+const struct encoder *
+encode_at(size_t i)
+{
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (const struct encoder *e = lists[l]; e->name; e++)
+            if (i-- == 0)
+                return e;
+    return NULL;
+}
+
+const struct encoder *
+encode_find(const char *name, bool gguf)
+{
+    const struct encoder *e, *found = NULL;
+    for (size_t i = 0; (e = encode_at(i)) != NULL; i++)
+        if (strcasecmp(e->name, name) == 0 && (!found || (e->type != DTYPE_UNKNOWN) == gguf))
+            found = e;
+    return found;
+}

@@ -1,0 +1,93 @@
+#include "pipeline/early.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/cpus.h"
+#include "base/num.h"
+#include "pipeline/encoder.h"
+#include "pipeline/surveys.h"
+
+/* One weight, surveyed by several threads. */
+struct task {
+    const struct pipeline *p;
+    struct panels *panels;
+    const struct piece *elements;
+    const struct encoding *encoding;
+};
+
+/* A thread's share. Its failure is that of the survey, which this thread's owner sees too. */
+static const float *
+take(const struct task *t, struct err *err)
+{
+    struct bench bench = { 0 };
+    const float *facts = bench_init(&bench, 0, err) ? encoder_facts(t->p, t->panels, &bench, t->elements, t->encoding, err)
+        : NULL;
+    bench_clear(&bench);
+    return facts;
+}
+
+static void *
+help(void *of)
+{
+    const struct task *t = of;
+    struct err ignored;
+    err_init(&ignored);
+    const float *facts = take(t, &ignored);
+    if (facts)
+        surveys_release(t->p->surveys, facts);
+    return NULL;
+}
+
+static bool
+survey(const struct task *t, unsigned jobs, struct err *err)
+{
+    struct encoding *e = (struct encoding *)t->encoding;
+    pthread_t *threads = calloc(jobs, sizeof *threads);
+    unsigned started = 0;
+    if (!threads)
+        return err_memory(err, jobs * sizeof *threads);
+    while (started + 1 < jobs && pthread_create(&threads[started], NULL, help, (void *)t) == 0)
+        started++;
+    const float *facts = take(t, err);
+    bool ok = facts && e->encoder->early(e, facts, err);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    if (facts)
+        surveys_release(t->p->surveys, facts);
+    free(threads);
+    return ok;
+}
+
+static bool
+survey_all(struct pipeline *p, const struct choice *choice, struct err *err)
+{
+    unsigned jobs = (unsigned)num_max(1, num_min(p->jobs ? p->jobs : PIPELINE_JOBS, cpus_count()));
+    struct panels *panels = panels_new(p, err);
+    bool ok = panels != NULL;
+    for (size_t i = 0; ok && i < choice->n; i++) {
+        const struct chosen *c = &choice->list[i];
+        if (!c->encoding || c->part != 0 || !c->encoding->encoder->early)
+            continue;
+        const struct task task = { p, panels, piece_elements(c, err), c->encoding };
+        ok = task.elements && survey(&task, jobs, err);
+        free((void *)task.elements);
+    }
+    panels_free(panels);
+    return ok;
+}
+
+bool
+early_facts(const struct pipeline *p, const struct choice *choice, struct err *err)
+{
+    struct pipeline own = *p;
+    bool any = false;
+    for (size_t i = 0; i < choice->n; i++)
+        any = any || (choice->list[i].encoding && choice->list[i].encoding->encoder->early);
+    if (!any)
+        return true;
+    own.surveys = surveys_new(err);
+    bool ok = own.surveys && model_spool(p->model, err) && survey_all(&own, choice, err);
+    surveys_free(own.surveys);
+    return ok;
+}

@@ -1,0 +1,135 @@
+#include "pipeline/encoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "pipeline/surveys.h"
+
+/* What reads elements for one call. */
+struct reader {
+    const struct pipeline *p;
+    struct panels *panels;
+    struct bench *b;
+    const struct piece *elements;
+};
+
+/* struct encode_run */
+static bool
+read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
+{
+    const struct reader *r = of;
+    return block_floats(r->p, r->panels, r->b, r->elements, first, count, x, err);
+}
+
+static struct encode_run
+lend(struct reader *r, const float *facts)
+{
+    return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats };
+}
+
+/* struct surveyor */
+static bool
+look(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err)
+{
+    const struct encode_run run = lend(of, NULL);
+    return e->encoder->survey(e, &run, region, facts, err);
+}
+
+static bool
+find_room(struct bench *b, struct err *err)
+{
+    size_t n = ENCODE_FLOATS * sizeof *b->floats;
+    if (!b->floats)
+        b->floats = malloc(n);
+    return b->floats || err_memory(err, n);
+}
+
+/* Grains [first, first + count) of a part. */
+static bool
+make_grains(struct reader *r, const struct encoded *of, const float *facts, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct encoding *e = of->encoding;
+    const struct encode_part *part = &e->part[of->part];
+    struct encode_run run = lend(r, facts);
+    uint64_t numel = e->rows * e->cols;
+    for (uint64_t n; count != 0; first += n, count -= n, y += n * part->grain) {
+        n = part->elems ? num_min(count, ENCODE_FLOATS / part->elems) : count;
+        run.n = (size_t)(part->elems ? num_min(n * part->elems, numel - first * part->elems) : 0);
+        if (!(run.n == 0 || read_floats(r, first * part->elems, run.n, run.x, err))
+            || !e->encoder->encode(e, &run, of->part, first, n, y, err))
+            return false;
+    }
+    return true;
+}
+
+/* Bytes [from, to) of one grain: made whole, once for the two blocks that have some of it. */
+static bool
+cut_grain(struct reader *r, const struct encoded *of, const float *facts, uint64_t number, uint32_t from, uint32_t to,
+    uint8_t *y, struct err *err)
+{
+    struct grain *g = &r->b->grain;
+    uint32_t size = of->encoding->part[of->part].grain;
+    bool kept = g->encoding == of->encoding && g->part == of->part && g->number == number;
+    if (g->room < size) {
+        uint8_t *p = realloc(g->p, size);
+        if (!p)
+            return err_memory(err, size);
+        g->p = p;
+        g->room = size;
+    }
+    g->encoding = NULL;
+    if (!kept && !make_grains(r, of, facts, number, 1, g->p, err))
+        return false;
+    g->encoding = of->encoding;
+    g->part = of->part;
+    g->number = number;
+    memcpy(y, g->p + from, to - from);
+    return true;
+}
+
+static bool
+make(struct reader *r, const struct encoded *of, const float *facts, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+{
+    uint32_t size = of->encoding->part[of->part].grain, skip = (uint32_t)(from % size);
+    if (skip != 0) {
+        uint32_t end = (uint32_t)num_min(size, skip + (to - from));
+        if (!cut_grain(r, of, facts, from / size, skip, end, y, err))
+            return false;
+        y += end - skip;
+        from += end - skip;
+    }
+    uint64_t whole = (to - from) / size, rest = (to - from) % size;
+    return (whole == 0 || make_grains(r, of, facts, from / size, whole, y, err))
+        && (rest == 0 || cut_grain(r, of, facts, from / size + whole, 0, (uint32_t)rest, y + whole * size, err));
+}
+
+const float *
+encoder_facts(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *elements,
+    const struct encoding *e, struct err *err)
+{
+    struct reader r = { p, panels, b, elements };
+    const struct surveyor by = { look, &r };
+    return find_room(b, err) ? surveys_take(p->surveys, e, &by, err) : NULL;
+}
+
+bool
+encoder_bytes(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *piece,
+    uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+{
+    const struct encoded *of = piece->of.encoded;
+    const struct encoding *e = of->encoding;
+    struct reader r = { p, panels, b, of->elements };
+    if (e->part[of->part].bytes) {
+        memcpy(y, e->part[of->part].bytes + from, (size_t)(to - from));
+        return true;
+    }
+    const float *facts = NULL;
+    if (!find_room(b, err) || (e->nfacts != 0 && !(facts = encoder_facts(p, panels, b, of->elements, e, err))))
+        return false;
+    bool ok = make(&r, of, facts, from, to, y, err);
+    if (facts)
+        surveys_release(p->surveys, facts);
+    return ok;
+}
