@@ -8,6 +8,9 @@
 #include "kernel/codes8.h"
 #include "kernel/convrot.h"
 #include "kernel/crc.h"
+#include "kernel/encode_fp4.h"
+#include "kernel/encode_k.h"
+#include "kernel/encode_q.h"
 #include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
@@ -71,6 +74,16 @@ static const struct kernels scalar = {
         [DTYPE_TQ2_0] = tq2_0_dequantize,       [DTYPE_MXFP4] = mxfp4_dequantize,
         [DTYPE_NVFP4] = nvfp4_dequantize,       [DTYPE_Q1_0] = q1_0_dequantize,
         [DTYPE_Q2_0] = q2_0_dequantize,
+    },
+    .encode = {
+        [DTYPE_Q4_0] = q4_0_encode,             [DTYPE_Q4_1] = q4_1_encode,
+        [DTYPE_Q5_0] = q5_0_encode,             [DTYPE_Q5_1] = q5_1_encode,
+        [DTYPE_Q8_0] = q8_0_encode,             [DTYPE_Q2_K] = q2_k_encode,
+        [DTYPE_Q3_K] = q3_k_encode,             [DTYPE_Q4_K] = q4_k_encode,
+        [DTYPE_Q5_K] = q5_k_encode,             [DTYPE_Q6_K] = q6_k_encode,
+        [DTYPE_TQ1_0] = tq1_0_encode,           [DTYPE_TQ2_0] = tq2_0_encode,
+        [DTYPE_MXFP4] = mxfp4_encode,           [DTYPE_NVFP4] = nvfp4_encode,
+        [DTYPE_Q1_0] = q1_0_encode,             [DTYPE_Q2_0] = q2_0_encode,
     },
     .fp8_f32 = {
         [DTYPE_F8_E4M3] = fp8_e4m3_f32,         [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_f32,

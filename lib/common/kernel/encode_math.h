@@ -1,0 +1,108 @@
+/* encode_math: how ggml's encoders make integers of floats. They cast without a check, and what came of that on x86-64 is
+ * what stands in files, so it is written out here for values of any size, infinite or NaN. */
+#ifndef KERNEL_ENCODE_MATH_H
+#define KERNEL_ENCODE_MATH_H
+
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "dtype/half.h"
+
+/* 1.5 * 2^23: a float of this size has its units in the lowest bit. */
+#define NEAREST_MAGIC 12582912.0f
+
+static inline int
+clamp_int(int i, int low, int high)
+{
+    return i > high ? high : i < low ? low : i;
+}
+
+/* The nearest integer, ties to even, for |v| < 2^22. Beyond it whatever the same bits say: -2^22 for infinity, 0 for NaN. */
+static inline int
+nearest_int(float v)
+{
+    return (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000;
+}
+
+/* Without its fraction; what does not fit an int is INT_MIN, so that its low byte is 0. */
+static inline int
+truncated_int(float v)
+{
+    return v >= -0x1p31f && v < 0x1p31f ? (int)v : INT_MIN;
+}
+
+/* The nearest integer, ties away from zero. */
+static inline int
+rounded_int(float v)
+{
+    return truncated_int(roundf(v));
+}
+
+/* 1 / d, and 0 for 0. */
+static inline float
+inverse_or_0(float d)
+{
+    return d != 0.0f ? 1.0f / d : 0.0f;
+}
+
+static inline void
+store_half(uint8_t *p, float v)
+{
+    uint16_t h = half_of_float(v);
+
+    p[0] = (uint8_t)h;
+    p[1] = (uint8_t)(h >> 8);
+}
+
+/* What a decoder will take d for. */
+static inline float
+through_half(float d)
+{
+    return half_to_float(half_of_float(d));
+}
+
+/* The value of largest magnitude, with its sign: of equal ones the first. 0 when all are 0 or NaN. */
+static inline float
+extreme(const float *x, int n)
+{
+    float magnitude = 0.0f, value = 0.0f;
+
+    for (int i = 0; i < n; i++)
+        if (fabsf(x[i]) > magnitude) {
+            magnitude = fabsf(x[i]);
+            value = x[i];
+        }
+    return value;
+}
+
+/* The largest magnitude; a NaN among the values does not count. */
+static inline float
+absmax(const float *x, int n)
+{
+    return fabsf(extreme(x, n));
+}
+
+/* The same as some types have it: it starts again behind a NaN. */
+static inline float
+absmax_since_nan(const float *x, int n)
+{
+    float a = 0.0f;
+
+    for (int i = 0; i < n; i++)
+        a = a > fabsf(x[i]) ? a : fabsf(x[i]);
+    return a;
+}
+
+static inline float
+sum_of_squares(const float *x, size_t n)
+{
+    float sum = 0.0f;
+
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sum;
+}
+
+#endif

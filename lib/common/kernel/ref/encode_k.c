@@ -1,0 +1,189 @@
+/* encode_k: in three steps: a search finds the scale (and the minimum) of every group and the codes of its elements; the
+ * other two are in encode_k_finish.h.
+ *
+ * A weight says how much the error of an element matters. Without importance it depends on the element alone, and on its
+ * group in Q4_K and Q5_K. With it, it is importance * sqrt(s + x * x), where s is once or twice the mean square of the block
+ * (in Q6_K the importance alone), and the scales are searched for as the elements are, a group weighing as much as its
+ * elements.
+ *
+ * Source: ggml-quants.c, quantize_row_<type>_ref and quantize_row_<type>_impl. */
+#include "kernel/encode_k.h"
+
+#include "kernel/encode_k_finish.h"
+
+static float
+sum_of(const float *x, int n)
+{
+    float sum = 0.0f;
+
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    return sum;
+}
+
+/* weights of n elements; s: as above. */
+static void
+weigh(float *weights, const float *x, const float *importance, float s, int n)
+{
+    for (int i = 0; i < n; i++)
+        weights[i] = importance[i] * sqrtf(s + x[i] * x[i]);
+}
+
+static void
+q2_k_search(struct k_groups *groups, const float *restrict x, const float *restrict importance)
+{
+    float s = importance != NULL ? sum_of_squares(x, QK_K) / (float)QK_K : 0.0f;
+
+    for (int g = 0; g < K_GROUPS; g++) {
+        const float *xg = x + 16 * g;
+        float weights[16];
+
+        if (importance != NULL)
+            weigh(weights, xg, importance + 16 * g, s, 16);
+        else
+            for (int i = 0; i < 16; i++)
+                weights[i] = fabsf(xg[i]);
+        groups->weight[g] = sum_of(weights, 16);
+        groups->scale[g] = search_with_min(groups->codes + 16 * g, &groups->min[g], xg, weights, 16, 3,
+            importance != NULL ? &k_tries_weighted : &q2_k_tries);
+    }
+}
+
+static void
+q3_k_search(struct k_groups *groups, const float *restrict x, const float *restrict importance)
+{
+    float s = importance != NULL ? 2.0f * sum_of_squares(x, QK_K) / (float)QK_K : 0.0f;
+
+    for (int g = 0; g < K_GROUPS; g++) {
+        float weights[16];
+
+        if (importance == NULL) {
+            groups->scale[g] = search_symmetric_q3(groups->codes + 16 * g, x + 16 * g);
+            continue;
+        }
+        weigh(weights, x + 16 * g, importance + 16 * g, s, 16);
+        groups->weight[g] = sum_of(weights, 16);
+        groups->scale[g] = search_symmetric(groups->codes + 16 * g, x + 16 * g, weights, 16, 4);
+    }
+}
+
+static void
+q6_k_search(struct k_groups *groups, const float *restrict x, const float *restrict importance)
+{
+    for (int g = 0; g < K_GROUPS; g++)
+        groups->scale[g] = search_symmetric(groups->codes + 16 * g, x + 16 * g,
+            importance != NULL ? importance + 16 * g : NULL, 16, 32);
+}
+
+static void
+q45_k_search(struct k_groups *groups, const float *restrict x, const float *restrict importance, int top,
+    const struct search_tries *plain)
+{
+    float s = importance != NULL ? 2.0f * sum_of_squares(x, QK_K) / (float)QK_K : 0.0f;
+
+    for (int g = 0; g < 8; g++) {
+        const float *xg = x + 32 * g;
+        float weights[32];
+
+        if (importance != NULL)
+            weigh(weights, xg, importance + 32 * g, s, 32);
+        else {
+            float root = sqrtf(sum_of_squares(xg, 32) / 32.0f);
+
+            for (int i = 0; i < 32; i++)
+                weights[i] = root + fabsf(xg[i]);
+        }
+        groups->weight[g] = sum_of(weights, 32);
+        groups->scale[g] = search_with_min(groups->codes + 32 * g, &groups->min[g], xg, weights, 32, top,
+            importance != NULL ? &k_tries_weighted : plain);
+    }
+}
+
+/* --- rows */
+
+typedef void block_encode(uint8_t *restrict y, const float *restrict x, const float *restrict importance);
+
+static void
+q2_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+{
+    struct k_groups groups;
+
+    q2_k_search(&groups, x, importance);
+    q2_k_finish(y, &groups, x, importance != NULL);
+}
+
+static void
+q3_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+{
+    struct k_groups groups;
+
+    q3_k_search(&groups, x, importance);
+    q3_k_finish(y, &groups, x, importance != NULL);
+}
+
+static void
+q4_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+{
+    struct k_groups groups;
+
+    q45_k_search(&groups, x, importance, 15, &q4_k_tries);
+    q4_k_finish(y, &groups, x, importance != NULL);
+}
+
+static void
+q5_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+{
+    struct k_groups groups;
+
+    q45_k_search(&groups, x, importance, 31, &q5_k_tries);
+    q5_k_finish(y, &groups, x, importance != NULL);
+}
+
+static void
+q6_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+{
+    struct k_groups groups;
+
+    q6_k_search(&groups, x, importance);
+    q6_k_finish(y, &groups, x);
+}
+
+static bool
+encode_rows(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance,
+    block_encode *encode, size_t nbytes)
+{
+    for (size_t r = 0; r < rows; r++, x += cols)
+        for (size_t c = 0; c < cols; c += QK_K, y += nbytes)
+            encode(y, x + c, importance != NULL ? importance + c : NULL);
+    return true;
+}
+
+bool
+q2_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+{
+    return encode_rows(y, x, rows, cols, importance, q2_k_block, Q2_K_BYTES);
+}
+
+bool
+q3_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+{
+    return encode_rows(y, x, rows, cols, importance, q3_k_block, Q3_K_BYTES);
+}
+
+bool
+q4_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+{
+    return encode_rows(y, x, rows, cols, importance, q4_k_block, Q4_K_BYTES);
+}
+
+bool
+q5_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+{
+    return encode_rows(y, x, rows, cols, importance, q5_k_block, Q5_K_BYTES);
+}
+
+bool
+q6_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+{
+    return encode_rows(y, x, rows, cols, importance, q6_k_block, Q6_K_BYTES);
+}
