@@ -255,7 +255,7 @@ sink_is_pipe(const struct sink *s)
 bool
 sink_is_direct(const struct sink *s)
 {
-    return s->direct.fd >= 0;
+    return s && s->direct.fd >= 0;
 }
 
 bool
