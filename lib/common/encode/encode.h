@@ -25,7 +25,7 @@ struct encode_part {
     uint32_t name_len;
     enum dtype dtype;
     struct shape shape;
-    uint32_t grain;                 /* bytes that are made together: all of the part is some of these */
+    uint32_t grain;                 /* bytes that are made together; the last ones of the part may be fewer */
     uint32_t elems;                 /* elements of the weight that a grain is made of, one behind the other; 0: encode() reads */
     const uint8_t *bytes;           /* the part itself, where it depends on no element; else NULL */
 };
@@ -62,6 +62,10 @@ struct encode_run {
     const float *facts;             /* of encode(): what was surveyed */
     float *x;                       /* room for ENCODE_FLOATS; of a part with `elems` it holds the n elements of the grains, */
     size_t n;                       /* of which the last one of a weight may have fewer */
+    /* NULL, or: told by the part that has the codes what was encoded, and the F32 that decoding makes of it: elements [first,
+     * first + n), a multiple of 32 but at the end of a row or of the weight. */
+    void (*compare)(void *of, uint64_t first, const float *x, const float *back, size_t n);
+    float *back;                    /* room for ENCODE_FLOATS, where compare is not NULL */
 };
 
 enum encode_fit {
