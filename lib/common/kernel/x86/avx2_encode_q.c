@@ -1,7 +1,6 @@
 /* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 without importance, a block of 32 floats at a time: extremes do not depend on
  * the order, nor do codes on each other. A block in which a code does not come out as for ordinary numbers (infinite, NaN,
- * factors too small for an inverse) is left to the scalar encoder, and so is one where it matters which of two equal
- * extremes comes first. */
+ * factors too small for an inverse) is left to the scalar encoder. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -83,6 +82,20 @@ put_fifth_bits(uint8_t *qh, __m256i codes)
     memcpy(qh, &bits, sizeof bits);
 }
 
+/* The sign bit of the first value of this magnitude, which there is. */
+static ALWAYS_INLINE uint32_t
+first_sign(const struct block *b, float magnitude)
+{
+    for (int i = 0; i < 4; i++) {
+        int minus = _mm256_movemask_ps(_mm256_cmp_ps(b->x[i], _mm256_set1_ps(-magnitude), _CMP_EQ_OQ));
+        int plus = _mm256_movemask_ps(_mm256_cmp_ps(b->x[i], _mm256_set1_ps(magnitude), _CMP_EQ_OQ));
+
+        if ((minus | plus) != 0)
+            return minus != 0 && (plus == 0 || (minus & -minus) < (plus & -plus)) ? 0x80000000u : 0;
+    }
+    return 0;
+}
+
 /* x = (code - top) * d. */
 static ALWAYS_INLINE bool
 symmetric_block(uint8_t *restrict d, __m256i *codes, const float *restrict x, const int top)
@@ -92,10 +105,14 @@ symmetric_block(uint8_t *restrict d, __m256i *codes, const float *restrict x, co
     __m256i v[4];
 
     extremes(&high, &minus_low, &b);
-    if (high == minus_low)                          /* 0 among them */
+    float magnitude = high > minus_low ? high : minus_low;
+    if (!(magnitude > 0x1p-120f))
         return false;
-    float factor = (high > minus_low ? high : -minus_low) / -(float)top;
-    __m256 inverse = _mm256_set1_ps(factor != 0.0f ? 1.0f / factor : 0.0f);
+    uint32_t sign = (uint32_t)(minus_low > high) << 31;         /* as likely as not: no branch */
+    if (high == minus_low)
+        sign = first_sign(&b, magnitude);
+    float factor = float_of_bits(bits_of_float(magnitude) | sign) / -(float)top;
+    __m256 inverse = _mm256_set1_ps(1.0f / factor);
     for (int i = 0; i < 4; i++)
         v[i] = _mm256_cvttps_epi32(_mm256_add_ps(_mm256_mul_ps(b.x[i], inverse), _mm256_set1_ps((float)top + 0.5f)));
     if (any_negative(v))
