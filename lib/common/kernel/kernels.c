@@ -8,6 +8,7 @@
 #include "kernel/codes8.h"
 #include "kernel/convrot.h"
 #include "kernel/crc.h"
+#include "kernel/encode_iq.h"
 #include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
@@ -66,6 +67,13 @@ static const struct kernels scalar = {
         [DTYPE_TQ2_0] = tq2_0_dequantize,       [DTYPE_MXFP4] = mxfp4_dequantize,
         [DTYPE_NVFP4] = nvfp4_dequantize,       [DTYPE_Q1_0] = q1_0_dequantize,
         [DTYPE_Q2_0] = q2_0_dequantize,
+    },
+    .encode = {
+        [DTYPE_IQ2_XXS] = iq2_xxs_encode,       [DTYPE_IQ2_XS] = iq2_xs_encode,
+        [DTYPE_IQ3_XXS] = iq3_xxs_encode,       [DTYPE_IQ1_S] = iq1_s_encode,
+        [DTYPE_IQ4_NL] = iq4_nl_encode,         [DTYPE_IQ3_S] = iq3_s_encode,
+        [DTYPE_IQ2_S] = iq2_s_encode,           [DTYPE_IQ4_XS] = iq4_xs_encode,
+        [DTYPE_IQ1_M] = iq1_m_encode,
     },
     .fp8_f32 = {
         [DTYPE_F8_E4M3] = fp8_e4m3_f32,         [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_f32,
