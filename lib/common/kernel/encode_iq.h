@@ -3,9 +3,9 @@
  *   y           rows * cols / <TYPE>_ELEMS * <TYPE>_BYTES bytes, any alignment; must not overlap x
  *   x           rows * cols floats; cols is a multiple of <TYPE>_ELEMS
  *   importance  cols weights, none negative, the same for every row; NULL: none
- * False: a group of elements, too large or not finite, is at no finite distance from any entry of the codebook; y is then
- * unspecified. The IQ4 types never fail. Exact bytes of ggml's C without fused operations, but for a NaN among the scales
- * of a block, which is the canonical one, and for what encode_iq_search.h says about groups that weigh nothing. */
+ * False: elements so large, or not finite, that they are at no finite distance from any entry of the codebook, or have no
+ * scale; y is then unspecified. The IQ4 types never fail. Exact bytes of ggml's C without fused operations. Where that goes
+ * on with a scale that is NaN, or stops at a run of IQ1_M whose weights are all 0, this refuses, or takes the run for zeros. */
 #ifndef KERNEL_ENCODE_IQ_H
 #define KERNEL_ENCODE_IQ_H
 

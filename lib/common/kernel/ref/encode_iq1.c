@@ -190,7 +190,7 @@ run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float l
     if (small ? !how->split_m(run) : !how->split_s(run))
         return !small || !weighs;
     run->empty = false;
-    return codes_make(how, run, code);
+    return codes_make(how, run, code) && !isnan(run->scale);
 }
 
 static void

@@ -227,7 +227,7 @@ run_make(struct iq_run *run, const struct iq_type *type, iq_search *search, cons
         run->empty = run->most <= 0;
     }
     if (!run->empty)
-        return search(run, type);
+        return search(run, type) && !isnan(run->scale);
     run->scale = 0;
     memset(run->code, 0, sizeof run->code);
     memset(run->sign, 0, sizeof run->sign);
