@@ -21,6 +21,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_turn(k);
     avx2_use_crc(k);
     avx2_use_encode_iq4(k);
+    avx2_use_encode_iq(k);
 }
 
 #endif
