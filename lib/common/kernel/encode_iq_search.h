@@ -16,7 +16,7 @@
 
 /* A codebook. `where` tells of a code, by its rank as in iq_grids.c, where its list starts in units of LIST_UNIT and, from
  * bit LIST_COUNT on, how many codes it has; 0 of them: the code is an entry, and the lower bits are its index. A list is
- * the near codes by distance, then index, filled up to a whole unit with its first. */
+ * the near codes by distance, then index, filled up to a whole unit with its last. */
 struct encode_grid {
     const uint16_t *lists;          /* NULL until encode_grids_build() */
     const uint32_t *where;

@@ -117,9 +117,8 @@ grid_make(struct encode_grid *g, const struct source *s, uint16_t *lists, uint32
             }
             size_t n = list_make(lists + end, &e, s->entries, s->distances, d.of[low], d.of[high]);
             where[rank] = (uint32_t)(end / LIST_UNIT | n << LIST_COUNT);
-            for (size_t first = end; n % LIST_UNIT != 0; n++)
-                lists[first + n] = lists[first];
-            end += n;
+            for (end += n; end % LIST_UNIT != 0; end++)
+                lists[end] = lists[end - 1];
         }
     assert(end == s->room);
     g->lists = lists;

@@ -64,9 +64,10 @@ codes_of(const struct encode_grid *g, const float *x, __m256 id, uint32_t where[
     return code;
 }
 
-/* Codes of eight tries, all in the codebook; and how well they fit, as iq_fit. */
+/* Codes of eight tries, those of the first `lanes` in the codebook; and how well they fit, as iq_fit. */
 static ALWAYS_INLINE bool
-eight_tries(struct tries *t, int from, const struct iq_run *run, const struct encode_grid *g, const int n, const int digits)
+eight_tries(struct tries *t, int from, int lanes, const struct iq_run *run, const struct encode_grid *g, const int n,
+    const int digits)
 {
     const __m256 levels = levels_of(digits);
     __m256 id = _mm256_loadu_ps(t->id + from), qx = _mm256_setzero_ps(), q2 = qx;
@@ -76,7 +77,7 @@ eight_tries(struct tries *t, int from, const struct iq_run *run, const struct en
         uint32_t *code = t->code[k] + from, where[LANES];
 
         _mm256_storeu_si256((__m256i *)(void *)code, codes_of(g, x, id, where, digits));
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < lanes; lane++) {
             uint16_t found;
 
             if (grid_has(where[lane]))
@@ -117,7 +118,7 @@ search(struct iq_run *run, const struct iq_type *type, const int n, const int di
         t.near[i] = 0;
     }
     for (int i = 0; i < ntries; i += LANES)
-        if (!eight_tries(&t, i, run, g, n, digits))
+        if (!eight_tries(&t, i, ntries - i < LANES ? ntries - i : LANES, run, g, n, digits))
             return false;
     for (int i = 0; i < ntries; i++)
         if (t.q2[i] > 0 && t.qx[i] * t.qx[i] > best * t.q2[i]) {

@@ -48,7 +48,7 @@ list_search(const uint16_t *lists, uint32_t where, const __m256 *term, const int
     const uint16_t *list = lists + (size_t)(where & ((1u << LIST_COUNT) - 1)) * LIST_UNIT;
     int units = (int)((where >> LIST_COUNT) + LIST_UNIT - 1) / LIST_UNIT;
     __m256 least = _mm256_set1_ps(FLT_MAX);
-    __m256i at = _mm256_setzero_si256();                /* the unit in which a lane has its least */
+    __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), at = place;      /* where in the list a lane has its least */
 
     for (int unit = 0; unit < units; unit++) {
         __m256i eight = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(list + LIST_UNIT * unit)));
@@ -58,18 +58,15 @@ list_search(const uint16_t *lists, uint32_t where, const __m256 *term, const int
             error = _mm256_add_ps(error, digit_pick(term[j], eight, j, bits));
         __m256 less = _mm256_cmp_ps(error, least, _CMP_LT_OQ);
         least = _mm256_blendv_ps(least, error, less);
-        at = _mm256_blendv_epi8(at, _mm256_set1_epi32(unit), _mm256_castps_si256(less));
+        at = _mm256_blendv_epi8(at, place, _mm256_castps_si256(less));
+        place = _mm256_add_epi32(place, _mm256_set1_epi32(LIST_UNIT));
     }
 
+    /* Of the lanes with the least of all, the first place: without a branch, which would be taken as it comes. */
     __m256 all = least256(least);
-    unsigned lanes = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(least, all, _CMP_EQ_OQ));
-    int32_t unit[8];
-    _mm256_storeu_si256((__m256i *)(void *)unit, at);
-    int first = __builtin_ctz(lanes);
-    for (lanes &= lanes - 1; lanes != 0; lanes &= lanes - 1)
-        if (unit[__builtin_ctz(lanes)] < unit[first])
-            first = __builtin_ctz(lanes);
-    *code = list[LIST_UNIT * unit[first] + first];
+    at = _mm256_or_si256(at, _mm256_srli_epi32(_mm256_castps_si256(_mm256_cmp_ps(least, all, _CMP_NEQ_UQ)), 16));
+    __m128i places = _mm_packus_epi32(_mm256_castsi256_si128(at), _mm256_extracti128_si256(at, 1));
+    *code = list[_mm_cvtsi128_si32(_mm_minpos_epu16(places)) & 0xFFFF];
     return _mm256_cvtss_f32(all) < FLT_MAX;
 }
 
