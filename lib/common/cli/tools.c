@@ -71,6 +71,8 @@ const struct cli_option cli_options_of_all[] = {
     { OPT_ARRAYS, INSPECT, "arrays", NULL, NULL, "long arrays of the metadata in full" },
     { OPT_SCAN, INSPECT, "scan", NULL, NULL, "say what the pickles in a file would run when loaded" },
     { OPT_SCHEME, FORGET, "scheme", "NAME", NULL, "what weights become: q4_k, nf4, fp8 ..." },
+    { OPT_TENSOR_TYPE, ENCODE, "tensor-type", "RE=NAME", NULL, "tensors whose names match; may be repeated" },
+    { OPT_IMATRIX, ENCODE, "imatrix", "FILE", NULL, "how much columns count: an importance matrix" },
     { OPT_PURE, ENCODE, "pure", NULL, NULL, "every matrix becomes of this scheme, whatever it is" },
     { OPT_GROUP_SIZE, ENCODE, "group-size", "N", NULL, "so many elements of a row share a scale" },
     { OPT_SYMMETRIC, ENCODE, "symmetric", NULL, NULL, "codes without zero points" },

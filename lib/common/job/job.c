@@ -6,6 +6,7 @@
 
 #include "cli/progress.h"
 #include "cli/remarks.h"
+#include "job/imatrix.h"
 #include "pipeline/early.h"
 
 /* What is seen of it while it is made: under -v its checksum, for a test what is NaN or infinite in it. */
@@ -120,7 +121,7 @@ elements(const struct job *job)
 }
 
 static bool
-run(const struct job *job, const struct kernels *kernels, struct err *err)
+run(struct job *job, const struct kernels *kernels, struct err *err)
 {
     struct model model = { 0 };
     const struct model_options how = { .limits = &job->cli.limits, .config = job->cli.config,
@@ -142,6 +143,8 @@ run(const struct job *job, const struct kernels *kernels, struct err *err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
         && choice_make(&choice, model.catalog, roles, elements(job), job->cast, err)
         && naming_apply(&job->naming, &choice, err)
+        && (!job->imatrix || imatrix_read(&job->reduction.importance, job->imatrix, &job->cli.limits, model.catalog,
+            &model.inputs, err))
         && (!job->reduction.encoder || (reduction_apply(&job->reduction, &choice, model.catalog, err)
             && early_facts(&p, &choice, err)));
     if (ok) {
@@ -167,6 +170,6 @@ job_run(struct job *job)
     bool ok = kernels && job_settle(job, &err) && run(job, kernels, &err);
     cli_progress_stop(&progress);
     naming_clear(&job->naming);
-    naming_clear(&job->reduction.which);
+    reduction_clear(&job->reduction);
     return ok ? 0 : cli_fail(&job->cli, &err);
 }

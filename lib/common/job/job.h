@@ -26,6 +26,7 @@ struct job {
     enum dtype to;                  /* of recovered weights: BF16, F16 or F32 */
     bool cast;                      /* and of all other floats */
     struct reduction reduction;     /* what becomes of weights; without an encoder nothing is encoded */
+    const char *imatrix;            /* the file of an importance matrix, or NULL; borrowed */
     bool nonfinite_ok;              /* NaN and infinity are encoded */
     struct naming naming;           /* which tensors, under which names; owned */
     struct sink_options output;

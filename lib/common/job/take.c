@@ -45,6 +45,11 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
         return naming_prefix(&job->naming, arg, err);
     case OPT_PURE:
         return job->reduction.pure = true;
+    case OPT_TENSOR_TYPE:
+        return reduction_rule(&job->reduction, arg, err);
+    case OPT_IMATRIX:
+        job->imatrix = arg;
+        return true;
     case OPT_GROUP_SIZE:
         if (!cli_number(&n, option, arg, 1, ENCODE_FLOATS, err))
             return false;
@@ -97,9 +102,9 @@ job_check(const struct job *job, struct err *err)
 {
     if (job->forgets && !job->scheme)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme NAME says what weights become");
-    if (!job->scheme && (job->reduction.pure || job->nonfinite_ok || job->reduction.how.group_size != 0
+    if (!job->scheme && (job->reduction.pure || job->reduction.nrules != 0 || job->imatrix || job->nonfinite_ok || job->reduction.how.group_size != 0
         || job->reduction.how.symmetric || job->reduction.how.asymmetric))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --group-size, --symmetric, --asymmetric and --allow-nonfinite go "
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --tensor-type, --imatrix, --group-size, --symmetric, --asymmetric and --allow-nonfinite go "
             "with a scheme to encode by");
     if (job->reduction.how.symmetric && job->reduction.how.asymmetric)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--symmetric and --asymmetric exclude one another");

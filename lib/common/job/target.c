@@ -71,6 +71,8 @@ job_settle(struct job *job, struct err *err)
     job->reduction.encoder = encoder;
     if (!job->writer)
         job->writer = needs;
-    return job->writer == needs || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is written as %s, not as %s", encoder->label,
-        needs->name, job->writer->name);
+    if (job->writer != needs)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is written as %s, not as %s", encoder->label, needs->name,
+            job->writer->name);
+    return reduction_settle(&job->reduction, err);
 }
