@@ -74,6 +74,7 @@ const struct cli_option cli_options_of_all[] = {
     { OPT_TENSOR_TYPE, ENCODE, "tensor-type", "RE=NAME", NULL, "tensors whose names match; may be repeated" },
     { OPT_IMATRIX, ENCODE, "imatrix", "FILE", NULL, "how much columns count: an importance matrix" },
     { OPT_PURE, ENCODE, "pure", NULL, NULL, "every matrix becomes of this scheme, whatever it is" },
+    { OPT_REPORT, ENCODE, "report", "FILE", NULL, "what each weight lost: JSON lines, or a page if .html" },
     { OPT_GROUP_SIZE, ENCODE, "group-size", "N", NULL, "so many elements of a row share a scale" },
     { OPT_SYMMETRIC, ENCODE, "symmetric", NULL, NULL, "codes without zero points" },
     { OPT_ASYMMETRIC, ENCODE, "asymmetric", NULL, NULL, "codes with zero points" },

@@ -49,6 +49,7 @@ struct encoding {
     uint64_t nregions;              /* that can be surveyed alone */
     const float *importance;        /* of each column, not negative; or NULL. Borrowed */
     uint64_t matrix_rows;           /* of a matrix that has `importance` of its own, one behind the other; 0: all share it */
+    size_t number;                  /* among the weights of the job that are encoded */
     const char *why;                /* of what does not fit: why it stays as it is; static */
     void *own;                      /* the encoder's own numbers */
 };

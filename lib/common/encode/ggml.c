@@ -39,6 +39,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     struct err *err)
 {
     enum dtype type = e->encoder->type;
+    const uint8_t *begin = y;
     uint64_t cols = run_of(e), matrix = e->importance && e->matrix_rows != 0 ? e->matrix_rows : e->rows;
     char name[STR_SHOWN];
     (void)part;
@@ -57,6 +58,10 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
             return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are too large for %s, near element %"
                 PRIu64, str_shown(name, e->weight.name, e->weight.name_len), dtype_name(type), (first + done) * cols);
         y += rows * e->part[0].grain;
+    }
+    if (run->compare && run->kernels->block_f32[type]) {
+        run->kernels->block_f32[type](run->back, begin, count * e->part[0].elems / dtype_facts(type)->elems);
+        run->compare(run->of, first * cols, run->x, run->back, run->n);
     }
     return true;
 }

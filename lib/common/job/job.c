@@ -31,7 +31,8 @@ see(struct seen *seen, const struct job *job, const struct pipeline *p, struct e
 
 /* Write the output, or the part of it that is wanted; a test makes it and keeps nothing. */
 static bool
-write_output(const struct job *job, struct pipeline *p, const struct roles *roles, struct err *err)
+write_output(const struct job *job, struct pipeline *p, const struct choice *choice, const struct roles *roles,
+    struct err *err)
 {
     bool test = job->instead == JOB_TEST;
     struct seen seen;
@@ -42,9 +43,11 @@ write_output(const struct job *job, struct pipeline *p, const struct roles *role
     ok = ok && (test ? sink_nowhere(&p->sink, err) : sink_open(&p->sink, &job->output, err))
         && pipeline_run(p, err);
     meter_phase(p->model->meter, "completing the output", 0);
-    ok = ok && sink_commit(p->sink, err);
+    ok = ok && (!p->losses || (losses_check(p->losses, err) && job_report_cost(job, p, choice, err))) && sink_commit(p->sink, err);
     sink_close(p->sink);
     if (ok) {
+        if (p->losses)
+            job_tell_cost(job, p, choice);
         if (test)
             job_warn_of_values(&job->cli, p, &seen.scan);
         job_warn_of_f16(&job->cli, p);
@@ -89,8 +92,12 @@ write_file(const struct job *job, struct pipeline *p, struct choice *choice, con
     layout.kernels = p->kernels;
     p->pieces = pieces;
     bool ok = pieces && job->writer->lay_out(pieces, choice, &layout, err)
-        && cut_find(&job->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err)
-        && (prints ? job_print(job, p, err) : write_output(job, p, roles, err));
+        && cut_find(&job->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err);
+    bool whole = ok && p->from == 0 && p->to == pieces_nbytes(pieces);
+    bool counts = whole && !prints && choice->encoded != 0 && (!job->cli.quiet || job->report);
+    ok = ok && (!counts || (p->losses = losses_new(choice->encoded, err)) != NULL)
+        && (prints ? job_print(job, p, err) : write_output(job, p, choice, roles, err));
+    losses_free(p->losses);
     pieces_free(pieces);
     return ok;
 }

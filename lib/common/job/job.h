@@ -27,6 +27,7 @@ struct job {
     bool cast;                      /* and of all other floats */
     struct reduction reduction;     /* what becomes of weights; without an encoder nothing is encoded */
     const char *imatrix;            /* the file of an importance matrix, or NULL; borrowed */
+    const char *report;             /* a file for what encoding took from each weight, or NULL; borrowed */
     bool nonfinite_ok;              /* NaN and infinity are encoded */
     struct naming naming;           /* which tensors, under which names; owned */
     struct sink_options output;

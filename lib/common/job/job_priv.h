@@ -5,6 +5,7 @@
 #include "job/job.h"
 #include "pipeline/checksum.h"
 #include "pipeline/scan.h"
+#include "encode/losses.h"
 #include "scheme/roles.h"
 
 /* Find writer and encoder, when all options are known. ERR_USAGE when they do not go together. */
@@ -18,6 +19,10 @@ bool job_print(const struct job *job, const struct pipeline *p, struct err *err)
 void job_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct scan *scan);
 void job_warn_of_f16(const struct cli *cli, const struct pipeline *p);
 void job_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles);
+void job_tell_cost(const struct job *job, const struct pipeline *p, const struct choice *choice);
 void job_note_end(const struct job *job, const struct pipeline *p, const struct checksum *sum);
+
+/* Write the report of what encoding took, where one is wanted. */
+bool job_report_cost(const struct job *job, const struct pipeline *p, const struct choice *choice, struct err *err);
 
 #endif

@@ -50,6 +50,9 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
     case OPT_IMATRIX:
         job->imatrix = arg;
         return true;
+    case OPT_REPORT:
+        job->report = arg;
+        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report: the name of the file is empty");
     case OPT_GROUP_SIZE:
         if (!cli_number(&n, option, arg, 1, ENCODE_FLOATS, err))
             return false;
@@ -106,6 +109,9 @@ job_check(const struct job *job, struct err *err)
         || job->reduction.how.symmetric || job->reduction.how.asymmetric))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --tensor-type, --imatrix, --group-size, --symmetric, --asymmetric and --allow-nonfinite go "
             "with a scheme to encode by");
+    if (job->report && (!job->scheme || job->cut.range || job->cut.part != 0
+        || (job->instead != JOB_OUTPUT && job->instead != JOB_TEST)))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report is about a whole output that is encoded, when it is made");
     if (job->reduction.how.symmetric && job->reduction.how.asymmetric)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--symmetric and --asymmetric exclude one another");
     if (!job->writer)

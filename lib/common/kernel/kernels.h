@@ -16,6 +16,7 @@
 #include "kernel/affine.h"
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
+#include "kernel/loss.h"
 
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
@@ -93,6 +94,9 @@ typedef uint32_t kernel_crc(uint32_t crc, const uint8_t *x, size_t n);
 typedef bool kernel_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance);
 
+/* loss.h: what encoding took from n elements. */
+typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
+
 struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
@@ -121,6 +125,7 @@ struct kernels {
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_turn *turn;
     kernel_crc *crc;
+    kernel_loss *loss;
 };
 
 /* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE

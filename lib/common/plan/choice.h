@@ -28,6 +28,7 @@ struct choice {
     struct chosen *list;        /* n of them; owned. A writer may order them anew */
     size_t n;
     struct names names;         /* of tensors that are called otherwise than in the input; owned */
+    size_t encoded;             /* weights that are encoded */
     bool decodes;               /* some weight of the input is decoded, so that what speaks of quantization is no longer true */
 };
 

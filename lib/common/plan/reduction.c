@@ -255,12 +255,11 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
     return ok;
 }
 
-/* The list anew, with all parts of what is encoded; how many weights are. */
+/* The list anew, with all parts of what is encoded; which are numbered. */
 static bool
-spread(struct choice *choice, size_t *encoded, struct err *err)
+spread(struct choice *choice, struct err *err)
 {
     size_t n = 0;
-    *encoded = 0;
     for (size_t i = 0; i < choice->n; i++)
         n += choice->list[i].encoding ? choice->list[i].encoding->nparts : 1;
     struct chosen *list = malloc((n + 1) * sizeof *list);
@@ -269,7 +268,8 @@ spread(struct choice *choice, size_t *encoded, struct err *err)
     n = 0;
     for (size_t i = 0; i < choice->n; i++) {
         struct chosen *c = &choice->list[i];
-        *encoded += c->encoding != NULL;
+        if (c->encoding)
+            c->encoding->number = choice->encoded++;
         do
             list[n++] = *c;
         while (c->encoding && ++c->part < c->encoding->nparts);
@@ -283,9 +283,8 @@ spread(struct choice *choice, size_t *encoded, struct err *err)
 bool
 reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    size_t encoded;
-    return decide_all(r, choice, memory, err) && spread(choice, &encoded, err)
-        && (encoded != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no weight that becomes %s: --include GLOB takes "
+    return decide_all(r, choice, memory, err) && spread(choice, err)
+        && (choice->encoded != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no weight that becomes %s: --include GLOB takes "
             "others than the usual ones", r->encoder->label))
         && choice_distinct(choice, err);
 }

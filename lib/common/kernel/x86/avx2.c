@@ -24,6 +24,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_encode_k(k);
     avx2_use_encode_fp4(k);
     avx2_use_crc(k);
+    avx2_use_loss(k);
     avx2_use_encode_iq4(k);
     avx2_use_encode_iq(k);
 }

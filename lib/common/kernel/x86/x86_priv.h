@@ -59,6 +59,9 @@ void avx2_use_encode_iq4(struct kernels *k);
 void avx2_use_encode_iq(struct kernels *k);
 void avx2_use_encode_iq1(struct kernels *k);
 
+/* What encoding took */
+void avx2_use_loss(struct kernels *k);
+
 /* CRC-32 */
 void avx2_use_crc(struct kernels *k);
 
