@@ -50,7 +50,7 @@ write_output(const struct job *job, struct pipeline *p, const struct choice *cho
             job_tell_cost(job, p, choice);
         if (test)
             job_warn_of_values(&job->cli, p, &seen.scan);
-        job_warn_of_f16(&job->cli, p);
+        job_warn_of_range(job, p);
         job_note_scales(&job->cli, p, roles);
         job_note_end(job, p, &seen.sum);
     }
@@ -111,7 +111,7 @@ write_directory(const struct job *job, struct pipeline *p, struct choice *choice
     char shown[STR_SHOWN], size[STR_SIZE];
     if (!model_dir_write(&dir, p, choice, &job->layout, err))
         return false;
-    job_warn_of_f16(&job->cli, p);
+    job_warn_of_range(job, p);
     cli_note(&job->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files that were "
         "finished before: %zu", dir.nbytes, str_size(size, dir.nbytes), str_shown(shown, dir.path, strlen(dir.path)),
         meter_read(p->model->meter).age, dir.kept);

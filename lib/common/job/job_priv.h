@@ -15,9 +15,9 @@ bool job_settle(struct job *job, struct err *err);
 bool job_print(const struct job *job, const struct pipeline *p, struct err *err);
 
 /* What is said when the output is complete, so that nothing is a failure: the tensors that have NaN or infinite values;
- * values beyond F16; odd scales, when asked; and the last line. */
+ * values beyond the type; odd scales, when asked; and the last line. */
 void job_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct scan *scan);
-void job_warn_of_f16(const struct cli *cli, const struct pipeline *p);
+void job_warn_of_range(const struct job *job, const struct pipeline *p);
 void job_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles);
 void job_tell_cost(const struct job *job, const struct pipeline *p, const struct choice *choice);
 void job_note_end(const struct job *job, const struct pipeline *p, const struct checksum *sum);
