@@ -137,6 +137,7 @@ struct one {
     uint64_t rows, cols;
     const struct reduction_rule *rule;
     const struct encoder *encoder;      /* or NULL: it stays */
+    size_t place;
 };
 
 /* What is known before any type is chosen; false when it stays. */
@@ -177,10 +178,10 @@ take_type(struct one *one, enum dtype type)
 static void
 decide(struct one *one, const struct reduction *r, struct mix_state *mix)
 {
-    const struct encoder *e = one->rule ? one->rule->encoder : r->encoder;
-    if (!e)
+    const struct encoder *e = one->rule ? one->rule->encoder : r->assigned ? r->assigned[one->place] : r->encoder;
+    if (!e && one->rule)
         one->chosen->dtype = one->rule->plain;
-    else if (e->type == DTYPE_UNKNOWN || r->pure)
+    else if (!e || e->type == DTYPE_UNKNOWN || r->pure || r->uniform || r->assigned)
         one->encoder = e;
     else
         take_type(one, mix_fallback(mix && !one->rule ? mix_type(mix, &one->t) : e->type, one->cols));
@@ -205,22 +206,22 @@ weigh(struct encoding *e, const struct reduction *r, struct err *err)
 static bool
 encode(const struct one *one, const struct reduction *r, struct catalog *memory, struct err *err)
 {
-    struct encoding *e = catalog_alloc(memory, sizeof *e, err);
-    if (!e)
+    struct encode_part parts[ENCODE_PARTS];
+    struct encoding e = { .encoder = one->encoder, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
+        .part = parts, .place = one->place };
+    if (e.encoder->type != DTYPE_UNKNOWN && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
         return false;
-    *e = (struct encoding){ .encoder = one->encoder, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols };
-    if (e->encoder->type != DTYPE_UNKNOWN && (!weigh(e, r, err) || !encode_grids_build(e->encoder->type, err)))
+    enum encode_fit fit = e.encoder->fit(&e, &r->how, err);
+    one->chosen->why = fit == ENCODE_NO ? e.why : NULL;
+    if (fit != ENCODE_YES)
+        return fit == ENCODE_NO;
+    struct encoding *kept = catalog_alloc(memory, sizeof e + e.nparts * sizeof *parts, err);
+    if (!kept)
         return false;
-    switch (e->encoder->fit(e, &r->how, err)) {
-    case ENCODE_YES:
-        one->chosen->encoding = e;
-        return true;
-    case ENCODE_NO:
-        one->chosen->why = e->why;
-        return true;
-    default:
-        return false;
-    }
+    e.part = memcpy(kept + 1, parts, e.nparts * sizeof *parts);
+    *kept = e;
+    one->chosen->encoding = kept;
+    return true;
 }
 
 /* --- all of them */
@@ -241,7 +242,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
     if (!list)
         return err_memory(err, (choice->n + 1) * sizeof *list);
     for (size_t i = 0; i < choice->n; i++)
-        list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]) };
+        list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]), .place = i };
     if (mixed)
         qsort(list, choice->n, sizeof *list, compare);
     for (size_t i = 0; mixed && i < choice->n; i++)

@@ -16,6 +16,8 @@ struct reduction {
     size_t nrules, rules_room;
     struct importance importance;       /* owned */
     bool pure;                          /* every matrix of floats becomes the one type, whatever it is called */
+    bool uniform;                       /* all that is eligible becomes the one type */
+    const struct encoder *const *assigned;      /* or: of each tensor of the choice, or NULL for one that stays; borrowed */
 };
 
 /* A tensor whose name a POSIX extended expression finds something in becomes what `scheme` names: REGEX=SCHEME, or a type that
