@@ -6,6 +6,7 @@
 
 #include "cli/progress.h"
 #include "cli/remarks.h"
+#include "job/budget.h"
 #include "job/imatrix.h"
 #include "pipeline/early.h"
 
@@ -137,6 +138,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     struct spool_note note = { &job->cli, &model };
     struct roles *roles = NULL;
     struct choice choice = { 0 };
+    const struct encoder **assigned = NULL;
     struct pipeline p = { .model = &model, .kernels = kernels, .jobs = job->jobs, .no_verify = job->no_verify,
         .nonfinite_ok = job->nonfinite_ok };
 
@@ -152,7 +154,9 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
         && naming_apply(&job->naming, &choice, err)
         && (!job->imatrix || imatrix_read(&job->reduction.importance, job->imatrix, &job->cli.limits, model.catalog,
             &model.inputs, err))
-        && (!job->reduction.encoder || (reduction_apply(&job->reduction, &choice, model.catalog, err)
+        && (job->ncandidates == 0 || budget_assign(&assigned, job, &p, &choice, model.catalog, err));
+    job->reduction.assigned = assigned;
+    ok = ok && (!job->reduction.encoder || (reduction_apply(&job->reduction, &choice, model.catalog, err)
             && early_facts(&p, &choice, err)));
     if (ok) {
         cli_remarks(&job->cli, model.name, model.catalog);
@@ -160,6 +164,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
+    free(assigned);
     choice_clear(&choice);
     roles_free(roles);
     model_clear(&model);

@@ -15,6 +15,8 @@
 /* What is wanted instead of the output: a number or a text, or only that the output is made. */
 enum job_instead { JOB_OUTPUT, JOB_SIZE, JOB_PARTS, JOB_PLAN, JOB_TEST };
 
+enum { JOB_CANDIDATES = 32 };
+
 /* Set by options; strings are borrowed from argv. */
 struct job {
     struct cli cli;
@@ -26,6 +28,11 @@ struct job {
     enum dtype to;                  /* of recovered weights: BF16, F16 or F32 */
     bool cast;                      /* and of all other floats */
     struct reduction reduction;     /* what becomes of weights; without an encoder nothing is encoded */
+    uint64_t target_size;           /* bytes of the output, or 0; of the encoders of candidates each weight gets one */
+    double target_bpw;              /* bits an element of the model instead, or 0 */
+    const char *candidate_names;    /* separated by commas; borrowed, or NULL */
+    const struct encoder *candidates[JOB_CANDIDATES];       /* ncandidates */
+    size_t ncandidates;
     const char *imatrix;            /* the file of an importance matrix, or NULL; borrowed */
     const char *report;             /* a file for what encoding took from each weight, or NULL; borrowed */
     bool nonfinite_ok;              /* NaN and infinity are encoded */

@@ -1,6 +1,8 @@
 /* The options that all tools that write have. */
 #include "job/job.h"
 
+#include <stdlib.h>
+
 #include "base/str.h"
 
 enum { JOBS_MAX = 256 };
@@ -13,6 +15,16 @@ take_instead(struct job *job, enum job_instead instead, struct err *err)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--size, --parts, --plan and --test exclude one another");
     job->instead = instead;
     return true;
+}
+
+/* A number of bits for an element. */
+static bool
+take_real(double *out, const struct cli_option *option, const char *arg, struct err *err)
+{
+    char *end;
+    *out = strtod(arg, &end);
+    return (*end == '\0' && *arg && *out > 0 && *out <= 64) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        "--%s: '%s' is no number of bits, up to 64", option->name, arg);
 }
 
 bool
@@ -49,6 +61,14 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
         return reduction_rule(&job->reduction, arg, err);
     case OPT_IMATRIX:
         job->imatrix = arg;
+        return true;
+    case OPT_TARGET_SIZE:
+        return cli_size(&job->target_size, option, arg, err) && (job->target_size != 0
+            || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-size: a file has at least one byte"));
+    case OPT_TARGET_BPW:
+        return take_real(&job->target_bpw, option, arg, err);
+    case OPT_CANDIDATES:
+        job->candidate_names = arg;
         return true;
     case OPT_REPORT:
         job->report = arg;
