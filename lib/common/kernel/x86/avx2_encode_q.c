@@ -1,15 +1,16 @@
-/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 without importance, some blocks of 32 floats at a time: extremes do not depend
+/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 without importance (with it: avx2_encode_weighted.c), some blocks of 32 floats at a time: extremes do not depend
  * on the order, nor do codes on each other. Blocks among which a code does not come out as for ordinary numbers (infinite,
  * NaN, factors too small for an inverse) are left to the scalar encoder. */
 #if defined(__x86_64__)
 
-#include "kernel/x86/x86_priv.h"
+#include "kernel/encode_q.h"
 
 #include <immintrin.h>
 
 #include "dtype/ggml_block.h"
 #include "kernel/encode_math.h"
-#include "kernel/encode_q.h"
+#include "kernel/x86/avx2_encode_bits.h"
+#include "kernel/x86/x86_priv.h"
 
 enum { ELEMS = 32 };
 
@@ -81,22 +82,6 @@ codes_of(const __m256i v[4])
     __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(v[0], v[1]), _mm256_packs_epi32(v[2], v[3]));
 
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-}
-
-static ALWAYS_INLINE void
-put_nibbles(uint8_t *qs, __m256i codes)
-{
-    codes = _mm256_and_si256(codes, _mm256_set1_epi8(15));
-    _mm_storeu_si128((__m128i *)(void *)qs, _mm_or_si128(_mm256_castsi256_si128(codes),
-        _mm_slli_epi16(_mm256_extracti128_si256(codes, 1), 4)));
-}
-
-static ALWAYS_INLINE void
-put_fifth_bits(uint8_t *qh, __m256i codes)
-{
-    uint32_t bits = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(codes, 3));
-
-    memcpy(qh, &bits, sizeof bits);
 }
 
 /* --- 32 elements, 4 or 5 bits */
@@ -187,7 +172,7 @@ q4_0_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols
     struct batch batch;
 
     if (importance != NULL)
-        return q4_0_encode(y, x, rows, cols, importance);
+        return q4_0_weighted_avx2(y, x, rows, cols, importance);
     for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
         if (!symmetric_batch(&batch, x, 8)) {
             q4_0_encode(y, x, BATCH, ELEMS, NULL);
@@ -209,7 +194,7 @@ q4_1_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols
     struct batch batch;
 
     if (importance != NULL)
-        return q4_1_encode(y, x, rows, cols, importance);
+        return q4_1_weighted_avx2(y, x, rows, cols, importance);
     for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
         if (!min_batch(&batch, x, 15)) {
             q4_1_encode(y, x, BATCH, ELEMS, NULL);
@@ -232,7 +217,7 @@ q5_0_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols
     struct batch batch;
 
     if (importance != NULL)
-        return q5_0_encode(y, x, rows, cols, importance);
+        return q5_0_weighted_avx2(y, x, rows, cols, importance);
     for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
         if (!symmetric_batch(&batch, x, 16)) {
             q5_0_encode(y, x, BATCH, ELEMS, NULL);
@@ -255,7 +240,7 @@ q5_1_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols
     struct batch batch;
 
     if (importance != NULL)
-        return q5_1_encode(y, x, rows, cols, importance);
+        return q5_1_weighted_avx2(y, x, rows, cols, importance);
     for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
         if (!min_batch(&batch, x, 31)) {
             q5_1_encode(y, x, BATCH, ELEMS, NULL);
