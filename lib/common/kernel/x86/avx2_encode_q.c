@@ -1,6 +1,7 @@
-/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 without importance (with it: avx2_encode_weighted.c), some blocks of 32 floats at a time: extremes do not depend
- * on the order, nor do codes on each other. Blocks among which a code does not come out as for ordinary numbers (infinite,
- * NaN, factors too small for an inverse) are left to the scalar encoder. */
+/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 without importance (with it: avx2_encode_weighted.c), some blocks of 32
+ * floats at a time: extremes do not depend on the order, nor do codes on each other. Blocks among which a code does
+ * not come out as for ordinary numbers (infinite, NaN, factors too small for an inverse) are left to the scalar
+ * encoder. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_q.h"
@@ -32,7 +33,8 @@ extremes(__m128 *high, __m128 *minus_low, const float *x)
     __m256 v[2 * BATCH];
 
     for (int b = 0; b < BATCH; b++, x += ELEMS) {
-        __m256 p = _mm256_loadu_ps(x), q = _mm256_loadu_ps(x + 8), r = _mm256_loadu_ps(x + 16), s = _mm256_loadu_ps(x + 24);
+        __m256 p = _mm256_loadu_ps(x), q = _mm256_loadu_ps(x + 8);
+        __m256 r = _mm256_loadu_ps(x + 16), s = _mm256_loadu_ps(x + 24);
 
         v[b] = _mm256_max_ps(_mm256_max_ps(p, q), _mm256_max_ps(r, s));
         v[BATCH + b] = _mm256_xor_ps(_mm256_min_ps(_mm256_min_ps(p, q), _mm256_min_ps(r, s)), _mm256_set1_ps(-0.0f));
@@ -98,8 +100,8 @@ put_halves(uint16_t h[BATCH], __m128 v)
     _mm_storel_epi64((__m128i *)(void *)h, _mm_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 
-/* x = code * factor + low, with `half` for the rounding (and for a code that is not 0 where x is). A conversion to integers
- * that meets what is none gives a negative one, as no code is: false then. */
+/* x = code * factor + low, with `half` for the rounding (and for a code that is not 0 where x is). A conversion to
+ * integers that meets what is none gives a negative one, as no code is: false then. */
 static ALWAYS_INLINE bool
 batch_codes(struct batch *batch, const float *x, __m128 factor, __m128 low, const bool with_low, const float half)
 {

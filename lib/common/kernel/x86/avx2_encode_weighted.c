@@ -1,5 +1,5 @@
-/* avx2_encode_weighted: Q4_0, Q4_1, Q5_0, Q5_1 with importance, eight blocks of a row searched at once. A row in which a block
- * is not ordinary (infinite, NaN, all 0, tiny, huge) is left to the scalar encoder. */
+/* avx2_encode_weighted: Q4_0, Q4_1, Q5_0, Q5_1 with importance, eight blocks of a row searched at once. A row in
+ * which a block is not ordinary (infinite, NaN, all 0, tiny, huge) is left to the scalar encoder. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_q.h"
@@ -28,7 +28,8 @@ all_finite(const __m256 x[ELEMS])
 
 /* x, importance: BATCH. */
 static ALWAYS_INLINE bool
-search(struct found *found, const float *x, const float *importance, float mean_square, const int top, const bool with_min)
+search(struct found *found, const float *x, const float *importance, float mean_square, const int top,
+    const bool with_min)
 {
     static const struct search_tries tries = { -0.9f, 0.05f, 36, false };
     __m256 v[ELEMS], weights[ELEMS];
@@ -36,7 +37,8 @@ search(struct found *found, const float *x, const float *importance, float mean_
     lanes_load(v, x, ELEMS);
     lanes_load(weights, importance, ELEMS);
     for (int i = 0; i < ELEMS; i++)
-        weights[i] = _mm256_mul_ps(weights[i], _mm256_sqrt_ps(lanes_add_product(_mm256_set1_ps(mean_square), v[i], v[i])));
+        weights[i] = _mm256_mul_ps(weights[i],
+            _mm256_sqrt_ps(lanes_add_product(_mm256_set1_ps(mean_square), v[i], v[i])));
     if (!all_finite(v))
         return false;
     return with_min ? lanes_search_with_min(found->codes, found->scale, found->min, v, weights, ELEMS, top, &tries)
@@ -45,8 +47,8 @@ search(struct found *found, const float *x, const float *importance, float mean_
 
 /* The same of `count` blocks at the end of a row: the last one again and again fills the lanes. */
 static ALWAYS_INLINE bool
-search_rest(struct found *found, const float *x, const float *importance, size_t count, float mean_square, const int top,
-    const bool with_min)
+search_rest(struct found *found, const float *x, const float *importance, size_t count, float mean_square,
+    const int top, const bool with_min)
 {
     float xs[BATCH], of[BATCH];
 
