@@ -1,5 +1,5 @@
-/* encode_math: how ggml's encoders make integers of floats. They cast without a check, and what came of that on x86-64 is
- * what stands in files, so it is written out here for values of any size, infinite or NaN. */
+/* encode_math: how ggml's encoders make integers of floats. They cast without a check, and what came of that on
+ * x86-64 is what stands in files, so it is written out here for values of any size, infinite or NaN. */
 #ifndef KERNEL_ENCODE_MATH_H
 #define KERNEL_ENCODE_MATH_H
 
@@ -19,7 +19,8 @@ clamp_int(int i, int low, int high)
     return i > high ? high : i < low ? low : i;
 }
 
-/* The nearest integer, ties to even, for |v| < 2^22. Beyond it whatever the same bits say: -2^22 for infinity, 0 for NaN. */
+/* The nearest integer, ties to even, for |v| < 2^22. Beyond it whatever the same bits say: -2^22 for infinity, 0 for
+ * NaN. */
 static inline int
 nearest_int(float v)
 {
