@@ -51,7 +51,8 @@ enum { IQ_RUN = 32, IQ_GROUPS = 8, IQ_TRIES = 31, IQ_DIGITS = 8 };
 
 struct iq_run {
     float x[IQ_RUN];        /* magnitudes, one of a group perhaps negative where the signs are even */
-    float w[IQ_RUN], v[IQ_RUN];     /* weights, and their roots */
+    float w[IQ_RUN];        /* weights */
+    float v[IQ_RUN];        /* their roots: a search makes them */
     float most;             /* what the levels are laid on: the greatest x */
     float scale;            /* in: when no try is any good; out */
     uint16_t code[IQ_GROUPS];       /* in: likewise; out */

@@ -127,6 +127,8 @@ search(struct iq_run *run, const struct iq_type *type)
     float best = 0, most_level = (float)(2 * g->levels - 1);
     unsigned near = type->refit == REFIT_NEAR ? 0 : ~0u;
 
+    for (int i = 0; i < type->run; i++)
+        run->v[i] = sqrtf(run->w[i]);
     for (int step = -type->tries; step <= type->tries; step++) {
         float id = (most_level + (float)step * type->step) / run->most, scale = 1 / id;
         uint16_t code[IQ_GROUPS];
@@ -173,23 +175,25 @@ weigh(float *w, const float *x, const float *importance, const struct iq_type *t
 static uint8_t
 signs_of(float *magnitude, const float *x, const float *w, bool even)
 {
-    unsigned sign = 0, odd = 0;
+    unsigned sign = 0;
     int cheapest = 0;
 
     for (int j = 0; j < 8; j++) {
-        bool minus = !(x[j] >= 0);
+        unsigned minus = !(x[j] >= 0);
 
-        magnitude[j] = minus ? -x[j] : x[j];
-        sign |= (unsigned)minus << j;
-        odd ^= minus;
+        magnitude[j] = float_of_bits(bits_of_float(x[j]) ^ minus << 31);
+        sign |= minus << j;
+    }
+    if (!even)
+        return (uint8_t)sign;
+    for (int j = 1; j < 8; j++)
         if (w[j] * x[j] * x[j] < w[cheapest] * x[cheapest] * x[cheapest])
             cheapest = j;
-    }
-    if (even && odd) {
+    if (__builtin_parity(sign)) {
         magnitude[cheapest] = -magnitude[cheapest];
         sign ^= 1u << cheapest;
     }
-    return (uint8_t)(even ? sign & 127 : sign);
+    return (uint8_t)(sign & 127);
 }
 
 /* IQ2_XXS begins with a scale that knows of no codebook, and of one level more. Its digits do not count: those of any scale
@@ -214,10 +218,8 @@ run_make(struct iq_run *run, const struct iq_type *type, iq_search *search, cons
     for (int k = 0; k < type->run / 8; k++)
         run->sign[k] = signs_of(run->x + 8 * k, x + 8 * k, w + 8 * k, type->even);
     run->most = run->x[0];
-    for (int i = 0; i < type->run; i++) {
-        run->v[i] = sqrtf(w[i]);
+    for (int i = 1; i < type->run; i++)
         run->most = greater(run->most, run->x[i]);
-    }
 
     run->empty = run->most < type->least;
     run->scale = run->most / (float)(2 * levels - 1);

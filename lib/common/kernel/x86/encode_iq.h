@@ -21,15 +21,32 @@ digit_pick(__m256 table, __m256i code, int j, const int bits)
     return bits == 3 ? _mm256_permutevar8x32_ps(table, index) : _mm256_permutevar_ps(table, index);
 }
 
-/* term[j]: what digit j adds to the error, for each of its values. levels: scale * level */
+/* The same element of two halves: a, b */
+static ALWAYS_INLINE __m256
+halves(const float *a, const float *b)
+{
+    return _mm256_set_m128(_mm_broadcast_ss(b), _mm_broadcast_ss(a));
+}
+
+/* term[j]: what digit j adds to the error, for each of its values. levels: scale * level. Terms of three levels are made two
+ * at a time. */
 static ALWAYS_INLINE void
 terms_make(__m256 *term, __m256 levels, const float *x, const float *v, const int digits)
 {
-    for (int j = 0; j < digits; j++) {
-        __m256 t = _mm256_sub_ps(levels, _mm256_broadcast_ss(x + j));
+    if (digits == 4)
+        for (int j = 0; j < digits; j++) {
+            __m256 t = _mm256_sub_ps(levels, _mm256_broadcast_ss(x + j));
 
-        term[j] = _mm256_mul_ps(_mm256_mul_ps(_mm256_broadcast_ss(v + j), t), t);
-    }
+            term[j] = _mm256_mul_ps(_mm256_mul_ps(_mm256_broadcast_ss(v + j), t), t);
+        }
+    else
+        for (int j = 0; j < digits; j += 2) {
+            __m256 t = _mm256_sub_ps(levels, halves(x + j, x + j + 1));
+            __m256 two = _mm256_mul_ps(_mm256_mul_ps(halves(v + j, v + j + 1), t), t);
+
+            term[j] = _mm256_permute2f128_ps(two, two, 0x00);
+            term[j + 1] = _mm256_permute2f128_ps(two, two, 0x11);
+        }
 }
 
 static ALWAYS_INLINE __m256
