@@ -31,6 +31,20 @@ iq1_levels_of(int kind, int half)
     return iq1_levels[kind >> (1 - half) & 1];
 }
 
+/* A split, whose sums of w * q * x and of w * q * q are these, is the run's if it is better than the best so far. */
+static inline bool
+iq1_improve(struct iq1_run *run, float *best, int first, int second, int kind, float qx, float q2)
+{
+    if (!(q2 > 0 && qx * qx > *best * q2))
+        return false;
+    run->scale = qx / q2;
+    run->first = first;
+    run->second = second;
+    run->kind = kind;
+    *best = run->scale * qx;
+    return true;
+}
+
 struct iq1_how {
     /* The first best of all splits in order of first, second, kind: 0 and 3 for IQ1_S. False: none is any good. */
     bool (*split_s)(struct iq1_run *run);

@@ -14,17 +14,6 @@
 
 const float iq1_levels[2][3] = { { -0.875f, 0.125f, 1.125f }, { -1.125f, -0.125f, 0.875f } };
 
-/* Better than the best so far: it is the best then. */
-static bool
-improves(struct iq1_run *run, float *best, float qx, float q2)
-{
-    if (!(q2 > 0 && qx * qx > *best * q2))
-        return false;
-    run->scale = qx / q2;
-    *best = run->scale * qx;
-    return true;
-}
-
 /* All elements have the same levels, so that sums over parts of the order will do. */
 static bool
 split_s(struct iq1_run *run)
@@ -46,13 +35,8 @@ split_s(struct iq1_run *run)
                 float x0 = sum_x[i1] - sum_x[0], x1 = sum_x[i2] - sum_x[i1], x2 = sum_x[run->n] - sum_x[i2];
                 float w0 = sum_w[i1] - sum_w[0], w1 = sum_w[i2] - sum_w[i1], w2 = sum_w[run->n] - sum_w[i2];
 
-                if (improves(run, &best, x0 * c[0] + x1 * c[1] + x2 * c[2],
-                        w0 * c[0] * c[0] + w1 * c[1] * c[1] + w2 * c[2] * c[2])) {
-                    run->first = i1;
-                    run->second = i2;
-                    run->kind = down ? 3 : 0;
-                    any = true;
-                }
+                any |= iq1_improve(run, &best, i1, i2, down ? 3 : 0, x0 * c[0] + x1 * c[1] + x2 * c[2],
+                    w0 * c[0] * c[0] + w1 * c[1] * c[1] + w2 * c[2] * c[2]);
             }
     return any;
 }
@@ -75,12 +59,7 @@ split_m(struct iq1_run *run)
                     qx += run->w[i] * q * run->x[i];
                     q2 += run->w[i] * q * q;
                 }
-                if (improves(run, &best, qx, q2)) {
-                    run->first = i1;
-                    run->second = i2;
-                    run->kind = kind;
-                    any = true;
-                }
+                any |= iq1_improve(run, &best, i1, i2, kind, qx, q2);
             }
     return any;
 }
