@@ -88,15 +88,18 @@ nearest(const struct encode_grid *g, uint32_t where, const float *x, const float
 
 static const struct iq1_how plainly = { split_s, split_m, nearest };
 
+/* Each element goes where as many are as are less, or equal and before it: no branch depends on the values. None is NaN. */
 static void
 sort(uint8_t *order, const float *x, int n)
 {
     for (int i = 0; i < n; i++) {
-        int j = i;
+        int rank = 0;
 
-        for (; j > 0 && x[i] < x[order[j - 1]]; j--)
-            order[j] = order[j - 1];
-        order[j] = (uint8_t)i;
+        for (int j = 0; j < i; j++)
+            rank += x[j] <= x[i];
+        for (int j = i + 1; j < n; j++)
+            rank += x[j] < x[i];
+        order[rank] = (uint8_t)i;
     }
 }
 
@@ -152,12 +155,13 @@ codes_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code)
 static bool
 run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float least)
 {
-    bool small = run->n == 16, weighs = false;
+    bool small = run->n == 16, weighs = false, nan = false;
     float most = fabsf(run->x[0]);
 
     for (int i = 0; i < run->n; i++) {
         most = greater(most, fabsf(run->x[i]));
         weighs |= run->w[i] != 0;
+        nan |= isnan(run->x[i]);
     }
     run->empty = true;
     run->scale = 0;
@@ -165,6 +169,8 @@ run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float l
     memset(code, 0, (size_t)run->n / 8 * sizeof *code);
     if (most < least)
         return true;
+    if (nan)
+        return !small;                          /* as it is when no split is any good */
     sort(run->order, run->x, run->n);
     if (small ? !how->split_m(run) : !how->split_s(run))
         return !small || !weighs;

@@ -1,5 +1,5 @@
-/* avx2_encode_iq1: IQ1_S and IQ1_M. Splits are tried side by side; whenever one of them is better than the best so far,
- * they are taken one after another, so that the first best stays. */
+/* avx2_encode_iq1: IQ1_S and IQ1_M. Splits are tried side by side; those that are better than the best so far are then taken
+ * one after another, so that the first best stays. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_iq1.h"
@@ -54,11 +54,16 @@ eight_splits(struct iq1_run *run, float *best, const struct prefixes *p, int i1,
         _mm256_storeu_ps(qx[down], sum_x);
         _mm256_storeu_ps(q2[down], sum_2);
     }
-    if (_mm256_movemask_ps(any) == 0)
-        return false;
-    for (int lane = 0; lane < LANES && from + lane <= IQ_RUN; lane++)
+    /* What was not better does not become so as long as the best rises; rounding may lower it by a hair. */
+    for (unsigned lanes = (unsigned)_mm256_movemask_ps(any); lanes != 0; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        float before = *best;
+
         for (int down = IQ1_UP; down <= IQ1_DOWN; down++)
             improved |= iq1_improve(run, best, i1, from + lane, down ? 3 : 0, qx[down][lane], q2[down][lane]);
+        if (*best < before)
+            lanes |= 0xFFu << lane & 0xFFu;
+    }
     return improved;
 }
 
