@@ -1,7 +1,7 @@
 /* encode_iq1: how IQ1_S and IQ1_M are made, for whoever has a faster search. Codebook and lists: encode_iq_search.h.
  *
- * A run (32 elements of IQ1_S, 16 of IQ1_M) has one scale; a digit 0, 1, 2 is one of three levels, all a little up or all a
- * little down. The two halves of a run may differ in that in IQ1_M. */
+ * A run (32 elements of IQ1_S, 16 of IQ1_M) has one scale; a digit 0, 1, 2 is one of three levels, all a little up
+ * or all a little down. The two halves of a run may differ in that in IQ1_M. */
 #ifndef KERNEL_ENCODE_IQ1_H
 #define KERNEL_ENCODE_IQ1_H
 

@@ -1,8 +1,8 @@
 /* encode_iq1: IQ1_S and IQ1_M, whose layouts are in iq_quants.c; words: kernel/encode_iq1.h.
  *
  * The elements of a run, in order of their values, are cut in three: digits 0, 1, 2. Of all cuts and kinds that one is
- * taken whose scale makes sum of w * (x - scale * level)^2 smallest. Then each group of eight is moved to an entry of the
- * codebook, and the scale fitted to what came of it. Source: ggml-quants.c, quantize_row_iq1_s_impl, _iq1_m_impl.
+ * taken whose scale makes sum of w * (x - scale * level)^2 smallest. Then each group of eight is moved to an entry of
+ * the codebook, and the scale fitted to what came of it. Source: ggml-quants.c, quantize_row_iq1_s_impl, _iq1_m_impl.
  */
 #include "kernel/encode_iq1.h"
 
@@ -88,7 +88,8 @@ nearest(const struct encode_grid *g, uint32_t where, const float *x, const float
 
 static const struct iq1_how plainly = { split_s, split_m, nearest };
 
-/* Each element goes where as many are as are less, or equal and before it: no branch depends on the values. None is NaN. */
+/* Each element goes where as many are as are less, or equal and before it: no branch depends on the values. None is
+ * NaN. */
 static void
 sort(uint8_t *order, const float *x, int n)
 {

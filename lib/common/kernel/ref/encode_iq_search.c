@@ -1,9 +1,10 @@
 /* encode_iq_search: the IQ2 and IQ3 types. Layouts are in iq_quants.c, and what runs, groups and codes are in
  * kernel/encode_iq_search.h.
  *
- * The scale of a run makes sum of w * (x - scale * q)^2 smallest, over some tries of where the greatest element falls: the
- * digits of a try are the nearest ones with its scale, moved to an entry of the codebook. The block's scale is the greatest
- * of its runs' over 31, and each run has 2 s + 1 of that. Source: ggml-quants.c, quantize_row_iq2_xxs_impl and so on.
+ * The scale of a run makes sum of w * (x - scale * q)^2 smallest, over some tries of where the greatest element falls:
+ * the digits of a try are the nearest ones with its scale, moved to an entry of the codebook. The block's scale is the
+ * greatest of its runs' over 31, and each run has 2 s + 1 of that. Source: ggml-quants.c, quantize_row_iq2_xxs_impl and
+ * so on.
  */
 #include "kernel/encode_iq_search.h"
 
@@ -170,8 +171,8 @@ weigh(float *w, const float *x, const float *importance, const struct iq_type *t
             w[i] = type->share != 0 ? type->share * sigma + x[i] * x[i] : x[i] * x[i];
 }
 
-/* Magnitudes and signs of eight elements. Where their minus signs have to be even, the element that costs least of them is
- * negative, or one less of them. */
+/* Magnitudes and signs of eight elements. Where their minus signs have to be even, the element that costs least of
+ * them is negative, or one less of them. */
 static uint8_t
 signs_of(float *magnitude, const float *x, const float *w, bool even)
 {
@@ -196,8 +197,8 @@ signs_of(float *magnitude, const float *x, const float *w, bool even)
     return (uint8_t)(sign & 127);
 }
 
-/* IQ2_XXS begins with a scale that knows of no codebook, and of one level more. Its digits do not count: those of any scale
- * above 0 are found again. */
+/* IQ2_XXS begins with a scale that knows of no codebook, and of one level more. Its digits do not count: those of
+ * any scale above 0 are found again. */
 static bool
 begin_without_grid(struct iq_run *run)
 {
@@ -333,8 +334,8 @@ iq3_xxs_store(uint8_t *y, const struct iq_block *b)
     }
 }
 
-/* The lower bits of indices, and the signs, of the runs behind an empty one stand where that one's should: ggml's encoder
- * does not step over it. Such a block decodes to something else, in ggml too; these are its bytes. */
+/* The lower bits of indices, and the signs, of the runs behind an empty one stand where that one's should: ggml's
+ * encoder does not step over it. Such a block decodes to something else, in ggml too; these are its bytes. */
 static void
 iq3_s_store(uint8_t *y, const struct iq_block *b)
 {

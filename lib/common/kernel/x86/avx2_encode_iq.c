@@ -1,4 +1,5 @@
-/* avx2_encode_iq: the IQ2 and IQ3 types. Eight tries of a run's scale are made side by side, and the entries of a list. */
+/* avx2_encode_iq: the IQ2 and IQ3 types. Eight tries of a run's scale are made side by side, and the entries of a
+ * list. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/encode_iq.h"

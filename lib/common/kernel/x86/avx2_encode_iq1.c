@@ -1,5 +1,5 @@
-/* avx2_encode_iq1: IQ1_S and IQ1_M. Splits are tried side by side; those that are better than the best so far are then taken
- * one after another, so that the first best stays. */
+/* avx2_encode_iq1: IQ1_S and IQ1_M. Splits are tried side by side; those that are better than the best so far are
+ * then taken one after another, so that the first best stays. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_iq1.h"
@@ -99,8 +99,8 @@ kinds(int half, int digit)
     return _mm256_setr_ps(c[0], c[1], c[2], c[3], c[0], c[1], c[2], c[3]);
 }
 
-/* Sums of the four kinds lie in one register: of w * q * x below, of w * q * q above. An element adds one of three terms to
- * them, in order of values; the sum over those before i1 serves all i2. */
+/* Sums of the four kinds lie in one register: of w * q * x below, of w * q * q above. An element adds one of three
+ * terms to them, in order of values; the sum over those before i1 serves all i2. */
 static bool
 split_m(struct iq1_run *run)
 {
