@@ -27,6 +27,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_loss(k);
     avx2_use_encode_iq4(k);
     avx2_use_encode_iq(k);
+    avx2_use_encode_iq1(k);
 }
 
 #endif
