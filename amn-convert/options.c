@@ -21,7 +21,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
         if (!cli_choice(&choice, option, arg, err))
             return false;
         job->to = dtype_target(choice);
-        return true;
+        return job->to_given = true;
     case OPT_TENSOR:
         job->naming.only = arg;
         return true;
@@ -46,8 +46,7 @@ options_parse(struct job *job, int argc, char **argv)
 {
     *job = (struct job){ .to = DTYPE_BF16 };
     cli_options(&job->cli, CLI_CONVERT, take, job, argc, argv);
-    if (job->output.path && strcmp(job->output.path, "-") == 0)
-        job->output.path = NULL;
     if (!job->writer)
         job->writer = writer_of(job->output.path);
+    job_take_output(job);
 }

@@ -6,6 +6,7 @@
 
 #include "cli/progress.h"
 #include "cli/remarks.h"
+#include "container/merge.h"
 
 /* What is seen of it while it is made: under -v its checksum, for a test what is NaN or infinite in it. */
 struct seen {
@@ -79,16 +80,15 @@ read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 
 /* One file, or standard output; or what is wanted instead. */
 static bool
-write_file(const struct job *job, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+write_file(const struct job *job, struct pipeline *p, struct choice *choice, const struct roles *roles,
+    const struct writer_options *layout, struct err *err)
 {
     bool prints = job->instead != JOB_OUTPUT && job->instead != JOB_TEST;
     struct pieces *pieces = pieces_new(err);
-    struct writer_options layout = job->layout;
-    layout.kernels = p->kernels;
     p->pieces = pieces;
-    bool ok = pieces && job->writer->lay_out(pieces, choice, &layout, err)
+    bool ok = pieces && job->writer->lay_out(pieces, choice, layout, err)
         && cut_find(&job->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err)
-        && (prints ? job_print(job, p, err) : write_output(job, p, roles, err));
+        && (prints ? job_print(job, p, choice, err) : write_output(job, p, roles, err));
     pieces_free(pieces);
     return ok;
 }
@@ -109,6 +109,44 @@ write_directory(const struct job *job, struct pipeline *p, struct choice *choice
     return true;
 }
 
+/* The files of a split model. */
+static bool
+write_split(const struct job *job, struct pipeline *p, struct choice *choice, const struct writer_options *layout,
+    struct err *err)
+{
+    struct split_files split = job->split;
+    char size[STR_SIZE];
+    if (!split_files_write(&split, p, choice, layout, err))
+        return false;
+    job_warn_of_f16(&job->cli, p);
+    cli_note(&job->cli, p->model->name, "%" PRIu64 " bytes (%s) written to %zu files in %.1f s", split.nbytes,
+        str_size(size, split.nbytes), split.n, meter_read(p->model->meter).age);
+    return true;
+}
+
+/* One file or several, or what is wanted instead. */
+static bool
+write_files(const struct job *job, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+{
+    struct writer_options layout = job->layout;
+    layout.kernels = p->kernels;
+    if (!job->dir.path && job->split.size == 0)
+        return write_file(job, p, choice, roles, &layout, err);
+    if (job->instead == JOB_DRY_RUN)
+        return job_preview_files(job, p, choice, &layout, err);
+    return job->dir.path ? write_directory(job, p, choice, err) : write_split(job, p, choice, &layout, err);
+}
+
+/* What becomes of each tensor, and which are wanted. */
+static bool
+choose(const struct job *job, struct choice *choice, const struct catalog *catalog, const struct roles *roles, struct err *err)
+{
+    if (!job->keep_quantized)
+        return choice_make(choice, catalog, roles, job->to, err) && naming_apply(&job->naming, choice, err);
+    return keep_make(choice, catalog, roles, job->writer->packed, job->writer->name, err)
+        && naming_apply(&job->naming, choice, err) && keep_check(choice, roles, err);
+}
+
 static bool
 run(const struct job *job, const struct kernels *kernels, struct err *err)
 {
@@ -124,16 +162,15 @@ run(const struct job *job, const struct kernels *kernels, struct err *err)
     job->cli.bar->meter.of = &note;
     bool ok = scheme_known(job->cli.scheme, err)
         && job_check(job, err)
-        && (job->instead != JOB_OUTPUT || job->dir.path || sink_check(&job->output, err))
-        && model_open(&model, job->cli.operand, &how, err)
+        && (job->instead != JOB_OUTPUT || job->dir.path || job->split.size != 0 || sink_check(&job->output, err))
+        && merge_open(&model, job->cli.operands, job->cli.noperands, &how, err)
         && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
-        && choice_make(&choice, model.catalog, roles, job->to, err)
-        && naming_apply(&job->naming, &choice, err);
+        && choose(job, &choice, model.catalog, roles, err);
     if (ok) {
         struct pipeline p = { .model = &model, .kernels = kernels, .jobs = job->jobs, .no_verify = job->no_verify };
         cli_remarks(&job->cli, model.name, model.catalog);
-        ok = job->dir.path ? write_directory(job, &p, &choice, err) : write_file(job, &p, &choice, roles, err);
+        ok = write_files(job, &p, &choice, roles, err);
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");

@@ -6,13 +6,14 @@
 
 #include "cli/options.h"
 #include "pipeline/model_dir.h"
+#include "pipeline/split_files.h"
 #include "plan/cut.h"
 #include "plan/naming.h"
 #include "sink/sink.h"
 #include "writer/writer.h"
 
 /* What is wanted instead of the output: a number or a text, or only that the output is made. */
-enum job_instead { JOB_OUTPUT, JOB_SIZE, JOB_PARTS, JOB_PLAN, JOB_TEST };
+enum job_instead { JOB_OUTPUT, JOB_SIZE, JOB_PARTS, JOB_PLAN, JOB_DRY_RUN, JOB_TEST };
 
 /* Set by options; strings are borrowed from argv. */
 struct job {
@@ -20,9 +21,12 @@ struct job {
     const struct writer *writer;    /* of one file */
     struct writer_options layout;
     enum dtype to;                  /* of recovered weights: BF16, F16 or F32 */
+    bool to_given;                  /* the user said so */
+    bool keep_quantized;            /* nothing is decoded: what is quantized moves as it is */
     struct naming naming;           /* which tensors, under which names; owned */
     struct sink_options output;
-    struct model_dir dir;           /* a directory; no path: the output is one file */
+    struct model_dir dir;           /* a directory; no path: the output is one file, or: */
+    struct split_files split;       /* files of a split model; size 0: the output is one file */
     struct cut cut;                 /* the bytes that are wanted */
     unsigned jobs;                  /* workers; 0: as many as pay */
     bool no_verify;                 /* checksums of the input are not looked at */
@@ -32,6 +36,9 @@ struct job {
 
 /* struct cli_take, of a struct job: the options that all tools that write have. */
 bool job_take(void *job, const struct cli_option *option, const char *arg, struct err *err);
+
+/* When all are taken: what the output is, a file, a directory, or standard output. */
+void job_take_output(struct job *job);
 
 /* Whether the options go together, as far as only all of them tell; else ERR_USAGE. */
 bool job_check(const struct job *job, struct err *err);

@@ -7,8 +7,12 @@
 #include "pipeline/scan.h"
 #include "scheme/roles.h"
 
-/* Print what is wanted instead of the output. */
-bool job_print(const struct job *job, const struct pipeline *p, struct err *err);
+/* Print what is wanted instead of the output of one file. */
+bool job_print(const struct job *job, const struct pipeline *p, const struct choice *choice, struct err *err);
+
+/* The same of an output of several files: which these would be. */
+bool job_preview_files(const struct job *job, const struct pipeline *p, const struct choice *choice,
+    const struct writer_options *layout, struct err *err);
 
 /* What is said when the output is complete, so that nothing is a failure: the tensors that have NaN or infinite values;
  * values beyond F16; odd scales, when asked; and the last line. */
