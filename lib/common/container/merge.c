@@ -239,7 +239,8 @@ merge_open(struct model *m, char *const *operands, size_t n, const struct model_
     struct model_options each = *options;
     bool named = options->config && strcmp(options->config, "none") != 0;
     uint64_t shards = 0;
-    str_add_escaped(&name, operands[0], strlen(operands[0]));
+    const char *first = strcmp(operands[0], "-") == 0 ? "(standard input)" : operands[0];
+    str_add_escaped(&name, first, strlen(first));
     str_format(&name, " and %zu more", n - 1);
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool,
         .how = { options->limits, options->root, options->no_verify }, .meter = options->meter };

@@ -9,8 +9,14 @@ check_weight(const struct weight *w, enum keep_packed packed, const char *name, 
 {
     const struct tensor *t = w->part[0];
     bool blocks = t->dtype >= DTYPE_SCALARS;
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN], detail[SCHEME_DETAIL] = "";
     str_shown(shown, t->name, t->name_len);
+    if (t->dtype == DTYPE_UNKNOWN) {
+        if (w->scheme->describe)
+            w->scheme->describe(w, detail);
+        return err_set(err, ERR_UNSUPPORTED, t->extent.at, ERR_TENSOR "its type (%s) is not known, so its length is not "
+            "either: it cannot be kept", shown, detail);
+    }
     if (packed != (blocks ? KEEP_BLOCKS : KEEP_CODES))
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "it is quantized as %s, which cannot be kept in %s: "
             "no reader of that knows it; without --keep-quantized it is decoded", shown,
