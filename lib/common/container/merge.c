@@ -63,8 +63,8 @@ add_metadata(struct catalog *all, const struct catalog *of, uint32_t first, cons
     }
     char shown[STR_SHOWN];
     if (n != 0)
-        catalog_warn(all, "%s: metadata keys with other values than before: %zu, first at %s; the values that came first "
-            "are kept", name, n, str_shown(shown, odd->key, odd->key_len));
+        catalog_warn(all, "%s: metadata keys with other values than before: %zu, first at %s; the values that came "
+            "first are kept", name, n, str_shown(shown, odd->key, odd->key_len));
     return true;
 }
 
@@ -109,8 +109,8 @@ add_configs(struct catalog *all, const struct catalog *of, const char *name, str
         if (!there || (there->n == config->n && memcmp(there->text, config->text, config->n) == 0))
             continue;
         if (speaks_of_quantization(there) || speaks_of_quantization(config)) {
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "its %s differs from that of an operand before it, and says how "
-                "weights are quantized: name the one that counts for all with --config FILE, or --config none",
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "its %s differs from that of an operand before it, and says "
+                "how weights are quantized: name the one that counts for all with --config FILE, or --config none",
                 config->name);
             return err_in_file(err, name);
         }
@@ -164,7 +164,8 @@ static bool
 is_there(const struct model *m, const struct model *of)
 {
     const struct input *file = of->inputs.item;
-    return catalog_facts_of(of->catalog)->split_count != 0 && of->inputs.n == 1 && inputs_find(&m->inputs, file->dev, file->ino);
+    return catalog_facts_of(of->catalog)->split_count != 0 && of->inputs.n == 1
+        && inputs_find(&m->inputs, file->dev, file->ino);
 }
 
 /* Make what an operand holds the model's own. */

@@ -126,7 +126,8 @@ write_split(const struct job *job, struct pipeline *p, struct choice *choice, co
 
 /* One file or several, or what is wanted instead. */
 static bool
-write_files(const struct job *job, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+write_files(const struct job *job, struct pipeline *p, struct choice *choice, const struct roles *roles,
+    struct err *err)
 {
     struct writer_options layout = job->layout;
     layout.kernels = p->kernels;
@@ -139,7 +140,8 @@ write_files(const struct job *job, struct pipeline *p, struct choice *choice, co
 
 /* What becomes of each tensor, and which are wanted. */
 static bool
-choose(const struct job *job, struct choice *choice, const struct catalog *catalog, const struct roles *roles, struct err *err)
+choose(const struct job *job, struct choice *choice, const struct catalog *catalog, const struct roles *roles,
+    struct err *err)
 {
     if (!job->keep_quantized)
         return choice_make(choice, catalog, roles, job->to, err) && naming_apply(&job->naming, choice, err);

@@ -133,16 +133,18 @@ check_files(const struct job *job, struct err *err)
 {
     bool dir = job->dir.path, split = job->split.size != 0;
     if (!dir && (job->dir.shard_size != 0 || job->dir.resume))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size and --resume go with -o DIR/, which ends with a slash");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size and --resume go with -o DIR/, which ends with a "
+            "slash");
     if (dir && job->writer != &writer_safetensors)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o DIR/ holds safetensors files, not %s%s", job->writer->name,
             job->writer == &writer_gguf ? ": name a file, with --split-size SIZE for a split one" : ": name a file");
     if (split && (dir || job->writer != &writer_gguf || !job->output.path || !str_ends(job->output.path, ".gguf")))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--split-size goes with GGUF and -o NAME.gguf, which gives files "
-            "NAME-00001-of-0000N.gguf%s", job->writer == &writer_safetensors ? "; for safetensors there is --shard-size" : "");
+            "NAME-00001-of-0000N.gguf%s",
+            job->writer == &writer_safetensors ? "; for safetensors there is --shard-size" : "");
     return !(dir || split) || ((job->instead == JOB_OUTPUT || job->instead == JOB_DRY_RUN) && !is_some(&job->cut))
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s writes whole files: --size, --parts, --plan, --range and --part do not "
-            "go with it", dir ? "-o DIR/" : "--split-size");
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s writes whole files: --size, --parts, --plan, --range and --part "
+            "do not go with it", dir ? "-o DIR/" : "--split-size");
 }
 
 bool
@@ -154,11 +156,13 @@ job_check(const struct job *job, struct err *err)
     if (job->instead == JOB_TEST && job->output.path)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test writes nothing: it does not go with --output");
     if (job->keep_quantized && job->to_given)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--keep-quantized and --dtype exclude one another: one moves tensors as "
-            "they are, the other decodes them");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--keep-quantized and --dtype exclude one another: one moves tensors "
+            "as they are, the other decodes them");
     if (job->instead != JOB_DRY_RUN && job->cli.form != CLI_BY_TERMINAL)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--json and --human go with --dry-run");
     if (job->instead == JOB_DRY_RUN && is_some(&job->cut))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dry-run lists a whole output: --range and --part do not go with it");
-    return check_files(job, err) && cli_stdin_once(&job->cli, err) && cut_check(&job->cut, job->instead == JOB_PARTS, err);
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dry-run lists a whole output: --range and --part do not go with "
+            "it");
+    return check_files(job, err) && cli_stdin_once(&job->cli, err)
+        && cut_check(&job->cut, job->instead == JOB_PARTS, err);
 }

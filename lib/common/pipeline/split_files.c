@@ -31,8 +31,8 @@ check_absent(const char *path, struct err *err)
     char shown[STR_SHOWN];
     if (lstat(path, &st) != 0)
         return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "it is there already, and no file of a split model is replaced: remove the old "
-        "ones, or take another name");
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "it is there already, and no file of a split model is replaced: remove the "
+        "old ones, or take another name");
     return err_in_file(err, str_shown(shown, path, strlen(path)));
 }
 
@@ -41,8 +41,8 @@ static bool
 survey(struct job *job, struct err *err)
 {
     if (job->shards.n > UINT16_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%zu files are more than split.count can say: a larger --split-size is "
-            "needed", job->shards.n);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%zu files are more than split.count can say: a larger --split-size "
+            "is needed", job->shards.n);
     job->part = calloc(job->shards.n, sizeof *job->part);
     if (!job->part)
         return err_memory(err, job->shards.n * sizeof *job->part);

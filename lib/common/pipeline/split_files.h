@@ -19,8 +19,8 @@ struct split_files {
     size_t n;                   /* out: how many */
 };
 
-/* Write them. The pipeline is one for a whole output, but for its pieces, sink and range, as with model_dir_write(). A pipe
- * is spooled first. ERR_CREATE: one of the files is there already. */
+/* Write them. The pipeline is one for a whole output, but for its pieces, sink and range, as with model_dir_write(). A
+ * pipe is spooled first. ERR_CREATE: one of the files is there already. */
 bool split_files_write(struct split_files *split, struct pipeline *p, struct choice *choice,
     const struct writer_options *options, struct err *err);
 

@@ -14,12 +14,12 @@ check_weight(const struct weight *w, enum keep_packed packed, const char *name, 
     if (t->dtype == DTYPE_UNKNOWN) {
         if (w->scheme->describe)
             w->scheme->describe(w, detail);
-        return err_set(err, ERR_UNSUPPORTED, t->extent.at, ERR_TENSOR "its type (%s) is not known, so its length is not "
-            "either: it cannot be kept", shown, detail);
+        return err_set(err, ERR_UNSUPPORTED, t->extent.at, ERR_TENSOR "its type (%s) is not known, so its length is "
+            "not either: it cannot be kept", shown, detail);
     }
     if (packed != (blocks ? KEEP_BLOCKS : KEEP_CODES))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "it is quantized as %s, which cannot be kept in %s: "
-            "no reader of that knows it; without --keep-quantized it is decoded", shown,
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "it is quantized as %s, which cannot be kept in "
+            "%s: no reader of that knows it; without --keep-quantized it is decoded", shown,
             blocks ? dtype_name(t->dtype) : w->scheme->name, name);
     return !blocks || !t->big_endian || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "its %s blocks are "
         "big-endian, which cannot be kept: without --keep-quantized it is decoded", shown, dtype_name(t->dtype));
@@ -59,8 +59,8 @@ keep_check(const struct choice *choice, const struct roles *roles, struct err *e
         for (unsigned p = 1; ok && p < SCHEME_PARTS; p++)
             if (w->part[p] && (codes ? !there[catalog_index(choice->input, w->part[p])]
                 : !w->shares && there[catalog_index(choice->input, w->part[p])]))
-                ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, ERR_TENSORS "they belong together, and the options that choose "
-                    "tensors take only one", str_shown(weight, w->part[0]->name, w->part[0]->name_len),
+                ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, ERR_TENSORS "they belong together, and the options that "
+                    "choose tensors take only one", str_shown(weight, w->part[0]->name, w->part[0]->name_len),
                     str_shown(part, w->part[p]->name, w->part[p]->name_len));
     }
     free(there);

@@ -6,7 +6,7 @@
 #include "writer/writer.h"
 
 /* File i of those that the choice was cut into. NULL on failure, else free it with pieces_free(). */
-struct pieces *lay_out_file(const struct writer *writer, const struct choice *choice, const struct shards *shards, size_t i,
-    const struct writer_options *options, struct err *err);
+struct pieces *lay_out_file(const struct writer *writer, const struct choice *choice, const struct shards *shards,
+    size_t i, const struct writer_options *options, struct err *err);
 
 #endif
