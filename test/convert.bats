@@ -206,14 +206,14 @@ PYTHON
         amn-convert --to $end -o odd.gguf in.safetensors
         cmp odd.gguf out.$end
     done
-    for way in "" "-o x" "-o x.bin" "-o npz" "-o x.npz/" "-o -"; do
+    for way in "" "-o x" "-o x.bin" "-o npz" "-o -"; do
         try 2 amn-convert $way in.safetensors
         is_empty out
         grep -q '^amn-convert: usage: the format of the output is not known' err
     done
     try 2 amn-convert --to onnx in.safetensors
     try 2 amn-convert --to npz -o x/ in.safetensors
-    grep -q 'the output is one file' err
+    grep -q -- '-o DIR/ holds safetensors files, not NPZ' err
     only in.safetensors out.safetensors out.gguf out.npz out.NPZ odd.gguf
 }
 

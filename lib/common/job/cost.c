@@ -24,32 +24,28 @@ job_tell_cost(const struct job *job, const struct pipeline *p, const struct choi
         l.distance, ratio, l.n, choice->encoded);
 }
 
-/* The text of a report, written like any output. */
-static bool
-write_text(const char *path, const char *text, size_t n, struct err *err)
+bool
+job_open_report(struct sink **sink, const struct job *job, const struct pipeline *p, struct err *err)
 {
-    struct sink *sink = NULL;
-    const struct sink_options options = { .path = path, .direct = SINK_DIRECT_NEVER };
-    bool ok = sink_open(&sink, &options, err) && sink_expect(sink, n, err) && sink_write(sink, text, n, err)
-        && sink_commit(sink, err);
-    sink_close(sink);
-    return ok;
+    const struct sink_options options = { .path = job->report, .direct = SINK_DIRECT_NEVER };
+    uint64_t dev, ino;
+    return sink_open(sink, &options, err)
+        && (!sink_identity(*sink, &dev, &ino) || model_spares(p->model, dev, ino, err));
 }
 
 bool
-job_report_cost(const struct job *job, const struct pipeline *p, const struct choice *choice, struct err *err)
+job_write_report(struct sink *sink, const struct job *job, const struct pipeline *p, const struct choice *choice,
+    struct err *err)
 {
     char *text = NULL;
     size_t n = 0;
-    if (!job->report)
-        return true;
     FILE *out = open_memstream(&text, &n);
     if (!out)
         return err_memory(err, 0);
     bool ok = str_ends(job->report, ".html") ? loss_report_html(out, choice, p->losses, p->model->name, err)
         : loss_report_json(out, choice, p->losses, err);
     ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
-    ok = ok && write_text(job->report, text, n, err);
+    ok = ok && sink_expect(sink, n, err) && sink_write(sink, text, n, err) && sink_commit(sink, err);
     free(text);
     return ok;
 }

@@ -11,8 +11,12 @@
 /* Find writer and encoder, when all options are known. ERR_USAGE when they do not go together. */
 bool job_settle(struct job *job, struct err *err);
 
-/* Print what is wanted instead of the output. */
-bool job_print(const struct job *job, const struct pipeline *p, struct err *err);
+/* Print what is wanted instead of the output of one file. */
+bool job_print(const struct job *job, const struct pipeline *p, const struct choice *choice, struct err *err);
+
+/* The same of an output of several files: which these would be. */
+bool job_preview_files(const struct job *job, const struct pipeline *p, const struct choice *choice,
+    const struct writer_options *layout, struct err *err);
 
 /* What is said when the output is complete, so that nothing is a failure: the tensors that have NaN or infinite values;
  * values beyond the type; odd scales, when asked; and the last line. */
@@ -22,7 +26,12 @@ void job_note_scales(const struct cli *cli, const struct pipeline *p, const stru
 void job_tell_cost(const struct job *job, const struct pipeline *p, const struct choice *choice);
 void job_note_end(const struct job *job, const struct pipeline *p, const struct checksum *sum);
 
-/* Write the report of what encoding took, where one is wanted. */
-bool job_report_cost(const struct job *job, const struct pipeline *p, const struct choice *choice, struct err *err);
+/* The report of what encoding took, where one is wanted: its file, and then what is in it. */
+bool job_open_report(struct sink **sink, const struct job *job, const struct pipeline *p, struct err *err);
+bool job_write_report(struct sink *sink, const struct job *job, const struct pipeline *p, const struct choice *choice,
+    struct err *err);
+
+/* Write the output; or what is wanted instead. */
+bool job_write(const struct job *job, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err);
 
 #endif

@@ -66,6 +66,22 @@ put_keys(struct str *out, const struct choice *choice)
     }
 }
 
+/* What each file of a split model says, as gguf-split does. */
+static void
+put_split(struct str *out, const struct writer_split *split)
+{
+    static const char no[] = "split.no", count[] = "split.count", tensors[] = "split.tensors.count";
+    put_string(out, no, sizeof no - 1);
+    put(out, META_U16, 4);
+    put(out, split->no, 2);
+    put_string(out, count, sizeof count - 1);
+    put(out, META_U16, 4);
+    put(out, split->count, 2);
+    put_string(out, tensors, sizeof tensors - 1);
+    put(out, META_I32, 4);
+    put(out, split->tensors, 4);
+}
+
 static uint64_t
 key_count(const struct choice *choice)
 {
@@ -119,15 +135,20 @@ put_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct er
 }
 
 static bool
-add_header(struct str *out, const struct choice *choice, struct err *err)
+add_header(struct str *out, const struct choice *choice, const struct writer_split *split, struct err *err)
 {
+    enum { SPLIT_KEYS = 3 };
+    bool keys = !split || split->no == 0;
     uint64_t at = 0;
     out->max = limits_default.alloc;
     str_text(out, "GGUF");
     put(out, VERSION, 4);
     put(out, choice->n, 8);
-    put(out, key_count(choice), 8);
-    put_keys(out, choice);
+    put(out, (keys ? key_count(choice) : 0) + (split ? SPLIT_KEYS : 0), 8);
+    if (keys)
+        put_keys(out, choice);
+    if (split)
+        put_split(out, split);
     for (size_t i = 0; i < choice->n; i++)
         if (!put_tensor(out, &choice->list[i], &at, err))
             return false;
@@ -150,7 +171,7 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     struct str header = { 0 };
     if (options->order != WRITER_ORDER_INPUT)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "a GGUF file has no order but that of its input");
-    bool ok = add_header(&header, choice, err) && pieces_text(pieces, &header, err)
+    bool ok = add_header(&header, choice, options->split, err) && pieces_text(pieces, &header, err)
         && (choice->n == 0 || pad(pieces, err));
     for (size_t i = 0; ok && i < choice->n; i++)
         ok = pieces_chosen(pieces, &choice->list[i], err) && pad(pieces, err);
@@ -158,4 +179,4 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     return ok;
 }
 
-const struct writer writer_gguf = { .name = "GGUF", .lay_out = lay_out };
+const struct writer writer_gguf = { .name = "GGUF", .align = ALIGNMENT, .packed = KEEP_BLOCKS, .lay_out = lay_out };

@@ -198,4 +198,4 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     return ok;
 }
 
-const struct writer writer_safetensors = { .name = "safetensors", .lay_out = lay_out };
+const struct writer writer_safetensors = { .name = "safetensors", .align = 1, .packed = KEEP_CODES, .lay_out = lay_out };

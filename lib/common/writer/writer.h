@@ -5,6 +5,7 @@
 #define WRITER_WRITER_H
 
 #include "kernel/kernels.h"
+#include "plan/keep.h"
 #include "plan/pieces.h"
 
 enum writer_order {
@@ -12,13 +13,22 @@ enum writer_order {
     WRITER_ORDER_NAME           /* as the reference writer of the format has it */
 };
 
+/* Which file of how many is laid out, and the tensors of all. */
+struct writer_split {
+    uint16_t no, count;         /* from 0 on */
+    uint64_t tensors;
+};
+
 struct writer_options {
     enum writer_order order;
     const struct kernels *kernels;      /* for checksums; borrowed as long as the pieces are */
+    const struct writer_split *split;   /* NULL: all is one file. Only some formats say it in the file */
 };
 
 struct writer {
     const char *name;           /* "safetensors" */
+    uint32_t align;             /* a power of two: the data of each tensor take a multiple of it */
+    enum keep_packed packed;    /* what its readers know of quantized weights */
     /* Put the tensors of a choice in order, check that the format can hold them (ERR_UNSUPPORTED, ERR_LIMIT, naming the
      * tensor), and append the pieces of the whole output. */
     bool (*lay_out)(struct pieces *pieces, struct choice *choice, const struct writer_options *options,
@@ -29,7 +39,8 @@ struct writer {
  * "format" is "pt", added where it is missing. Byte for byte the header of the reference writer. */
 extern const struct writer writer_safetensors;
 
-/* GGUF version 3, little-endian: the typed metadata of a GGUF input; tensors and data at multiples of 32 bytes. */
+/* GGUF version 3, little-endian: the typed metadata of a GGUF input; tensors and data at multiples of 32 bytes. Of a split
+ * one, each file has the split keys, and only the first one others. */
 extern const struct writer writer_gguf;
 
 /* NPZ, byte for byte what np.savez of numpy writes to a stream that cannot seek: members that are not compressed, in the
