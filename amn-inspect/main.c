@@ -15,13 +15,16 @@
 static bool
 measure_file(struct remembered *r, struct choice *choice, struct err *why)
 {
-    const struct writer_options options = { .order = WRITER_ORDER_INPUT };
+    const struct keys_given nothing = { 0 };
+    struct keys keys = { 0 };
+    const struct writer_options options = { .order = WRITER_ORDER_INPUT, .keys = &keys };
     struct pieces *pieces = pieces_new(why);
-    r->size_known = pieces && writer_safetensors.lay_out(pieces, choice, &options, why)
+    r->size_known = pieces && keys_make(&keys, KEYS_TEXT, &nothing, choice, why) && writer_safetensors.lay_out(pieces, choice, &options, why)
         && catalog_facts_of(choice->input)->split_count == 0;
     if (r->size_known)
         r->size = pieces_nbytes(pieces);
     pieces_free(pieces);
+    keys_clear(&keys);
     return why->kind == ERR_NONE;
 }
 

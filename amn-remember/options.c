@@ -15,11 +15,6 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
             return false;
         job->to = dtype_target(choice);
         return true;
-    case OPT_ORDER:
-        if (!cli_choice(&choice, option, arg, err))
-            return false;
-        job->layout.order = (enum writer_order)choice;
-        return true;
     case OPT_SHARD_SIZE:
         return cli_size(&job->dir.shard_size, option, arg, err) && (job->dir.shard_size != 0
             || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size: a file has at least one byte"));

@@ -110,7 +110,7 @@ write_directory(const struct job *job, struct pipeline *p, struct choice *choice
 }
 
 static bool
-run(const struct job *job, const struct kernels *kernels, struct err *err)
+run(struct job *job, const struct kernels *kernels, struct err *err)
 {
     struct model model = { 0 };
     const struct model_options how = { .limits = &job->cli.limits, .config = job->cli.config,
@@ -119,6 +119,7 @@ run(const struct job *job, const struct kernels *kernels, struct err *err)
     struct spool_note note = { &job->cli, &model };
     struct roles *roles = NULL;
     struct choice choice = { 0 };
+    struct keys keys = { 0 };
 
     job->cli.bar->meter.spools = note_spool;
     job->cli.bar->meter.of = &note;
@@ -129,7 +130,8 @@ run(const struct job *job, const struct kernels *kernels, struct err *err)
         && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
         && choice_make(&choice, model.catalog, roles, job->to, err)
-        && naming_apply(&job->naming, &choice, err);
+        && naming_apply(&job->naming, &choice, err)
+        && job_keys(&keys, job, &model, &choice, err);
     if (ok) {
         struct pipeline p = { .model = &model, .kernels = kernels, .jobs = job->jobs, .no_verify = job->no_verify };
         cli_remarks(&job->cli, model.name, model.catalog);
@@ -137,6 +139,7 @@ run(const struct job *job, const struct kernels *kernels, struct err *err)
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
+    keys_clear(&keys);
     choice_clear(&choice);
     roles_free(roles);
     model_clear(&model);
@@ -154,5 +157,6 @@ job_run(struct job *job)
     bool ok = kernels && run(job, kernels, &err);
     cli_progress_stop(&progress);
     naming_clear(&job->naming);
+    keys_given_clear(&job->keys);
     return ok ? 0 : cli_fail(&job->cli, &err);
 }

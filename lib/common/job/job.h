@@ -21,6 +21,7 @@ struct job {
     struct writer_options layout;
     enum dtype to;                  /* of recovered weights: BF16, F16 or F32 */
     struct naming naming;           /* which tensors, under which names; owned */
+    struct keys_given keys;         /* what to put into the metadata; owned */
     struct sink_options output;
     struct model_dir dir;           /* a directory; no path: the output is one file */
     struct cut cut;                 /* the bytes that are wanted */

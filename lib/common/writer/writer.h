@@ -6,6 +6,7 @@
 
 #include "kernel/kernels.h"
 #include "plan/pieces.h"
+#include "writer/keys.h"
 
 enum writer_order {
     WRITER_ORDER_INPUT,         /* as the weights lie in the input */
@@ -14,22 +15,24 @@ enum writer_order {
 
 struct writer_options {
     enum writer_order order;
+    const struct keys *keys;            /* the metadata, made for this writer; NULL: none. Borrowed */
     const struct kernels *kernels;      /* for checksums; borrowed as long as the pieces are */
 };
 
 struct writer {
     const char *name;           /* "safetensors" */
+    enum keys_kind keys;        /* what it has for metadata */
     /* Put the tensors of a choice in order, check that the format can hold them (ERR_UNSUPPORTED, ERR_LIMIT, naming the
      * tensor), and append the pieces of the whole output. */
     bool (*lay_out)(struct pieces *pieces, struct choice *choice, const struct writer_options *options,
         struct err *err);
 };
 
-/* safetensors: metadata become strings, without what only describes the input's file or the quantization that is gone;
- * "format" is "pt", added where it is missing. Byte for byte the header of the reference writer. */
+/* safetensors: metadata become strings; "format" is "pt", added where it is missing. Byte for byte the header of the
+ * reference writer. */
 extern const struct writer writer_safetensors;
 
-/* GGUF version 3, little-endian: the typed metadata of a GGUF input; tensors and data at multiples of 32 bytes. */
+/* GGUF version 3, little-endian; tensors and data at multiples of 32 bytes, or as the key general.alignment says. */
 extern const struct writer writer_gguf;
 
 /* NPZ, byte for byte what np.savez of numpy writes to a stream that cannot seek: members that are not compressed, in the
