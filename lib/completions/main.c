@@ -97,24 +97,33 @@ bash_options(void)
     puts("    esac\n}\n");
 }
 
-/* One answer for an option, whichever tools have it: their rows differ in words of help only. */
+static void
+bash_value(const struct cli_option *o)
+{
+    printf("        --%s", o->name);
+    if (o->key < CLI_LONG)
+        printf(" | -%c", o->key);
+    printf(") echo '");
+    if (has_words(o))
+        put_words(o, " ");
+    else
+        printf(is_file(o) ? "@file" : "@any");
+    puts("' ;;");
+}
+
+/* What a word means depends on the tool: one of the same name may have other arguments, or none. */
 static void
 bash_values(void)
 {
-    puts("# What the argument of an option can be: words, @file, or @any. Nothing: it takes none.\n"
+    puts("# What the argument of an option of a tool can be: words, @file, or @any. Nothing: it takes none.\n"
         "_amn_values()\n{\n    case $1 in");
-    for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
-        if (!o->arg)
-            continue;
-        printf("    --%s", o->name);
-        if (o->key < CLI_LONG)
-            printf(" | -%c", o->key);
-        printf(") echo '");
-        if (has_words(o))
-            put_words(o, " ");
-        else
-            printf(is_file(o) ? "@file" : "@any");
-        puts("' ;;");
+    for (unsigned i = 0; i < CLI_TOOLS; i++) {
+        put_case(&cli_tools[i]);
+        puts("        case $2 in");
+        for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+            if (o->arg && cli_has(i, o))
+                bash_value(o);
+        puts("        esac ;;");
     }
     puts("    esac\n}\n");
 }
@@ -166,7 +175,7 @@ put_bash(void)
         "    elif [ \"$prev\" = = ] && [ \"$COMP_CWORD\" -gt 2 ]; then\n"
         "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
         "    fi\n"
-        "    case $prev in -*) values=$(_amn_values \"$prev\") ;; esac\n"
+        "    case $prev in -*) values=$(_amn_values \"$tool\" \"$prev\") ;; esac\n"
         "    [[ -n $values || $cur == -* ]] || values=$(_amn_operands \"$tool\")\n"
         "    case $values in\n"
         "    @any) ;;\n"
