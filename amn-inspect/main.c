@@ -19,7 +19,8 @@ measure_file(struct remembered *r, struct choice *choice, struct err *why)
     struct keys keys = { 0 };
     const struct writer_options options = { .order = WRITER_ORDER_INPUT, .keys = &keys };
     struct pieces *pieces = pieces_new(why);
-    r->size_known = pieces && keys_make(&keys, KEYS_TEXT, &nothing, choice, why) && writer_safetensors.lay_out(pieces, choice, &options, why)
+    r->size_known = pieces && keys_make(&keys, KEYS_TEXT, &nothing, choice, why)
+        && writer_safetensors.lay_out(pieces, choice, &options, why)
         && catalog_facts_of(choice->input)->split_count == 0;
     if (r->size_known)
         r->size = pieces_nbytes(pieces);
@@ -37,7 +38,7 @@ measure(struct remembered *r, const struct inspect *in, bool size, struct err *e
     err_init(why);
     r->bytes_known = choice_make(&choice, in->catalog, in->roles, r->to, why) && choice_nbytes(&choice, &r->bytes, why)
         && (!size || measure_file(r, &choice, why));
-    if (why->kind != ERR_UNSUPPORTED && why->kind != ERR_LIMIT)
+    if (why->kind != ERR_UNSUPPORTED && why->kind != ERR_LIMIT && why->kind != ERR_MALFORMED)
         *err = *why;
     choice_clear(&choice);
     return err->kind == ERR_NONE;

@@ -105,7 +105,8 @@ torn() {
     torn k '{"k":"str","other":"u8"}' 1 'key gguf.types: lists other'
     torn k '{"k":"u8","k":"u8"}' 1 'key gguf.types: lists k twice'
     for text in 'str u8' '[]' '{"k":1}' '{"k":"u8"' '{"k":"u8"} x' ''; do torn k "$text" 1 'key gguf.types'; done
-    try 0 amn-inspect torn.safetensors
+    try 0 amn-inspect --to bf16 torn.safetensors
+    try 0 amn-inspect --human torn.safetensors
     try 0 amn-remember --no-metadata torn.safetensors
 }
 

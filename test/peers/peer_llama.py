@@ -1,5 +1,5 @@
-"""peer_llama.py BIN FOLDER: llama.cpp loads what amn-convert makes of a GGUF model, and computes with it what it computes with
-the model itself, or with one whose weights gguf has decoded: the same logits, bit for bit."""
+"""peer_llama.py BIN FOLDER: llama.cpp loads what amn-convert makes of a GGUF model, and computes with it what it computes
+with the model itself, or with one whose weights gguf has decoded: the same logits, bit for bit."""
 import json
 import os
 import subprocess
@@ -136,7 +136,8 @@ def check_model(tally, tools, what, kinds, file_type):
         check(tally, target, want, f"{what} as {word}", name="tiny", file_type=number if quantized else str(file_type),
               quantization_version=None)
     middle = tools.path("middle.safetensors")
-    tally.check(convert(tools, source, middle, "--dtype", "f16") and convert(tools, middle, target), f"{what}: by safetensors")
+    tally.check(convert(tools, source, middle, "--dtype", "f16") and convert(tools, middle, target),
+                f"{what}: by safetensors")
     check(tally, target, want, f"{what}: by safetensors", name="tiny")
 
 

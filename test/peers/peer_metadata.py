@@ -138,7 +138,8 @@ def check_given(tally, tools):
 def check_safetensors(tally, tools, rng):
     """With one key the file is that of the library; with more of them its reader has the same."""
     source, target, want = (tools.path(n) for n in ("plain.safetensors", "to.safetensors", "want.safetensors"))
-    tensors = {f"t{i}.{d}": rng.integers(0, 99, (3, i + 1)).astype(d) for i in range(4) for d in ("f4", "f2", "i8", "i1", "u2")}
+    tensors = {f"t{i}.{d}": rng.integers(0, 99, (3, i + 1)).astype(d) for i in range(4)
+               for d in ("f4", "f2", "i8", "i1", "u2")}
     save_file(tensors, source, {"who": "me"})
     save_file(tensors, want, {"format": "pt"})
     tally.check(convert(tools, source, target, "--order", "name", "--no-metadata") and same(target, want),

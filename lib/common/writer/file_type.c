@@ -1,6 +1,7 @@
 #include "writer/file_type.h"
 
-/* Of enum llama_ftype, plus one, so that 0 is none. Where it has several sizes of one type, the one that llama.cpp guesses. */
+/* Of enum llama_ftype, plus one, so that 0 is none. Of a type that it has in several sizes, the one that llama.cpp
+ * guesses. */
 static const uint8_t numbers[DTYPE_COUNT] = {
     [DTYPE_F32] = 0 + 1,      [DTYPE_F16] = 1 + 1,      [DTYPE_BF16] = 32 + 1,
     [DTYPE_Q4_0] = 2 + 1,     [DTYPE_Q4_1] = 3 + 1,     [DTYPE_Q8_0] = 7 + 1,     [DTYPE_Q5_0] = 8 + 1,

@@ -1,5 +1,6 @@
 /* Layout: container/gguf.c. Rules: src/gguf.cpp of ggml, which a reader of ours may be kinder than: data in the order of
- * the infos, each tensor and the last one too padded to 32 bytes, or as general.alignment says, names of at most 63 bytes, at most 4 dimensions.
+ * the infos, each tensor and the last one too padded to 32 bytes, or as general.alignment says, names of at most 63 bytes,
+ * at most 4 dimensions.
  */
 #include <inttypes.h>
 #include <string.h>
