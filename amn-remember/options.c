@@ -11,11 +11,6 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
             return false;
         job->to = dtype_target(choice);
         return true;
-    case OPT_ORDER:
-        if (!cli_choice(&choice, option, arg, err))
-            return false;
-        job->layout.order = (enum writer_order)choice;
-        return true;
     default:
         return job_take(job, option, arg, err);
     }

@@ -85,6 +85,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     struct choice choice = { 0 };
     struct pipeline p = { .model = &model, .kernels = kernels, .jobs = job->jobs, .no_verify = job->no_verify,
         .nonfinite_ok = job->nonfinite_ok };
+    struct keys keys = { 0 };
 
     job->cli.bar->meter.spools = note_spool;
     job->cli.bar->meter.of = &note;
@@ -95,13 +96,15 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
         && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
         && choose(job, &choice, model.catalog, roles, err)
-        && reduce(job, &p, &choice, err);
+        && reduce(job, &p, &choice, err)
+        && job_keys(&keys, job, &model, &choice, err);
     if (ok) {
         cli_remarks(&job->cli, model.name, model.catalog);
         ok = job_write(job, &p, &choice, roles, err);
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
+    keys_clear(&keys);
     choice_clear(&choice);
     roles_free(roles);
     model_clear(&model);
@@ -120,5 +123,6 @@ job_run(struct job *job)
     cli_progress_stop(&progress);
     naming_clear(&job->naming);
     reduction_clear(&job->reduction);
+    keys_given_clear(&job->keys);
     return ok ? 0 : cli_fail(&job->cli, &err);
 }

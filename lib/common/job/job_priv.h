@@ -18,6 +18,9 @@ bool job_print(const struct job *job, const struct pipeline *p, const struct cho
 bool job_preview_files(const struct job *job, const struct pipeline *p, const struct choice *choice,
     const struct writer_options *layout, struct err *err);
 
+/* The metadata of the output, for its writer; clear them after a failure too. Under -v says what is left out or missing. */
+bool job_keys(struct keys *keys, struct job *job, struct model *model, const struct choice *choice, struct err *err);
+
 /* What is said when the output is complete, so that nothing is a failure: the tensors that have NaN or infinite values;
  * values beyond the type; odd scales, when asked; and the last line. */
 void job_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct scan *scan);

@@ -102,6 +102,20 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
             return false;
         job->to = dtype_target(choice);
         return job->cast = true;
+    case OPT_ORDER:
+        if (!cli_choice(&choice, option, arg, err))
+            return false;
+        job->layout.order = (enum writer_order)choice;
+        return true;
+    case OPT_METADATA:
+        return keys_give(&job->keys, KEYS_TEXT, option->name, arg, err);
+    case OPT_GGUF_KV:
+        return keys_give(&job->keys, KEYS_TYPED, option->name, arg, err);
+    case OPT_GGUF_METADATA:
+        job->keys.path = arg;
+        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--gguf-metadata: the name of the file is empty");
+    case OPT_NO_METADATA:
+        return job->keys.none = true;
     case OPT_SIZE:
         return take_instead(job, JOB_SIZE, err);
     case OPT_PARTS:
@@ -192,6 +206,21 @@ check_files(const struct job *job, struct err *err)
             "do not go with it", dir ? "-o DIR/" : "--split-size");
 }
 
+/* Options about metadata, and the order of one format, go with the format that they are about. */
+static bool
+check_format(const struct job *job, struct err *err)
+{
+    enum keys_kind kind = job->writer->keys;
+    const char *option = job->layout.order != WRITER_ORDER_INPUT ? "--order name" : job->keys.text.n != 0 ? "--metadata"
+        : job->keys.none ? "--no-metadata" : NULL;
+    if (option && kind != KEYS_TEXT)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s goes with safetensors, and the output is %s", option,
+            job->writer->name);
+    option = job->keys.typed.n != 0 ? "--gguf-kv" : job->keys.path ? "--gguf-metadata" : NULL;
+    return !option || kind == KEYS_TYPED || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s goes with GGUF, and the output is %s",
+        option, job->writer->name);
+}
+
 bool
 job_check(const struct job *job, struct err *err)
 {
@@ -210,6 +239,8 @@ job_check(const struct job *job, struct err *err)
     if (!job->writer)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the format of the output is not known: --to FORMAT, or an extension "
             "of --output that names one: safetensors, gguf, npz, npy, raw");
+    if (!check_format(job, err))
+        return false;
     if (job->instead == JOB_TEST && job->output.path)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test writes nothing: it does not go with --output");
     if (job->keep_quantized && (job->cast || job->scheme))
