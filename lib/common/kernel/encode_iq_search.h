@@ -35,6 +35,7 @@ enum iq_refit {
     REFIT_ALL
 };
 
+struct iq_block;            /* runs and scales of a block */
 struct iq_type {
     enum encode_grid_id grid;
     int run, tries;         /* elements of a run; tries on either side of the first */
@@ -46,6 +47,8 @@ struct iq_type {
     float share;            /* without importance: weights are share * sigma + x^2 */
     float factor;           /* of the block's scale as stored */
     bool clear;             /* a block of empty runs is all zero */
+    void (*store)(uint8_t *y, const struct iq_block *b);        /* all but d into a block of zeros */
+    size_t bytes;
 };
 
 enum { IQ_RUN = 32, IQ_GROUPS = 8, IQ_TRIES = 31, IQ_DIGITS = 8 };
@@ -66,16 +69,9 @@ typedef bool iq_search(struct iq_run *run, const struct iq_type *type);
 
 extern const struct iq_type iq2_xxs_type, iq2_xs_type, iq2_s_type, iq3_xxs_type, iq3_s_type;
 
-bool iq2_xxs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq2_xs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq2_s_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq3_xxs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq3_s_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
+/* Rows to blocks of that type, as kernel_encode. */
+bool iq_encode_by(const struct iq_type *type, iq_search *search, uint8_t *restrict y, const float *restrict x,
+    size_t rows, size_t cols, const float *restrict importance);
 
 static inline unsigned
 grid_digit(const struct encode_grid *g, unsigned code, int j)

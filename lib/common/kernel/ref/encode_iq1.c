@@ -93,15 +93,13 @@ static const struct iq1_how plainly = { split_s, split_m, nearest };
 static void
 sort(uint8_t *order, const float *x, int n)
 {
-    for (int i = 0; i < n; i++) {
-        int rank = 0;
+    int rank[IQ_RUN] = { 0 };
 
-        for (int j = 0; j < i; j++)
-            rank += x[j] <= x[i];
-        for (int j = i + 1; j < n; j++)
-            rank += x[j] < x[i];
-        order[rank] = (uint8_t)i;
-    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            rank[j] += (x[i] < x[j]) | ((x[i] == x[j]) & (i < j));
+    for (int j = 0; j < n; j++)
+        order[rank[j]] = (uint8_t)j;
 }
 
 /* The scale for a run that has the codes: kept when it would not be positive. */

@@ -14,27 +14,6 @@
 #include <assert.h>
 #include <string.h>
 
-const struct iq_type iq2_xxs_type = {
-    .grid = GRID_IQ2_XXS, .run = 32, .tries = 6, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_ALL,
-    .sigma = 1, .factor = 1, .clear = true,
-};
-const struct iq_type iq2_xs_type = {
-    .grid = GRID_IQ2_XS, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_NEAR,
-    .sigma = 1, .factor = 1, .clear = true,
-};
-const struct iq_type iq2_s_type = {
-    .grid = GRID_IQ2_S, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-8f, .refit = REFIT_NEAR,
-    .sigma = 2, .share = 0.25f, .factor = 0.9875f,
-};
-const struct iq_type iq3_xxs_type = {
-    .grid = GRID_IQ3_XXS, .run = 32, .tries = 15, .step = 0.2f, .least = 1e-8f, .even = true, .refit = REFIT_NEAR,
-    .sigma = 2, .factor = 1.0125f, .clear = true,
-};
-const struct iq_type iq3_s_type = {
-    .grid = GRID_IQ3_S, .run = 32, .tries = 9, .step = 0.2f, .least = FLT_TRUE_MIN, .refit = REFIT_ALL_IF_NEAR,
-    .sigma = 2, .factor = 1.033f,
-};
-
 /* x = scale * code, codes 0 .. top, for floats that are not negative, or few of them. */
 static float
 encode_qp(uint8_t *codes, const float *x, const float *weights, int n, int top)
@@ -358,85 +337,76 @@ iq3_s_store(uint8_t *y, const struct iq_block *b)
     }
 }
 
-static bool
-encode(const struct iq_type *type, void store(uint8_t *y, const struct iq_block *b), size_t block_bytes,
-    iq_search *search, uint8_t *y, const float *x, size_t rows, size_t cols, const float *importance)
+const struct iq_type iq2_xxs_type = {
+    .grid = GRID_IQ2_XXS, .run = 32, .tries = 6, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_ALL,
+    .sigma = 1, .factor = 1, .clear = true,
+    .store = iq2_xxs_store, .bytes = IQ2_XXS_BYTES,
+};
+const struct iq_type iq2_xs_type = {
+    .grid = GRID_IQ2_XS, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_NEAR,
+    .sigma = 1, .factor = 1, .clear = true,
+    .store = iq2_xs_store, .bytes = IQ2_XS_BYTES,
+};
+const struct iq_type iq2_s_type = {
+    .grid = GRID_IQ2_S, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-8f, .refit = REFIT_NEAR,
+    .sigma = 2, .share = 0.25f, .factor = 0.9875f,
+    .store = iq2_s_store, .bytes = IQ2_S_BYTES,
+};
+const struct iq_type iq3_xxs_type = {
+    .grid = GRID_IQ3_XXS, .run = 32, .tries = 15, .step = 0.2f, .least = 1e-8f, .even = true, .refit = REFIT_NEAR,
+    .sigma = 2, .factor = 1.0125f, .clear = true,
+    .store = iq3_xxs_store, .bytes = IQ3_XXS_BYTES,
+};
+const struct iq_type iq3_s_type = {
+    .grid = GRID_IQ3_S, .run = 32, .tries = 9, .step = 0.2f, .least = FLT_TRUE_MIN, .refit = REFIT_ALL_IF_NEAR,
+    .sigma = 2, .factor = 1.033f,
+    .store = iq3_s_store, .bytes = IQ3_S_BYTES,
+};
+
+bool
+iq_encode_by(const struct iq_type *type, iq_search *search, uint8_t *restrict y, const float *restrict x,
+    size_t rows, size_t cols, const float *restrict importance)
 {
     struct iq_block b;
 
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += block_bytes) {
+        for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += type->bytes) {
             if (!block_make(&b, type, search, x, importance == NULL ? NULL : importance + c))
                 return false;
-            memset(y, 0, block_bytes);
+            memset(y, 0, type->bytes);
             store_half(y, b.d);
             if (!(b.empty && type->clear))
-                store(y, &b);
+                type->store(y, &b);
         }
     return true;
 }
 
 bool
-iq2_xxs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq2_xxs_type, iq2_xxs_store, IQ2_XXS_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
-iq2_xs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq2_xs_type, iq2_xs_store, IQ2_XS_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
-iq2_s_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq2_s_type, iq2_s_store, IQ2_S_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
-iq3_xxs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq3_xxs_type, iq3_xxs_store, IQ3_XXS_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
-iq3_s_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq3_s_type, iq3_s_store, IQ3_S_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
 iq2_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq2_xxs_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_xxs_type, search, y, x, rows, cols, importance);
 }
 
 bool
 iq2_xs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq2_xs_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_xs_type, search, y, x, rows, cols, importance);
 }
 
 bool
 iq2_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq2_s_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_s_type, search, y, x, rows, cols, importance);
 }
 
 bool
 iq3_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq3_xxs_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq3_xxs_type, search, y, x, rows, cols, importance);
 }
 
 bool
 iq3_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq3_s_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq3_s_type, search, y, x, rows, cols, importance);
 }

@@ -156,35 +156,35 @@ static bool
 avx2_iq2_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq2_xxs_encode_by(search_2_32, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_xxs_type, search_2_32, y, x, rows, cols, importance);
 }
 
 static bool
 avx2_iq2_xs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq2_xs_encode_by(search_2_16, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_xs_type, search_2_16, y, x, rows, cols, importance);
 }
 
 static bool
 avx2_iq2_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq2_s_encode_by(search_2_16, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_s_type, search_2_16, y, x, rows, cols, importance);
 }
 
 static bool
 avx2_iq3_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq3_xxs_encode_by(search_3, y, x, rows, cols, importance);
+    return iq_encode_by(&iq3_xxs_type, search_3, y, x, rows, cols, importance);
 }
 
 static bool
 avx2_iq3_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq3_s_encode_by(search_3, y, x, rows, cols, importance);
+    return iq_encode_by(&iq3_s_type, search_3, y, x, rows, cols, importance);
 }
 
 void

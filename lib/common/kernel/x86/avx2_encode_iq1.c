@@ -8,12 +8,19 @@
 
 enum { LANES = 8 };
 
-/* Which of the sums are better than the best so far. */
+/* Which of the sums may be better than the best so far: iq1_improve knows. */
 static ALWAYS_INLINE __m256
 better(__m256 qx, __m256 q2, float best)
 {
-    return _mm256_and_ps(_mm256_cmp_ps(q2, _mm256_setzero_ps(), _CMP_GT_OQ),
-        _mm256_cmp_ps(_mm256_mul_ps(qx, qx), _mm256_mul_ps(_mm256_set1_ps(best), q2), _CMP_GT_OQ));
+    return _mm256_cmp_ps(_mm256_mul_ps(qx, qx), _mm256_mul_ps(_mm256_set1_ps(best), q2), _CMP_GT_OQ);
+}
+
+/* The lanes to look at again, from `lane` on: what was not better does not become so as long as the best rises, but
+ * rounding may lower it by a hair. */
+static ALWAYS_INLINE unsigned
+fallen(float before, float best, int lane)
+{
+    return best < before ? 0xFFu << lane & 0xFFu : 0;
 }
 
 /* a * c[0] + b * c[1] + d * c[2], once more times c when `square` */
@@ -54,15 +61,13 @@ eight_splits(struct iq1_run *run, float *best, const struct prefixes *p, int i1,
         _mm256_storeu_ps(qx[down], sum_x);
         _mm256_storeu_ps(q2[down], sum_2);
     }
-    /* What was not better does not become so as long as the best rises; rounding may lower it by a hair. */
     for (unsigned lanes = (unsigned)_mm256_movemask_ps(any); lanes != 0; lanes &= lanes - 1) {
         int lane = __builtin_ctz(lanes);
         float before = *best;
 
         for (int down = IQ1_UP; down <= IQ1_DOWN; down++)
             improved |= iq1_improve(run, best, i1, from + lane, down ? 3 : 0, qx[down][lane], q2[down][lane]);
-        if (*best < before)
-            lanes |= 0xFFu << lane & 0xFFu;
+        lanes |= fallen(before, *best, lane);
     }
     return improved;
 }
@@ -100,19 +105,65 @@ kinds(int half, int digit)
 }
 
 /* Sums of the four kinds lie in one register: of w * q * x below, of w * q * q above. An element adds one of three
- * terms to them, in order of values; the sum over those before i1 serves all i2. */
+ * terms to them, in order of values. */
+enum { SMALL_RUN = 16 };
+
+/* The splits at i2 and i2 + 1; `valid`: a bit for each kind of them that there is. */
+static ALWAYS_INLINE bool
+two_splits(struct iq1_run *run, float *best, int i1, int i2, __m256 first, __m256 second, unsigned valid)
+{
+    __m256 qx = _mm256_permute2f128_ps(first, second, 0x20), q2 = _mm256_permute2f128_ps(first, second, 0x31);
+    unsigned lanes = (unsigned)_mm256_movemask_ps(better(qx, q2, *best)) & valid;
+    float sum_x[LANES], sum_2[LANES];
+    bool improved = false;
+
+    if (lanes == 0)
+        return false;
+    _mm256_storeu_ps(sum_x, qx);
+    _mm256_storeu_ps(sum_2, q2);
+    for (; lanes != 0; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        float before = *best;
+
+        improved |= iq1_improve(run, best, i1, i2 + lane / 4, lane % 4, sum_x[lane], sum_2[lane]);
+        lanes |= fallen(before, *best, lane) & valid;
+    }
+    return improved;
+}
+
+/* All i2 for one i1, where the sum over those before i1 is `before`. */
+static ALWAYS_INLINE bool
+splits_from(struct iq1_run *run, float *best, int i1, __m256 before, const __m256 (*term)[3])
+{
+    bool any = false;
+
+    for (int i2 = i1; i2 <= SMALL_RUN; i2 += 2) {
+        bool both = i2 < SMALL_RUN;                     /* else the second is the first again */
+        __m256 after = both ? _mm256_add_ps(before, term[i2][1]) : before;
+        __m256 first = both ? _mm256_add_ps(before, term[i2][2]) : before, second = after;
+
+        for (int j = i2 + 1; j < SMALL_RUN; j++) {
+            first = _mm256_add_ps(first, term[j][2]);
+            second = _mm256_add_ps(second, term[j][2]);
+        }
+        any |= two_splits(run, best, i1, i2, first, second, both ? 0xFF : 0x0F);
+        if (i2 + 1 < SMALL_RUN)
+            before = _mm256_add_ps(after, term[i2 + 1][1]);
+    }
+    return any;
+}
+
 static bool
 split_m(struct iq1_run *run)
 {
-    enum { N = 16 };
     float best = -FLT_MAX;
     bool any = false;
-    __m256 level[2][3], term[N][3], before = _mm256_setzero_ps();
+    __m256 level[2][3], term[SMALL_RUN][3], before = _mm256_setzero_ps();
 
     for (int half = 0; half < 2; half++)
         for (int digit = 0; digit < 3; digit++)
             level[half][digit] = kinds(half, digit);
-    for (int j = 0; j < N; j++) {
+    for (int j = 0; j < SMALL_RUN; j++) {
         int i = run->order[j];
 
         for (int digit = 0; digit < 3; digit++) {
@@ -122,26 +173,9 @@ split_m(struct iq1_run *run)
                 _mm256_blend_ps(_mm256_set1_ps(run->x[i]), q, 0xF0));
         }
     }
-    for (int i1 = 0; i1 <= N; i1++) {
-        __m256 upto = before;
-
-        for (int i2 = i1; i2 <= N; i2++) {
-            __m256 sum = upto;
-
-            for (int j = i2; j < N; j++)
-                sum = _mm256_add_ps(sum, term[j][2]);
-            __m256 above = _mm256_permute2f128_ps(sum, sum, 0x11);
-            if (_mm256_movemask_ps(better(sum, above, best)) & 15) {
-                float sums[8];
-
-                _mm256_storeu_ps(sums, sum);
-                for (int kind = 0; kind < 4; kind++)
-                    any |= iq1_improve(run, &best, i1, i2, kind, sums[kind], sums[4 + kind]);
-            }
-            if (i2 < N)
-                upto = _mm256_add_ps(upto, term[i2][1]);
-        }
-        if (i1 < N)
+    for (int i1 = 0; i1 <= SMALL_RUN; i1++) {
+        any |= splits_from(run, &best, i1, before, (const __m256 (*)[3])term);
+        if (i1 < SMALL_RUN)
             before = _mm256_add_ps(before, term[i1][0]);
     }
     return any;
