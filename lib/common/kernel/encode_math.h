@@ -19,12 +19,12 @@ clamp_int(int i, int low, int high)
     return i > high ? high : i < low ? low : i;
 }
 
-/* The nearest integer, ties to even, for |v| < 2^22. Beyond it whatever the same bits say: -2^22 for infinity, 0 for
- * NaN. */
+/* The nearest integer, ties to even, for |v| < 2^22. Beyond it what the same bits say, -2^22 for infinity. 0 for NaN:
+ * which payload an operation hands on is not defined, so ggml's result is that of a NaN without. */
 static inline int
 nearest_int(float v)
 {
-    return (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000;
+    return v == v ? (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000 : 0;
 }
 
 /* Without its fraction; what does not fit an int is INT_MIN, so that its low byte is 0. */

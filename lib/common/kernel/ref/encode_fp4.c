@@ -8,7 +8,7 @@
 #include "kernel/encode_math.h"
 #include "kernel/fp4_blocks.h"
 
-/* The code nearest to x, of equals the lowest; so neither -0 nor, for a NaN, anything but 0. values: of the 16 codes. */
+/* The code nearest to x, of equals the lowest: so never -0, and 0 for a NaN. values: of the 16 codes. */
 static uint8_t
 nearest_code(float x, const float values[16])
 {
