@@ -165,7 +165,6 @@ job_take_output(struct job *job)
     if (output->path && strcmp(output->path, "-") == 0)
         output->path = NULL;
     job->split.path = output->path;
-    job->split.writer = job->writer;
     job->split.direct = output->direct;
     job->split.sync = output->sync;
     if (!output->path || !str_ends(output->path, "/"))
@@ -175,8 +174,6 @@ job_take_output(struct job *job)
     job->dir.no_clobber = output->no_clobber;
     if (job->dir.shard_size == 0)
         job->dir.shard_size = SHARD_SIZE;
-    if (!job->writer)
-        job->writer = &writer_safetensors;
 }
 
 /* Whether only a part of the output is asked for. */

@@ -81,6 +81,23 @@ find_candidates(struct job *job, struct err *err)
     return job->ncandidates != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: there are none");
 }
 
+/* The encoder of the scheme, and the format that goes with it. */
+static bool
+find_encoder(struct job *job, struct err *err)
+{
+    const struct encoder *encoder = encode_find(job->scheme, job->writer != &writer_safetensors);
+    if (!encoder)
+        return unknown("scheme", job->scheme, false, err);
+    const struct writer *needs = encoder->type != DTYPE_UNKNOWN ? &writer_gguf : &writer_safetensors;
+    job->reduction.encoder = encoder;
+    if (!job->writer)
+        job->writer = needs;
+    if (job->writer != needs)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is written as %s, not as %s", encoder->label, needs->name,
+            job->writer->name);
+    return reduction_settle(&job->reduction, err);
+}
+
 bool
 job_settle(struct job *job, struct err *err)
 {
@@ -93,17 +110,10 @@ job_settle(struct job *job, struct err *err)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-size, --target-bpw, --scheme and --pure exclude one another");
     if (budget && !find_candidates(job, err))
         return false;
-    if (!job->scheme)
-        return true;
-    const struct encoder *encoder = encode_find(job->scheme, job->writer != &writer_safetensors);
-    if (!encoder)
-        return unknown("scheme", job->scheme, false, err);
-    const struct writer *needs = encoder->type != DTYPE_UNKNOWN ? &writer_gguf : &writer_safetensors;
-    job->reduction.encoder = encoder;
-    if (!job->writer)
-        job->writer = needs;
-    if (job->writer != needs)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is written as %s, not as %s", encoder->label, needs->name,
-            job->writer->name);
-    return reduction_settle(&job->reduction, err);
+    if (job->scheme && !find_encoder(job, err))
+        return false;
+    if (!job->writer && job->dir.path)
+        job->writer = &writer_safetensors;
+    job->split.writer = job->writer;
+    return true;
 }

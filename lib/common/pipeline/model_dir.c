@@ -277,6 +277,8 @@ measure(struct job *job, uint32_t *number, struct err *err)
         const struct chosen *chosen = &job->choice->list[i];
         if (chosen->decode)
             crc = add_text(crc, chosen->decode->scheme->code);
+        if (chosen->encoding)
+            crc = add_text(crc, chosen->encoding->encoder->name);
         if (chosen->name)
             crc = add_text(crc, chosen->decode ? chosen->decode->name : chosen->copy->name);
     }
@@ -308,11 +310,30 @@ write_index(const struct job *job, struct err *err)
     return ok;
 }
 
+/* What config.json says of the weights that are encoded: the first one speaks for all. */
+static bool
+describe(struct str *out, const struct choice *choice)
+{
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct encoding *e = choice->list[i].encoding;
+        if (!e || !e->encoder->config)
+            continue;
+        e->encoder->config(out, e);
+        return true;
+    }
+    return false;
+}
+
 /* What comes before the weights. When that fails there is nothing to go on with, unless there was. */
 static bool
 begin(struct job *job, struct err *err)
 {
-    if (remove_temps(job, err) && side_files_write(job->p->model, job->dir->path, job->choice->decodes, err))
+    struct str quantization = { 0 };
+    bool quantizes = describe(&quantization, job->choice);
+    bool ok = (!quantization.failed || err_memory(err, quantization.len)) && remove_temps(job, err)
+        && side_files_write(job->p->model, job->dir->path, job->choice->decodes, quantizes ? &quantization : NULL, err);
+    str_clear(&quantization);
+    if (ok)
         return true;
     if (job->journal.n == 0)
         journal_drop(&job->journal);

@@ -243,6 +243,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
         return err_memory(err, (choice->n + 1) * sizeof *list);
     for (size_t i = 0; i < choice->n; i++)
         list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]), .place = i };
+    choice->mix = mixed ? mix : NULL;
     if (mixed)
         qsort(list, choice->n, sizeof *list, compare);
     for (size_t i = 0; mixed && i < choice->n; i++)

@@ -29,7 +29,7 @@ nbytes_of_all(const struct choice *choice)
 static const char *
 becomes(const struct chosen *chosen)
 {
-    return chosen->decode ? "decoded" : chosen->dtype != chosen->copy->dtype ? "converted" : "kept";
+    return chosen->encoding ? "encoded" : chosen->decode ? "decoded" : chosen->dtype != chosen->copy->dtype ? "converted" : "kept";
 }
 
 /* What it would be called if nothing were renamed. */
@@ -81,6 +81,8 @@ add_tensor(struct ndjson *j, const struct chosen *chosen, const struct str *file
     ndjson_set_u64(j, "nbytes", nbytes_of(&t));
     ndjson_set_text(j, "becomes", becomes(chosen));
     ndjson_set_text(j, "scheme", chosen->decode ? summary_code(chosen->decode) : NULL);
+    ndjson_set_text(j, "encoder", chosen->encoding ? chosen->encoding->encoder->name : NULL);
+    ndjson_set_text(j, "why", chosen->encoding ? NULL : chosen->why);
     set_bytes(j, "input", chosen->name ? old.name : NULL, old.name_len);
     set_bytes(j, "file", file ? file->p : NULL, file ? file->len : 0);
     ndjson_object_end(j);
@@ -118,6 +120,10 @@ add_purpose(struct str *out, const struct chosen *chosen, const struct str *file
     const struct tensor old = unnamed(chosen);
     out->len = 0;
     str_text(out, becomes(chosen));
+    if (chosen->encoding)
+        str_format(out, " as %s", chosen->encoding->encoder->label);
+    else if (chosen->why)
+        str_format(out, ": %s", chosen->why);
     if (chosen->decode)
         str_format(out, " from %s", summary_label(label, chosen->decode));
     if (chosen->name) {

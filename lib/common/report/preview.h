@@ -17,10 +17,11 @@ struct preview {
 /* One line for each tensor, and one for all of them, which has no name:
  *
  *     {"report":1,"name":"a.weight","dtype":"BF16","shape":[2,4],"nbytes":16,"becomes":"decoded","scheme":"fp8",
- *      "input":"b.weight","file":"model-00001-of-00002.safetensors"}
+ *      "encoder":null,"why":null,"input":"b.weight","file":"model-00001-of-00002.safetensors"}
  *     {"report":1,"tensors":1,"nbytes":16,"files":2,"size":240}
  *
- * "becomes" is what is done with it: kept, converted (to another dtype), decoded. "input" is what it is called in
+ * "becomes" is what is done with it: kept, converted (to another dtype), decoded, encoded (by
+ * "encoder"). "why": what could have been encoded, and why it is not. "input" is what it is called in
  * the input, null when that is its name; "file" is null for an output of one. */
 bool preview_json(FILE *out, const struct preview *in, struct err *err);
 

@@ -30,6 +30,8 @@ most(const struct choice *choice, uint32_t rank)
 int
 file_type(const struct choice *choice)
 {
+    if (choice->mix)
+        return choice->mix->file_type;
     enum dtype best = most(choice, 2);
     best = best == DTYPE_COUNT ? most(choice, 0) : best;
     return best == DTYPE_COUNT ? FILE_TYPE_NONE : numbers[best] - 1;
@@ -39,7 +41,7 @@ bool
 file_is_quantized(const struct choice *choice)
 {
     for (size_t i = 0; i < choice->n; i++)
-        if (choice->list[i].dtype >= DTYPE_SCALARS)
+        if (chosen_tensor(&choice->list[i]).dtype >= DTYPE_SCALARS)
             return true;
     return false;
 }
@@ -48,7 +50,7 @@ bool
 file_types_changed(const struct choice *choice)
 {
     for (size_t i = 0; i < choice->n; i++)
-        if (choice->list[i].decode || choice->list[i].copy->dtype != choice->list[i].dtype)
+        if (choice->list[i].encoding || choice->list[i].decode || choice->list[i].copy->dtype != choice->list[i].dtype)
             return true;
     return false;
 }

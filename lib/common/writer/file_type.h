@@ -6,7 +6,7 @@
 
 enum { FILE_TYPE_NONE = -1 };
 
-/* general.file_type of an output: of its matrices, or else of all tensors, the type that most of them have; the first of
+/* general.file_type of an output: that of the mix that was asked for; else of its matrices, or else of all tensors, the type that most of them have; the first of
  * two that are even. FILE_TYPE_NONE: it has no number. Numbers and rule: llama-model-loader.cpp of llama.cpp. */
 int file_type(const struct choice *choice);
 
