@@ -24,7 +24,9 @@ clamp_int(int i, int low, int high)
 static inline int
 nearest_int(float v)
 {
-    return v == v ? (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000 : 0;
+    int i = (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000;
+
+    return i & -(v == v);                   /* not a branch: loops stay fit for vectors */
 }
 
 /* Without its fraction; what does not fit an int is INT_MIN, so that its low byte is 0. */
