@@ -71,6 +71,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 const struct encoder encode_ggml[] = {
     GGML("q8_0", Q8_0), GGML("q4_0", Q4_0), GGML("q4_1", Q4_1), GGML("q5_0", Q5_0), GGML("q5_1", Q5_1),
     GGML("q2_k", Q2_K), GGML("q3_k", Q3_K), GGML("q4_k", Q4_K), GGML("q5_k", Q5_K), GGML("q6_k", Q6_K),
+    GGML("q8_k", Q8_K),
     GGML("iq4_nl", IQ4_NL), GGML("iq4_xs", IQ4_XS), GGML("iq3_s", IQ3_S), GGML("iq3_xxs", IQ3_XXS),
     GGML("iq2_s", IQ2_S), GGML("iq2_xs", IQ2_XS), GGML("iq2_xxs", IQ2_XXS), GGML("iq1_m", IQ1_M), GGML("iq1_s", IQ1_S),
     GGML("tq1_0", TQ1_0), GGML("tq2_0", TQ2_0), GGML("mxfp4", MXFP4), GGML("nvfp4", NVFP4), GGML("q1_0", Q1_0),

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernel/encode_iq_math.h"
+#include "kernel/encode_math.h"
 
 /* A codebook. `where` tells of a code, by its rank as in iq_grids.c, where its list starts in units of LIST_UNIT
  * and, from bit LIST_COUNT on, how many codes it has; 0 of them: the code is an entry, and the lower bits are its

@@ -82,6 +82,7 @@ static const struct kernels scalar = {
         [DTYPE_Q8_0] = q8_0_encode,             [DTYPE_Q2_K] = q2_k_encode,
         [DTYPE_Q3_K] = q3_k_encode,             [DTYPE_Q4_K] = q4_k_encode,
         [DTYPE_Q5_K] = q5_k_encode,             [DTYPE_Q6_K] = q6_k_encode,
+        [DTYPE_Q8_K] = q8_k_encode,
         [DTYPE_TQ1_0] = tq1_0_encode,           [DTYPE_TQ2_0] = tq2_0_encode,
         [DTYPE_MXFP4] = mxfp4_encode,           [DTYPE_NVFP4] = nvfp4_encode,
         [DTYPE_Q1_0] = q1_0_encode,             [DTYPE_Q2_0] = q2_0_encode,

@@ -181,7 +181,7 @@ decide(struct one *one, const struct reduction *r, struct mix_state *mix)
     const struct encoder *e = one->rule ? one->rule->encoder : r->assigned ? r->assigned[one->place] : r->encoder;
     if (!e && one->rule)
         one->chosen->dtype = one->rule->plain;
-    else if (!e || e->type == DTYPE_UNKNOWN || r->pure || r->uniform || r->assigned)
+    else if (!e || e->type == DTYPE_UNKNOWN || r->uniform || r->assigned)
         one->encoder = e;
     else
         take_type(one, mix_fallback(mix && !one->rule ? mix_type(mix, &one->t) : e->type, one->cols));
@@ -235,15 +235,16 @@ compare(const void *a, const void *b)
 static bool
 decide_all(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    const struct mix *mix = r->pure || r->encoder->type == DTYPE_UNKNOWN ? NULL : mix_find(r->encoder->name);
+    bool named = r->encoder->type != DTYPE_UNKNOWN && !r->assigned && !r->uniform;
+    const struct mix *mix = named ? mix_find(r->encoder->name) : NULL;
     struct mix_state state;
-    bool mixed = mix && mix_begin(&state, mix, choice->input, r->importance.n != 0), ok = true;
+    bool mixed = mix && !r->pure && mix_begin(&state, mix, choice->input, r->importance.n != 0), ok = true;
     struct one *list = calloc(choice->n + 1, sizeof *list);
     if (!list)
         return err_memory(err, (choice->n + 1) * sizeof *list);
     for (size_t i = 0; i < choice->n; i++)
         list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]), .place = i };
-    choice->mix = mixed ? mix : NULL;
+    choice->mix = mix;
     if (mixed)
         qsort(list, choice->n, sizeof *list, compare);
     for (size_t i = 0; mixed && i < choice->n; i++)

@@ -11,7 +11,7 @@
 
 #include "dtype/ggml_block.h"
 #include "kernel/encode_iq.h"
-#include "kernel/encode_iq_math.h"
+#include "kernel/encode_math.h"
 #include "kernel/iq4.h"
 
 const float iq4_between[15] = { -115.5f, -93.5f, -74, -57, -42, -28.5f, -16, -4.5f, 7, 19, 31.5f, 45.5f, 61, 79, 101 };

@@ -10,74 +10,10 @@
 
 #include "dtype/ggml_block.h"
 #include "kernel/encode_iq.h"
+#include "kernel/encode_search.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* x = scale * code, codes 0 .. top, for floats that are not negative, or few of them. */
-static float
-encode_qp(uint8_t *codes, const float *x, const float *weights, int n, int top)
-{
-    float most = 0;
-
-    for (int i = 0; i < n; i++)
-        most = greater(most, x[i]);
-    memset(codes, 0, (size_t)n);
-    if (most < 1e-15f)
-        return 0;
-
-    float best_id = (float)top / most, first = 1 / best_id, least = 0;
-    for (int i = 0; i < n; i++) {
-        codes[i] = (uint8_t)nearest_int(best_id * x[i]);        /* a negative one wraps */
-        float t = x[i] - first * (float)codes[i];
-        least += weights[i] * t * t;
-    }
-    for (int step = -4; step <= 4; step++) {
-        if (step == 0)
-            continue;
-        float id = (0.1f * (float)step + (float)top) / most, scale = 1 / id, error = 0;
-        for (int i = 0; i < n; i++) {
-            int l = nearest_int(id * x[i]);
-            float t = x[i] - scale * (float)(l < top ? l : top);
-            error += weights[i] * t * t;
-        }
-        if (error < least) {
-            least = error;
-            best_id = id;
-        }
-    }
-
-    float qx = 0, q2 = 0;
-    for (int i = 0; i < n; i++) {
-        int l = nearest_int(best_id * x[i]);
-        l = l < top ? l : top;
-        codes[i] = (uint8_t)l;
-        qx += weights[i] * x[i] * (float)l;
-        q2 += weights[i] * (float)l * (float)l;
-    }
-    for (int sweep = 0, changed = 1; sweep < 5 && changed; sweep++) {
-        changed = 0;
-        for (int i = 0; i < n; i++) {
-            float l = codes[i], w = weights[i];
-            float qx_less = qx - w * x[i] * l, q2_less = q2 - w * l * l;
-            if (!(qx_less > 0 && q2_less > 0))
-                continue;
-            int now = nearest_int(x[i] * q2_less / qx_less);
-            now = now < top ? now : top;
-            if (now == codes[i])
-                continue;
-            qx_less += w * x[i] * (float)now;
-            q2_less += w * (float)now * (float)now;
-            if (qx_less * qx_less * q2 > qx * qx * q2_less) {
-                codes[i] = (uint8_t)now;
-                qx = qx_less;
-                q2 = q2_less;
-                changed = 1;
-            }
-        }
-    }
-    return q2 > 0 ? qx / q2 : 0;
-}
 
 static bool
 nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *v, float scale, uint16_t *code)
@@ -183,7 +119,7 @@ begin_without_grid(struct iq_run *run)
 {
     uint8_t digits[IQ_RUN];
 
-    run->scale = encode_qp(digits, run->x, run->w, IQ_RUN, 4);
+    run->scale = search_positive(digits, run->x, run->w, IQ_RUN, 4);
     run->most = run->scale * 3;
     return !isnan(run->scale);
 }
