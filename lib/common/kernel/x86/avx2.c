@@ -21,6 +21,8 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_bits(k);
     avx2_use_turn(k);
     avx2_use_crc(k);
+    avx2_use_encode_fp8(k);
+    avx2_use_encode_bnb(k);
 }
 
 #endif
