@@ -20,6 +20,7 @@ struct job {
     struct cli cli;
     const struct writer *writer;    /* of one file; NULL: as the scheme or the extension of the output has it */
     const char *scheme;             /* that weights are encoded by, or NULL; borrowed */
+    const char *input_scheme;       /* while the options of amn-forget are read: that of the input, or NULL */
     bool forgets;                   /* without a scheme there is nothing to do */
     struct writer_options layout;
     enum dtype to;                  /* of recovered weights: BF16, F16 or F32 */
@@ -39,8 +40,7 @@ struct job {
 /* struct cli_take, of a struct job: the options that all tools that write have. */
 bool job_take(void *job, const struct cli_option *option, const char *arg, struct err *err);
 
-/* Options that name what the output is: a scheme; a format, or a scheme too. */
-bool job_take_scheme(struct job *job, const struct cli_option *option, const char *arg, struct err *err);
+/* --to: a format, or a scheme too. */
 bool job_take_format(struct job *job, const struct cli_option *option, const char *arg, struct err *err);
 
 /* Whether the options go together, as far as only all of them tell; else ERR_USAGE. */

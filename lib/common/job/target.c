@@ -18,7 +18,7 @@ writer_named(const char *name)
 }
 
 static bool
-unknown(const struct cli_option *option, const char *arg, bool formats, struct err *err)
+unknown(const char *option, const char *arg, bool formats, struct err *err)
 {
     enum { MOST = 128 };
     const char *words[MOST];
@@ -30,17 +30,10 @@ unknown(const struct cli_option *option, const char *arg, bool formats, struct e
     for (size_t i = 0; encode_at(i) && n < MOST; i++)
         words[n++] = encode_at(i)->name;
     nearest_or_all(&hint, arg, words, n);
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is unknown%s", option->name, str_shown(shown, arg, strlen(arg)),
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is unknown%s", option, str_shown(shown, arg, strlen(arg)),
         hint.p ? hint.p : "");
     str_clear(&hint);
     return false;
-}
-
-bool
-job_take_scheme(struct job *job, const struct cli_option *option, const char *arg, struct err *err)
-{
-    job->scheme = arg;
-    return encode_find(arg, true) || unknown(option, arg, false, err);
 }
 
 bool
@@ -52,7 +45,7 @@ job_take_format(struct job *job, const struct cli_option *option, const char *ar
     else if (encode_find(arg, true))
         job->scheme = arg;
     else
-        return unknown(option, arg, true, err);
+        return unknown(option->name, arg, true, err);
     return true;
 }
 
@@ -72,6 +65,8 @@ job_settle(struct job *job, struct err *err)
     if (!job->scheme)
         return true;
     const struct encoder *encoder = encode_find(job->scheme, job->writer != &writer_safetensors);
+    if (!encoder)
+        return unknown("scheme", job->scheme, false, err);
     const struct writer *needs = encoder->type != DTYPE_UNKNOWN ? &writer_gguf : &writer_safetensors;
     job->reduction.encoder = encoder;
     if (!job->writer)

@@ -13,6 +13,7 @@
 #include "kernel/encode_fp8.h"
 #include "kernel/encode_k.h"
 #include "kernel/encode_q.h"
+#include "kernel/encode_iq.h"
 #include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
@@ -86,6 +87,11 @@ static const struct kernels scalar = {
         [DTYPE_TQ1_0] = tq1_0_encode,           [DTYPE_TQ2_0] = tq2_0_encode,
         [DTYPE_MXFP4] = mxfp4_encode,           [DTYPE_NVFP4] = nvfp4_encode,
         [DTYPE_Q1_0] = q1_0_encode,             [DTYPE_Q2_0] = q2_0_encode,
+        [DTYPE_IQ2_XXS] = iq2_xxs_encode,       [DTYPE_IQ2_XS] = iq2_xs_encode,
+        [DTYPE_IQ3_XXS] = iq3_xxs_encode,       [DTYPE_IQ1_S] = iq1_s_encode,
+        [DTYPE_IQ4_NL] = iq4_nl_encode,         [DTYPE_IQ3_S] = iq3_s_encode,
+        [DTYPE_IQ2_S] = iq2_s_encode,           [DTYPE_IQ4_XS] = iq4_xs_encode,
+        [DTYPE_IQ1_M] = iq1_m_encode,
     },
     .encode_e4m3 = encode_e4m3,
     .encode_e5m2 = encode_e5m2,

@@ -55,6 +55,15 @@ void avx2_use_bits(struct kernels *k);
 void avx2_use_turn(struct kernels *k);
 void avx512_use_turn(struct kernels *k);
 
+/* Floats to blocks */
+void avx2_use_encode_q(struct kernels *k);
+void avx2_use_encode_k(struct kernels *k);
+void avx2_use_encode_fp4(struct kernels *k);
+/* The encoders of ggml's IQ types */
+void avx2_use_encode_iq4(struct kernels *k);
+void avx2_use_encode_iq(struct kernels *k);
+void avx2_use_encode_iq1(struct kernels *k);
+
 /* CRC-32 */
 void avx2_use_crc(struct kernels *k);
 

@@ -1,0 +1,12 @@
+/* imatrix: importance matrices as files: the GGUF form, and the older one without a magic. Both: spec of llama-imatrix. */
+#ifndef JOB_IMATRIX_H
+#define JOB_IMATRIX_H
+
+#include "base/limits.h"
+#include "plan/importance.h"
+
+/* Read a file; values and names are allocated of `memory`, which is not sealed by it. Errors bear the name of the file. */
+bool imatrix_read(struct importance *out, const char *path, const struct limits *limits, struct catalog *memory,
+    struct err *err);
+
+#endif
