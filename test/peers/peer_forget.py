@@ -103,7 +103,7 @@ def by_cast(x, code, rows):
     most = x.abs().amax(dim=1, keepdim=True) if rows else x.abs().max().reshape(1)
     scale = most / largest
     scale = torch.where(scale == 0, torch.tensor(torch.finfo(x.dtype).eps, dtype=x.dtype), scale)
-    return {NAME: (x / scale).clamp(-largest, largest).to(code), NAME + "_scale": scale}
+    return {NAME: (x / scale + 0).clamp(-largest, largest).to(code), NAME + "_scale": scale}
 
 
 def by_bitsandbytes(x, quant_type, nested, blocksize):

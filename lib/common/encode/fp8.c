@@ -9,7 +9,8 @@
  *     blocks           s = A / max, code of x / s; all in F32
  *     of transformers  k = (1 / A) * max, code of x * k, stored is 1 / k: what its Fp8Quantize makes of max / A
  *     powers of two    the same as blocks, with s the next power of two
- *     compressed       s = A / max and x / s rounded to the weight's type; where s is 0, its epsilon
+ *     compressed       s = A / max and x / s rounded to the weight's type; where s is 0, its epsilon;
+ *                      a zero point of 0 is added, so that no quotient is -0
  *
  * A block of zeros has the scale 1, and so has one that is too small to be divided. Sources: transformers
  * integrations/finegrained_fp8.py; DeepSeek-V3 inference/kernel.py; compressed-tensors quantization/utils/helpers.py. */
@@ -248,7 +249,7 @@ static void
 encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t first, uint8_t *y)
 {
     enum dtype type = form(e)->codes;
-    struct encode_fp8 how = { .multiplies = form(e)->rule == MULTIPLIED,
+    struct encode_fp8 how = { .multiplies = form(e)->rule == MULTIPLIED, .adds_zero = form(e)->rule == COMPRESSED,
         .quotient = form(e)->rule == COMPRESSED ? arithmetic(e) : DTYPE_F32 };
     for (uint64_t done = 0, n; done < run->n; done += n) {
         n = run->n - done;

@@ -3,7 +3,8 @@
  *
  *     y[i] = code(clamp(RN(x[i] / scale), -max, max))         or x[i] * scale; max: the largest finite code, 448 or 57344
  *
- * RN rounds to F32, BF16 or F16, as the quantizer's own arithmetic does. A NaN is 0x7F. y and x do not overlap.
+ * RN rounds to F32, BF16 or F16, as the quantizer's own arithmetic does; some of them add a zero point of 0, which makes +0
+ * of a quotient that is -0. A NaN is 0x7F. y and x do not overlap.
  * Cannot fail. Source: PyTorch's cast to float8_e4m3fn and float8_e5m2. */
 #ifndef KERNEL_ENCODE_FP8_H
 #define KERNEL_ENCODE_FP8_H
@@ -18,6 +19,7 @@
 struct encode_fp8 {
     float scale;
     bool multiplies;            /* x * scale; else x / scale */
+    bool adds_zero;             /* to what is rounded */
     enum dtype quotient;        /* F32, BF16 or F16 */
 };
 

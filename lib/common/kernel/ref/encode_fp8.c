@@ -10,8 +10,9 @@ scaled(float x, const struct encode_fp8 *how)
 {
     float v = how->multiplies ? x * how->scale : x / how->scale;
 
-    return how->quotient == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v))
+    v = how->quotient == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v))
         : how->quotient == DTYPE_F16 ? half_to_float(half_of_float(v)) : v;
+    return how->adds_zero ? v + 0.0f : v;
 }
 
 /* NaN stays. A NaN's sign is that of the operands, or with none of them a NaN whatever the CPU makes: it is dropped. */

@@ -37,45 +37,48 @@ codes8(__m256 v, const struct form f)
     return _mm256_blendv_epi8(_mm256_or_si256(code, sign), _mm256_set1_epi32(0x7F), nan);
 }
 
-/* 32 floats to 32 codes. */
+/* 32 floats to 32 codes. `how` is a constant but for its scale. */
 static ALWAYS_INLINE __m256i
-codes32(const float *x, __m256 scale, bool multiplies, enum dtype quotient, const struct form f)
+codes32(const float *x, const struct encode_fp8 how, const struct form f)
 {
+    const __m256 scale = _mm256_set1_ps(how.scale);
     __m256i c[4];
     for (int i = 0; i < 4; i++) {
         __m256 v = _mm256_loadu_ps(x + 8 * i);
-        v = multiplies ? _mm256_mul_ps(v, scale) : _mm256_div_ps(v, scale);
-        c[i] = codes8(quotient == DTYPE_F32 ? v : rounded256(v, quotient), f);
+        v = how.multiplies ? _mm256_mul_ps(v, scale) : _mm256_div_ps(v, scale);
+        if (how.quotient != DTYPE_F32)
+            v = rounded256(v, how.quotient);
+        c[i] = codes8(how.adds_zero ? _mm256_add_ps(v, _mm256_setzero_ps()) : v, f);
     }
     __m256i words = _mm256_packus_epi16(_mm256_packus_epi32(c[0], c[1]), _mm256_packus_epi32(c[2], c[3]));
     return _mm256_permutevar8x32_epi32(words, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
 static ALWAYS_INLINE void
-run(uint8_t *restrict y, const float *restrict x, size_t n, float scale, bool multiplies, enum dtype quotient,
-    const struct form f)
+run(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 how, const struct form f)
 {
-    const __m256 s = _mm256_set1_ps(scale);
     size_t i = 0;
     for (; n - i >= 32; i += 32)
-        _mm256_storeu_si256((__m256i *)(void *)(y + i), codes32(x + i, s, multiplies, quotient, f));
+        _mm256_storeu_si256((__m256i *)(void *)(y + i), codes32(x + i, how, f));
     if (i < n) {
         float last[32] = { 0 };
         memcpy(last, x + i, (n - i) * sizeof *x);
-        __m256i v = codes32(last, s, multiplies, quotient, f);
+        __m256i v = codes32(last, how, f);
         memcpy(y + i, &v, n - i);
     }
 }
 
+/* What quantizers do, each a loop of its own. */
 static ALWAYS_INLINE void
 encode(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how, const struct form f)
 {
-    if (how->multiplies && how->quotient == DTYPE_F32)
-        run(y, x, n, how->scale, true, DTYPE_F32, f);
-    else if (how->quotient == DTYPE_F32)
-        run(y, x, n, how->scale, false, DTYPE_F32, f);
+    const float scale = how->scale;
+    if (how->quotient == DTYPE_F32 && !how->adds_zero && !how->multiplies)
+        run(y, x, n, (struct encode_fp8){ scale, false, false, DTYPE_F32 }, f);
+    else if (how->quotient == DTYPE_BF16 && how->adds_zero && !how->multiplies)
+        run(y, x, n, (struct encode_fp8){ scale, false, true, DTYPE_BF16 }, f);
     else
-        run(y, x, n, how->scale, how->multiplies, how->quotient, f);
+        run(y, x, n, *how, f);
 }
 
 static void
