@@ -118,12 +118,13 @@ encode(uint8_t *restrict y, float *restrict absmax, const float *restrict x, siz
 {
     const struct limits l = limits_of(rule);
     size_t whole = n / block, rest = n % block;
-    avx2_encode_absmax(absmax, x, n, block);
     for (size_t i = 0; i < whole; i++) {
+        avx2_encode_absmax(absmax + i, x + i * block, block, block);
         float least = absmax[i] < ENCODE_BNB_LEAST ? ENCODE_BNB_LEAST : absmax[i];
         run(y + i * (block / 2), x + i * block, block, 1.0f / least, false, &l, rule);
     }
     if (rest != 0) {
+        avx2_encode_absmax(absmax + whole, x + whole * block, rest, block);
         if (absmax[whole] < ENCODE_BNB_LEAST)
             absmax[whole] = ENCODE_BNB_LEAST;
         run(y + whole * (block / 2), x + whole * block, rest, absmax[whole], true, &l, rule);

@@ -114,8 +114,11 @@ absmax(const float *x, size_t n)
     }
     for (; n - i >= 8; i += 8)
         a = most8(a, x + i);
-    memcpy(last, x + i, (n - i) * sizeof *x);
-    a = _mm256_max_epi32(_mm256_max_epi32(most8(a, last), b), _mm256_max_epi32(c, d));
+    if (i < n) {
+        memcpy(last, x + i, (n - i) * sizeof *x);
+        a = most8(a, last);
+    }
+    a = _mm256_max_epi32(_mm256_max_epi32(a, b), _mm256_max_epi32(c, d));
     __m128i m = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4E));
     m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xB1));
