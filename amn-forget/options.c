@@ -1,7 +1,5 @@
 #include "options.h"
 
-#include <string.h>
-
 static bool
 take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
@@ -27,6 +25,5 @@ options_parse(struct job *job, int argc, char **argv)
     cli_options(&job->cli, CLI_FORGET, take, job, argc, argv);
     job->scheme = job->cli.scheme;
     job->cli.scheme = job->input_scheme;
-    if (job->output.path && strcmp(job->output.path, "-") == 0)
-        job->output.path = NULL;
+    job_take_output(job);
 }

@@ -108,52 +108,33 @@ bash_options(void)
     puts("    esac\n}\n");
 }
 
-/* Whether other tools have an option of this name in a row of theirs. */
-static bool
-is_shared(const struct cli_option *option)
-{
-    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (o != option && strcmp(o->name, option->name) == 0)
-            return true;
-    return false;
-}
-
-/* The command lines that a row is for: "TOOL OPTION", as patterns of case. */
 static void
-bash_patterns(const struct cli_option *o)
+bash_value(const struct cli_option *o)
 {
-    if (!is_shared(o)) {
-        printf("    *' --%s'", o->name);
-        if (o->key < CLI_LONG)
-            printf(" | *' -%c'", o->key);
-        return;
-    }
-    const char *before = "    ";
-    for (unsigned i = 0; i < CLI_TOOLS; i++) {
-        if (!cli_has(i, o))
-            continue;
-        printf("%s'%s --%s'", before, cli_tools[i].name, o->name);
-        before = " | ";
-        if (cli_tools[i].also)
-            printf(" | '%s --%s'", cli_tools[i].also, o->name);
-    }
+    printf("        --%s", o->name);
+    if (o->key < CLI_LONG)
+        printf(" | -%c", o->key);
+    printf(") echo '");
+    if (has_words(o))
+        put_words(o, " ");
+    else
+        printf(is_file(o) ? "@file" : "@any");
+    puts("' ;;");
 }
 
+/* What a word means depends on the tool: one of the same name may have other arguments, or none. */
 static void
 bash_values(void)
 {
     puts("# What the argument of an option of a tool can be: words, @file, or @any. Nothing: it takes none.\n"
-        "_amn_values()\n{\n    case \"$1 $2\" in");
-    for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
-        if (!o->arg)
-            continue;
-        bash_patterns(o);
-        printf(") echo '");
-        if (has_words(o))
-            put_words(o, " ");
-        else
-            printf(is_file(o) ? "@file" : "@any");
-        puts("' ;;");
+        "_amn_values()\n{\n    case $1 in");
+    for (unsigned i = 0; i < CLI_TOOLS; i++) {
+        put_case(&cli_tools[i]);
+        puts("        case $2 in");
+        for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+            if (o->arg && cli_has(i, o))
+                bash_value(o);
+        puts("        esac ;;");
     }
     puts("    esac\n}\n");
 }

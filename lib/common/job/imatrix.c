@@ -123,20 +123,19 @@ read_dat(struct importance *out, const char *text, size_t n, struct catalog *mem
 }
 
 bool
-imatrix_read(struct importance *out, const char *path, const struct limits *limits, struct catalog *memory, struct err *err)
+imatrix_read(struct importance *out, const char *path, const struct limits *limits, struct catalog *memory,
+    struct inputs *inputs, struct err *err)
 {
     struct source *src = NULL;
-    struct inputs inputs = { 0 };
     const char *text;
     size_t n;
-    bool ok = side_file_open(&src, path, DAT_MAX, catalog_budget(memory), "bytes of the importance matrix", &text, &n, &inputs,
+    bool ok = side_file_open(&src, path, DAT_MAX, catalog_budget(memory), "bytes of the importance matrix", &text, &n, inputs,
         err);
     if (ok)
         ok = n >= 4 && memcmp(text, "GGUF", 4) == 0 ? read_gguf(out, path, limits, memory, err)
             : read_dat(out, text, n, memory, err);
     if (ok && out->n == 0)
         ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the importance matrix has no entries");
-    inputs_clear(&inputs);
     source_close(src);
     char shown[STR_SHOWN];
     return ok || err_in_file(err, str_shown(shown, path, strlen(path)));

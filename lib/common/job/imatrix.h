@@ -4,9 +4,11 @@
 
 #include "base/limits.h"
 #include "plan/importance.h"
+#include "source/inputs.h"
 
-/* Read a file; values and names are allocated of `memory`, which is not sealed by it. Errors bear the name of the file. */
+/* Read a file; values and names are allocated of `memory`, and the file is added to `inputs`. Errors bear its
+ * name. */
 bool imatrix_read(struct importance *out, const char *path, const struct limits *limits, struct catalog *memory,
-    struct err *err);
+    struct inputs *inputs, struct err *err);
 
 #endif

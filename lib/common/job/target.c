@@ -1,4 +1,5 @@
 /* What the output is: the format and the scheme that the options name together. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -57,13 +58,33 @@ writer_of(const char *path)
     return dot ? writer_named(dot + 1) : NULL;
 }
 
-bool
-job_settle(struct job *job, struct err *err)
+static bool
+find_candidates(struct job *job, struct err *err)
 {
-    if (!job->writer)
-        job->writer = writer_of(job->output.path);
-    if (!job->scheme)
-        return true;
+    const char *p = job->candidate_names ? job->candidate_names : "q2_k,q3_k,q4_k,q5_k,q6_k,q8_0";
+    for (size_t n; *p; p += n + (p[n] == ',')) {
+        char name[64];
+        n = strcspn(p, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
+        const struct encoder *e = encode_find(name, job->writer != &writer_safetensors);
+        if (!e || n >= sizeof name)
+            return unknown("candidates", name, false, err);
+        if (job->ncandidates == JOB_CANDIDATES)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: more than %d", JOB_CANDIDATES);
+        if (job->ncandidates != 0 && (e->type == DTYPE_UNKNOWN) != (job->candidates[0]->type == DTYPE_UNKNOWN))
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: %s and %s do not go into one file",
+                job->candidates[0]->name, e->name);
+        job->candidates[job->ncandidates++] = e;
+    }
+    if (job->ncandidates != 0 && !job->scheme)
+        job->scheme = job->candidates[0]->name;
+    return job->ncandidates != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: there are none");
+}
+
+/* The encoder of the scheme, and the format that goes with it. */
+static bool
+find_encoder(struct job *job, struct err *err)
+{
     const struct encoder *encoder = encode_find(job->scheme, job->writer != &writer_safetensors);
     if (!encoder)
         return unknown("scheme", job->scheme, false, err);
@@ -71,6 +92,28 @@ job_settle(struct job *job, struct err *err)
     job->reduction.encoder = encoder;
     if (!job->writer)
         job->writer = needs;
-    return job->writer == needs || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is written as %s, not as %s", encoder->label,
-        needs->name, job->writer->name);
+    if (job->writer != needs)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is written as %s, not as %s", encoder->label, needs->name,
+            job->writer->name);
+    return reduction_settle(&job->reduction, err);
+}
+
+bool
+job_settle(struct job *job, struct err *err)
+{
+    bool budget = job->target_size != 0 || job->target_bpw != 0;
+    if (!job->writer)
+        job->writer = writer_of(job->output.path);
+    if (job->candidate_names && !budget)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates goes with --target-size or --target-bpw");
+    if (budget && (job->scheme || (job->target_size != 0 && job->target_bpw != 0) || job->reduction.pure))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-size, --target-bpw, --scheme and --pure exclude one another");
+    if (budget && !find_candidates(job, err))
+        return false;
+    if (job->scheme && !find_encoder(job, err))
+        return false;
+    if (!job->writer && job->dir.path)
+        job->writer = &writer_safetensors;
+    job->split.writer = job->writer;
+    return true;
 }

@@ -1,7 +1,7 @@
 /* encode_iq1: how IQ1_S and IQ1_M are made, for whoever has a faster search. Codebook and lists: encode_iq_search.h.
  *
- * A run (32 elements of IQ1_S, 16 of IQ1_M) has one scale; a digit 0, 1, 2 is one of three levels, all a little up or all a
- * little down. The two halves of a run may differ in that in IQ1_M. */
+ * A run (32 elements of IQ1_S, 16 of IQ1_M) has one scale; a digit 0, 1, 2 is one of three levels, all a little up
+ * or all a little down. The two halves of a run may differ in that in IQ1_M. */
 #ifndef KERNEL_ENCODE_IQ1_H
 #define KERNEL_ENCODE_IQ1_H
 
@@ -29,6 +29,20 @@ static inline const float *
 iq1_levels_of(int kind, int half)
 {
     return iq1_levels[kind >> (1 - half) & 1];
+}
+
+/* A split, whose sums of w * q * x and of w * q * q are these, is the run's if it is better than the best so far. */
+static inline bool
+iq1_improve(struct iq1_run *run, float *best, int first, int second, int kind, float qx, float q2)
+{
+    if (!(q2 > 0 && qx * qx > *best * q2))
+        return false;
+    run->scale = qx / q2;
+    run->first = first;
+    run->second = second;
+    run->kind = kind;
+    *best = run->scale * qx;
+    return true;
 }
 
 struct iq1_how {

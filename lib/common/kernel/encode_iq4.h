@@ -8,8 +8,9 @@
 
 enum { IQ4_RUN = 32, IQ4_RUNS = 8, IQ4_STEPS = 7 };
 
-/* Half way between the levels of iq4.h. A value takes the code that is the number of them not above it: a tie goes up, and
- * a NaN gets 15. All are exact, and so are the differences to the levels near them, so that this is the nearest level. */
+/* Half way between the levels of iq4.h. A value takes the code that is the number of them not above it: a tie goes
+ * up, and a NaN gets 15. All are exact, and so are the differences to the levels near them, so that this is the
+ * nearest level. */
 extern const float iq4_between[15];
 
 struct iq4_how {

@@ -1,9 +1,10 @@
-/* encode_iq_search: how the IQ2 and IQ3 types are made, for whoever has a faster search; and the codebooks as encoders want
- * them, of the IQ1 types too.
+/* encode_iq_search: how the IQ2 and IQ3 types are made, for whoever has a faster search; and the codebooks as
+ * encoders want them, of the IQ1 types too.
  *
- * A run (16 or 32 elements) has one scale; a group (8 or 4) is one entry of the codebook. Elements are searched by their
- * magnitudes, as scale * (2 * digit + 1). A group's digits are packed into a code, digit j at bit j * bits. A code that is
- * not in the codebook has a list of the entries near it, and the group takes the one with the least error. */
+ * A run (16 or 32 elements) has one scale; a group (8 or 4) is one entry of the codebook. Elements are searched by
+ * their magnitudes, as scale * (2 * digit + 1). A group's digits are packed into a code, digit j at bit j * bits. A
+ * code that is not in the codebook has a list of the entries near it, and the group takes the one with the least
+ * error. */
 #ifndef KERNEL_ENCODE_IQ_SEARCH_H
 #define KERNEL_ENCODE_IQ_SEARCH_H
 
@@ -14,9 +15,9 @@
 
 #include "kernel/encode_iq_math.h"
 
-/* A codebook. `where` tells of a code, by its rank as in iq_grids.c, where its list starts in units of LIST_UNIT and, from
- * bit LIST_COUNT on, how many codes it has; 0 of them: the code is an entry, and the lower bits are its index. A list is
- * the near codes by distance, then index, filled up to a whole unit with its last. */
+/* A codebook. `where` tells of a code, by its rank as in iq_grids.c, where its list starts in units of LIST_UNIT
+ * and, from bit LIST_COUNT on, how many codes it has; 0 of them: the code is an entry, and the lower bits are its
+ * index. A list is the near codes by distance, then index, filled up to a whole unit with its last. */
 struct encode_grid {
     const uint16_t *lists;          /* NULL until encode_grids_build() */
     const uint32_t *where;
@@ -34,6 +35,7 @@ enum iq_refit {
     REFIT_ALL
 };
 
+struct iq_block;            /* runs and scales of a block */
 struct iq_type {
     enum encode_grid_id grid;
     int run, tries;         /* elements of a run; tries on either side of the first */
@@ -45,13 +47,16 @@ struct iq_type {
     float share;            /* without importance: weights are share * sigma + x^2 */
     float factor;           /* of the block's scale as stored */
     bool clear;             /* a block of empty runs is all zero */
+    void (*store)(uint8_t *y, const struct iq_block *b);        /* all but d into a block of zeros */
+    size_t bytes;
 };
 
 enum { IQ_RUN = 32, IQ_GROUPS = 8, IQ_TRIES = 31, IQ_DIGITS = 8 };
 
 struct iq_run {
     float x[IQ_RUN];        /* magnitudes, one of a group perhaps negative where the signs are even */
-    float w[IQ_RUN], v[IQ_RUN];     /* weights, and their roots */
+    float w[IQ_RUN];        /* weights */
+    float v[IQ_RUN];        /* their roots: a search makes them */
     float most;             /* what the levels are laid on: the greatest x */
     float scale;            /* in: when no try is any good; out */
     uint16_t code[IQ_GROUPS];       /* in: likewise; out */
@@ -64,16 +69,9 @@ typedef bool iq_search(struct iq_run *run, const struct iq_type *type);
 
 extern const struct iq_type iq2_xxs_type, iq2_xs_type, iq2_s_type, iq3_xxs_type, iq3_s_type;
 
-bool iq2_xxs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq2_xs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq2_s_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq3_xxs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq3_s_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
+/* Rows to blocks of that type, as kernel_encode. */
+bool iq_encode_by(const struct iq_type *type, iq_search *search, uint8_t *restrict y, const float *restrict x,
+    size_t rows, size_t cols, const float *restrict importance);
 
 static inline unsigned
 grid_digit(const struct encode_grid *g, unsigned code, int j)

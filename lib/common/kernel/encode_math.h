@@ -1,5 +1,5 @@
-/* encode_math: how ggml's encoders make integers of floats. They cast without a check, and what came of that on x86-64 is
- * what stands in files, so it is written out here for values of any size, infinite or NaN. */
+/* encode_math: how ggml's encoders make integers of floats. They cast without a check, and what came of that on
+ * x86-64 is what stands in files, so it is written out here for values of any size, infinite or NaN. */
 #ifndef KERNEL_ENCODE_MATH_H
 #define KERNEL_ENCODE_MATH_H
 
@@ -19,11 +19,14 @@ clamp_int(int i, int low, int high)
     return i > high ? high : i < low ? low : i;
 }
 
-/* The nearest integer, ties to even, for |v| < 2^22. Beyond it whatever the same bits say: -2^22 for infinity, 0 for NaN. */
+/* The nearest integer, ties to even, for |v| < 2^22. Beyond it what the same bits say, -2^22 for infinity. 0 for NaN:
+ * which payload an operation hands on is not defined, so ggml's result is that of a NaN without. */
 static inline int
 nearest_int(float v)
 {
-    return (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000;
+    int i = (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000;
+
+    return i & -(v == v);                   /* not a branch: loops stay fit for vectors */
 }
 
 /* Without its fraction; what does not fit an int is INT_MIN, so that its low byte is 0. */

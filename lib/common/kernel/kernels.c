@@ -127,6 +127,7 @@ static const struct kernels scalar = {
     .int8_row_bf16 = int8_row_bf16,
     .turn = turn,
     .crc = crc_add,
+    .loss = loss_add,
 };
 
 #if defined(__x86_64__)

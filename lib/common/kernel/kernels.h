@@ -17,6 +17,7 @@
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
 #include "kernel/encode_fp8.h"
+#include "kernel/loss.h"
 
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
@@ -103,6 +104,9 @@ typedef void kernel_encode_bnb4(uint8_t *restrict y, float *restrict absmax, con
     size_t block);
 typedef float kernel_encode_int8_row(int8_t *restrict y, const float *restrict x, size_t n);
 
+/* loss.h: what encoding took from n elements. */
+typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
+
 struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
@@ -135,6 +139,7 @@ struct kernels {
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_turn *turn;
     kernel_crc *crc;
+    kernel_loss *loss;
 };
 
 /* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE

@@ -1,8 +1,8 @@
 /* encode_iq1: IQ1_S and IQ1_M, whose layouts are in iq_quants.c; words: kernel/encode_iq1.h.
  *
  * The elements of a run, in order of their values, are cut in three: digits 0, 1, 2. Of all cuts and kinds that one is
- * taken whose scale makes sum of w * (x - scale * level)^2 smallest. Then each group of eight is moved to an entry of the
- * codebook, and the scale fitted to what came of it. Source: ggml-quants.c, quantize_row_iq1_s_impl, _iq1_m_impl.
+ * taken whose scale makes sum of w * (x - scale * level)^2 smallest. Then each group of eight is moved to an entry of
+ * the codebook, and the scale fitted to what came of it. Source: ggml-quants.c, quantize_row_iq1_s_impl, _iq1_m_impl.
  */
 #include "kernel/encode_iq1.h"
 
@@ -13,17 +13,6 @@
 #include <string.h>
 
 const float iq1_levels[2][3] = { { -0.875f, 0.125f, 1.125f }, { -1.125f, -0.125f, 0.875f } };
-
-/* Better than the best so far: it is the best then. */
-static bool
-improves(struct iq1_run *run, float *best, float qx, float q2)
-{
-    if (!(q2 > 0 && qx * qx > *best * q2))
-        return false;
-    run->scale = qx / q2;
-    *best = run->scale * qx;
-    return true;
-}
 
 /* All elements have the same levels, so that sums over parts of the order will do. */
 static bool
@@ -46,13 +35,8 @@ split_s(struct iq1_run *run)
                 float x0 = sum_x[i1] - sum_x[0], x1 = sum_x[i2] - sum_x[i1], x2 = sum_x[run->n] - sum_x[i2];
                 float w0 = sum_w[i1] - sum_w[0], w1 = sum_w[i2] - sum_w[i1], w2 = sum_w[run->n] - sum_w[i2];
 
-                if (improves(run, &best, x0 * c[0] + x1 * c[1] + x2 * c[2],
-                        w0 * c[0] * c[0] + w1 * c[1] * c[1] + w2 * c[2] * c[2])) {
-                    run->first = i1;
-                    run->second = i2;
-                    run->kind = down ? 3 : 0;
-                    any = true;
-                }
+                any |= iq1_improve(run, &best, i1, i2, down ? 3 : 0, x0 * c[0] + x1 * c[1] + x2 * c[2],
+                    w0 * c[0] * c[0] + w1 * c[1] * c[1] + w2 * c[2] * c[2]);
             }
     return any;
 }
@@ -75,12 +59,7 @@ split_m(struct iq1_run *run)
                     qx += run->w[i] * q * run->x[i];
                     q2 += run->w[i] * q * q;
                 }
-                if (improves(run, &best, qx, q2)) {
-                    run->first = i1;
-                    run->second = i2;
-                    run->kind = kind;
-                    any = true;
-                }
+                any |= iq1_improve(run, &best, i1, i2, kind, qx, q2);
             }
     return any;
 }
@@ -109,16 +88,18 @@ nearest(const struct encode_grid *g, uint32_t where, const float *x, const float
 
 static const struct iq1_how plainly = { split_s, split_m, nearest };
 
+/* Each element goes where as many are as are less, or equal and before it: no branch depends on the values. None is
+ * NaN. */
 static void
 sort(uint8_t *order, const float *x, int n)
 {
-    for (int i = 0; i < n; i++) {
-        int j = i;
+    int rank[IQ_RUN] = { 0 };
 
-        for (; j > 0 && x[i] < x[order[j - 1]]; j--)
-            order[j] = order[j - 1];
-        order[j] = (uint8_t)i;
-    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            rank[j] += (x[i] < x[j]) | ((x[i] == x[j]) & (i < j));
+    for (int j = 0; j < n; j++)
+        order[rank[j]] = (uint8_t)j;
 }
 
 /* The scale for a run that has the codes: kept when it would not be positive. */
@@ -173,12 +154,13 @@ codes_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code)
 static bool
 run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float least)
 {
-    bool small = run->n == 16, weighs = false;
+    bool small = run->n == 16, weighs = false, nan = false;
     float most = fabsf(run->x[0]);
 
     for (int i = 0; i < run->n; i++) {
         most = greater(most, fabsf(run->x[i]));
         weighs |= run->w[i] != 0;
+        nan |= isnan(run->x[i]);
     }
     run->empty = true;
     run->scale = 0;
@@ -186,6 +168,8 @@ run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float l
     memset(code, 0, (size_t)run->n / 8 * sizeof *code);
     if (most < least)
         return true;
+    if (nan)
+        return !small;                          /* as it is when no split is any good */
     sort(run->order, run->x, run->n);
     if (small ? !how->split_m(run) : !how->split_s(run))
         return !small || !weighs;

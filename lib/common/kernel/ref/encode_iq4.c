@@ -1,7 +1,7 @@
 /* encode_iq4: IQ4_NL and IQ4_XS, whose layouts are in iq4.c.
  *
- * A run of 32 elements gets the scale d that makes sum of w * (x - d * q)^2 smallest, q the levels nearest to id * x, for
- * one of 16 inverse scales id around -127 / m, m being the element of greatest magnitude:
+ * A run of 32 elements gets the scale d that makes sum of w * (x - d * q)^2 smallest, q the levels nearest to id * x,
+ * for one of 16 inverse scales id around -127 / m, m being the element of greatest magnitude:
  *
  *     d = sum(w * q * x) / sum(w * q * q), and what is gained by it is d * sum(w * q * x)
  *

@@ -1,9 +1,9 @@
 /* encode_iq_lists: for each code that is not in a codebook, the entries near it.
  *
- * The distance of two codes is the sum of the squared differences of their digits. A list has the entries of the nearest
- * few distances that occur (`distances` of them), by distance, then by index. Codes of equal distance differ in how well
- * they suit the floats, so that the order decides bytes.
- * Source: ggml-quants.c, iq2xs_init_impl, iq3xs_init_impl.
+ * The distance of two codes is the sum of the squared differences of their digits. A list has the entries of the
+ * nearest few distances that occur (`distances` of them), by distance, then by index. Codes of equal distance differ in
+ * how well they suit the floats, so that the order decides bytes. Source: ggml-quants.c, iq2xs_init_impl,
+ * iq3xs_init_impl.
  */
 #include "kernel/encode_iq.h"
 

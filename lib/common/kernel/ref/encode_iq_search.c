@@ -1,9 +1,10 @@
 /* encode_iq_search: the IQ2 and IQ3 types. Layouts are in iq_quants.c, and what runs, groups and codes are in
  * kernel/encode_iq_search.h.
  *
- * The scale of a run makes sum of w * (x - scale * q)^2 smallest, over some tries of where the greatest element falls: the
- * digits of a try are the nearest ones with its scale, moved to an entry of the codebook. The block's scale is the greatest
- * of its runs' over 31, and each run has 2 s + 1 of that. Source: ggml-quants.c, quantize_row_iq2_xxs_impl and so on.
+ * The scale of a run makes sum of w * (x - scale * q)^2 smallest, over some tries of where the greatest element falls:
+ * the digits of a try are the nearest ones with its scale, moved to an entry of the codebook. The block's scale is the
+ * greatest of its runs' over 31, and each run has 2 s + 1 of that. Source: ggml-quants.c, quantize_row_iq2_xxs_impl and
+ * so on.
  */
 #include "kernel/encode_iq_search.h"
 
@@ -12,27 +13,6 @@
 
 #include <assert.h>
 #include <string.h>
-
-const struct iq_type iq2_xxs_type = {
-    .grid = GRID_IQ2_XXS, .run = 32, .tries = 6, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_ALL,
-    .sigma = 1, .factor = 1, .clear = true,
-};
-const struct iq_type iq2_xs_type = {
-    .grid = GRID_IQ2_XS, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_NEAR,
-    .sigma = 1, .factor = 1, .clear = true,
-};
-const struct iq_type iq2_s_type = {
-    .grid = GRID_IQ2_S, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-8f, .refit = REFIT_NEAR,
-    .sigma = 2, .share = 0.25f, .factor = 0.9875f,
-};
-const struct iq_type iq3_xxs_type = {
-    .grid = GRID_IQ3_XXS, .run = 32, .tries = 15, .step = 0.2f, .least = 1e-8f, .even = true, .refit = REFIT_NEAR,
-    .sigma = 2, .factor = 1.0125f, .clear = true,
-};
-const struct iq_type iq3_s_type = {
-    .grid = GRID_IQ3_S, .run = 32, .tries = 9, .step = 0.2f, .least = FLT_TRUE_MIN, .refit = REFIT_ALL_IF_NEAR,
-    .sigma = 2, .factor = 1.033f,
-};
 
 /* x = scale * code, codes 0 .. top, for floats that are not negative, or few of them. */
 static float
@@ -127,6 +107,8 @@ search(struct iq_run *run, const struct iq_type *type)
     float best = 0, most_level = (float)(2 * g->levels - 1);
     unsigned near = type->refit == REFIT_NEAR ? 0 : ~0u;
 
+    for (int i = 0; i < type->run; i++)
+        run->v[i] = sqrtf(run->w[i]);
     for (int step = -type->tries; step <= type->tries; step++) {
         float id = (most_level + (float)step * type->step) / run->most, scale = 1 / id;
         uint16_t code[IQ_GROUPS];
@@ -168,32 +150,34 @@ weigh(float *w, const float *x, const float *importance, const struct iq_type *t
             w[i] = type->share != 0 ? type->share * sigma + x[i] * x[i] : x[i] * x[i];
 }
 
-/* Magnitudes and signs of eight elements. Where their minus signs have to be even, the element that costs least of them is
- * negative, or one less of them. */
+/* Magnitudes and signs of eight elements. Where their minus signs have to be even, the element that costs least of
+ * them is negative, or one less of them. */
 static uint8_t
 signs_of(float *magnitude, const float *x, const float *w, bool even)
 {
-    unsigned sign = 0, odd = 0;
+    unsigned sign = 0;
     int cheapest = 0;
 
     for (int j = 0; j < 8; j++) {
-        bool minus = !(x[j] >= 0);
+        unsigned minus = !(x[j] >= 0);
 
-        magnitude[j] = minus ? -x[j] : x[j];
-        sign |= (unsigned)minus << j;
-        odd ^= minus;
+        magnitude[j] = float_of_bits(bits_of_float(x[j]) ^ minus << 31);
+        sign |= minus << j;
+    }
+    if (!even)
+        return (uint8_t)sign;
+    for (int j = 1; j < 8; j++)
         if (w[j] * x[j] * x[j] < w[cheapest] * x[cheapest] * x[cheapest])
             cheapest = j;
-    }
-    if (even && odd) {
+    if (__builtin_parity(sign)) {
         magnitude[cheapest] = -magnitude[cheapest];
         sign ^= 1u << cheapest;
     }
-    return (uint8_t)(even ? sign & 127 : sign);
+    return (uint8_t)(sign & 127);
 }
 
-/* IQ2_XXS begins with a scale that knows of no codebook, and of one level more. Its digits do not count: those of any scale
- * above 0 are found again. */
+/* IQ2_XXS begins with a scale that knows of no codebook, and of one level more. Its digits do not count: those of
+ * any scale above 0 are found again. */
 static bool
 begin_without_grid(struct iq_run *run)
 {
@@ -214,10 +198,8 @@ run_make(struct iq_run *run, const struct iq_type *type, iq_search *search, cons
     for (int k = 0; k < type->run / 8; k++)
         run->sign[k] = signs_of(run->x + 8 * k, x + 8 * k, w + 8 * k, type->even);
     run->most = run->x[0];
-    for (int i = 0; i < type->run; i++) {
-        run->v[i] = sqrtf(w[i]);
+    for (int i = 1; i < type->run; i++)
         run->most = greater(run->most, run->x[i]);
-    }
 
     run->empty = run->most < type->least;
     run->scale = run->most / (float)(2 * levels - 1);
@@ -331,8 +313,8 @@ iq3_xxs_store(uint8_t *y, const struct iq_block *b)
     }
 }
 
-/* The lower bits of indices, and the signs, of the runs behind an empty one stand where that one's should: ggml's encoder
- * does not step over it. Such a block decodes to something else, in ggml too; these are its bytes. */
+/* The lower bits of indices, and the signs, of the runs behind an empty one stand where that one's should: ggml's
+ * encoder does not step over it. Such a block decodes to something else, in ggml too; these are its bytes. */
 static void
 iq3_s_store(uint8_t *y, const struct iq_block *b)
 {
@@ -355,85 +337,76 @@ iq3_s_store(uint8_t *y, const struct iq_block *b)
     }
 }
 
-static bool
-encode(const struct iq_type *type, void store(uint8_t *y, const struct iq_block *b), size_t block_bytes,
-    iq_search *search, uint8_t *y, const float *x, size_t rows, size_t cols, const float *importance)
+const struct iq_type iq2_xxs_type = {
+    .grid = GRID_IQ2_XXS, .run = 32, .tries = 6, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_ALL,
+    .sigma = 1, .factor = 1, .clear = true,
+    .store = iq2_xxs_store, .bytes = IQ2_XXS_BYTES,
+};
+const struct iq_type iq2_xs_type = {
+    .grid = GRID_IQ2_XS, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_NEAR,
+    .sigma = 1, .factor = 1, .clear = true,
+    .store = iq2_xs_store, .bytes = IQ2_XS_BYTES,
+};
+const struct iq_type iq2_s_type = {
+    .grid = GRID_IQ2_S, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-8f, .refit = REFIT_NEAR,
+    .sigma = 2, .share = 0.25f, .factor = 0.9875f,
+    .store = iq2_s_store, .bytes = IQ2_S_BYTES,
+};
+const struct iq_type iq3_xxs_type = {
+    .grid = GRID_IQ3_XXS, .run = 32, .tries = 15, .step = 0.2f, .least = 1e-8f, .even = true, .refit = REFIT_NEAR,
+    .sigma = 2, .factor = 1.0125f, .clear = true,
+    .store = iq3_xxs_store, .bytes = IQ3_XXS_BYTES,
+};
+const struct iq_type iq3_s_type = {
+    .grid = GRID_IQ3_S, .run = 32, .tries = 9, .step = 0.2f, .least = FLT_TRUE_MIN, .refit = REFIT_ALL_IF_NEAR,
+    .sigma = 2, .factor = 1.033f,
+    .store = iq3_s_store, .bytes = IQ3_S_BYTES,
+};
+
+bool
+iq_encode_by(const struct iq_type *type, iq_search *search, uint8_t *restrict y, const float *restrict x,
+    size_t rows, size_t cols, const float *restrict importance)
 {
     struct iq_block b;
 
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += block_bytes) {
+        for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += type->bytes) {
             if (!block_make(&b, type, search, x, importance == NULL ? NULL : importance + c))
                 return false;
-            memset(y, 0, block_bytes);
+            memset(y, 0, type->bytes);
             store_half(y, b.d);
             if (!(b.empty && type->clear))
-                store(y, &b);
+                type->store(y, &b);
         }
     return true;
 }
 
 bool
-iq2_xxs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq2_xxs_type, iq2_xxs_store, IQ2_XXS_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
-iq2_xs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq2_xs_type, iq2_xs_store, IQ2_XS_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
-iq2_s_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq2_s_type, iq2_s_store, IQ2_S_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
-iq3_xxs_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq3_xxs_type, iq3_xxs_store, IQ3_XXS_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
-iq3_s_encode_by(iq_search *search, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return encode(&iq3_s_type, iq3_s_store, IQ3_S_BYTES, search, y, x, rows, cols, importance);
-}
-
-bool
 iq2_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq2_xxs_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_xxs_type, search, y, x, rows, cols, importance);
 }
 
 bool
 iq2_xs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq2_xs_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_xs_type, search, y, x, rows, cols, importance);
 }
 
 bool
 iq2_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq2_s_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_s_type, search, y, x, rows, cols, importance);
 }
 
 bool
 iq3_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq3_xxs_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq3_xxs_type, search, y, x, rows, cols, importance);
 }
 
 bool
 iq3_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
-    return iq3_s_encode_by(search, y, x, rows, cols, importance);
+    return iq_encode_by(&iq3_s_type, search, y, x, rows, cols, importance);
 }

@@ -1,10 +1,10 @@
-/* encode_k: in three steps: a search finds the scale (and the minimum) of every group and the codes of its elements; the
- * other two are in encode_k_finish.h.
+/* encode_k: in three steps: a search finds the scale (and the minimum) of every group and the codes of its elements;
+ * the other two are in encode_k_finish.h.
  *
- * A weight says how much the error of an element matters. Without importance it depends on the element alone, and on its
- * group in Q4_K and Q5_K. With it, it is importance * sqrt(s + x * x), where s is once or twice the mean square of the block
- * (in Q6_K the importance alone), and the scales are searched for as the elements are, a group weighing as much as its
- * elements.
+ * A weight says how much the error of an element matters. Without importance it depends on the element alone, and on
+ * its group in Q4_K and Q5_K. With it, it is importance * sqrt(s + x * x), where s is once or twice the mean square
+ * of the block (in Q6_K the importance alone), and the scales are searched for as the elements are, a group weighing
+ * as much as its elements.
  *
  * Source: ggml-quants.c, quantize_row_<type>_ref and quantize_row_<type>_impl. */
 #include "kernel/encode_k.h"

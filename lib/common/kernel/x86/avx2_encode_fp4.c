@@ -1,7 +1,7 @@
-/* avx2_encode_fp4: MXFP4 and NVFP4. The nearest of the values 0, 1, 2, 3, 4, 6, 8, 12 times a scale is as many steps up as
- * there are midpoints below the magnitude: the differences to the two values around it are exact, so that this is what
- * comparing the differences gives, the lower of two equally near ones. Magnitudes far beyond the largest value, where
- * differences round to the same, and scales near the ends of the range are left to the scalar encoder. */
+/* avx2_encode_fp4: MXFP4 and NVFP4. The nearest of the values 0, 1, 2, 3, 4, 6, 8, 12 times a scale is as many steps
+ * up as there are midpoints below the magnitude: the differences to the two values around it are exact, so that this
+ * is what comparing the differences gives, the lower of two equally near ones. Magnitudes far beyond the largest
+ * value, where differences round to the same, and scales near the ends of the range are left to the scalar encoder. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_fp4.h"
@@ -29,8 +29,8 @@ largest(__m256 a)
     return _mm_cvtss_f32(m);
 }
 
-/* The codes of eight floats, 0 for NaN. inverse: a power of two that brings them to the values above; or 1, and midpoints
- * that are multiplied by the scale. */
+/* The codes of eight floats, 0 for NaN. inverse: a power of two that brings them to the values above; or 1, and
+ * midpoints that are multiplied by the scale. */
 static ALWAYS_INLINE __m256i
 codes_of(__m256 x, __m256 inverse, const __m256 midpoints[7])
 {
@@ -109,7 +109,8 @@ nvfp4_group(uint8_t *restrict scale, uint8_t *restrict qs, const float *restrict
         return false;
     for (int i = 0; i < 7; i++)
         midpoints[i] = _mm256_set1_ps(midpoint[i] * scale_of(*scale));
-    __m256i low = codes_of(v[0], _mm256_set1_ps(1.0f), midpoints), high = codes_of(v[1], _mm256_set1_ps(1.0f), midpoints);
+    __m256i low = codes_of(v[0], _mm256_set1_ps(1.0f), midpoints);
+    __m256i high = codes_of(v[1], _mm256_set1_ps(1.0f), midpoints);
     low = _mm256_or_si256(low, _mm256_slli_epi32(high, 4));
     __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
     _mm_storel_epi64((__m128i *)(void *)qs, _mm_packus_epi16(words, words));

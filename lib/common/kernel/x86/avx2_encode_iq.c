@@ -1,4 +1,5 @@
-/* avx2_encode_iq: the IQ2 and IQ3 types. Eight tries of a run's scale are made side by side, and the entries of a list. */
+/* avx2_encode_iq: the IQ2 and IQ3 types. Eight tries of a run's scale are made side by side, and the entries of a
+ * list. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/encode_iq.h"
@@ -117,6 +118,8 @@ search(struct iq_run *run, const struct iq_type *type, const int n, const int di
         t.scale[i] = 1 / t.id[i];
         t.near[i] = 0;
     }
+    for (int i = 0; i < n; i += LANES)
+        _mm256_storeu_ps(run->v + i, _mm256_sqrt_ps(_mm256_loadu_ps(run->w + i)));
     for (int i = 0; i < ntries; i += LANES)
         if (!eight_tries(&t, i, ntries - i < LANES ? ntries - i : LANES, run, g, n, digits))
             return false;
@@ -153,35 +156,35 @@ static bool
 avx2_iq2_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq2_xxs_encode_by(search_2_32, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_xxs_type, search_2_32, y, x, rows, cols, importance);
 }
 
 static bool
 avx2_iq2_xs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq2_xs_encode_by(search_2_16, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_xs_type, search_2_16, y, x, rows, cols, importance);
 }
 
 static bool
 avx2_iq2_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq2_s_encode_by(search_2_16, y, x, rows, cols, importance);
+    return iq_encode_by(&iq2_s_type, search_2_16, y, x, rows, cols, importance);
 }
 
 static bool
 avx2_iq3_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq3_xxs_encode_by(search_3, y, x, rows, cols, importance);
+    return iq_encode_by(&iq3_xxs_type, search_3, y, x, rows, cols, importance);
 }
 
 static bool
 avx2_iq3_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq3_s_encode_by(search_3, y, x, rows, cols, importance);
+    return iq_encode_by(&iq3_s_type, search_3, y, x, rows, cols, importance);
 }
 
 void

@@ -1,5 +1,5 @@
-/* avx2_encode_iq4: IQ4_NL and IQ4_XS. Eight runs are searched side by side, a lane each: every lane does what the scalar
- * search does, in its order, so that the sums are the same bits. */
+/* avx2_encode_iq4: IQ4_NL and IQ4_XS. Eight runs are searched side by side, a lane each: every lane does what the
+ * scalar search does, in its order, so that the sums are the same bits. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_iq4.h"

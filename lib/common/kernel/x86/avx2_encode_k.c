@@ -1,6 +1,6 @@
-/* avx2_encode_k: Q2_K to Q6_K, the eight groups of a block (or twice eight) searched at once; what comes after the search is
- * that of the scalar encoder, compiled for this CPU. A block that is not ordinary (infinite, NaN, all 0, tiny, huge) is left
- * to the scalar encoder. */
+/* avx2_encode_k: Q2_K to Q6_K, the eight groups of a block (or twice eight) searched at once; what comes after the
+ * search is that of the scalar encoder, compiled for this CPU. A block that is not ordinary (infinite, NaN, all 0,
+ * tiny, huge) is left to the scalar encoder. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_k.h"

@@ -1,6 +1,6 @@
-/* avx2_encode_lanes: the searches of encode_search for eight groups of floats at a time, one in each lane, which does the
- * operations of the scalar function in their order. Lane g of x[i] is element i of group g. What the scalar function leaves
- * through a branch is computed here, and not taken. */
+/* avx2_encode_lanes: the searches of encode_search for eight groups of floats at a time, one in each lane, which does
+ * the operations of the scalar function in their order. Lane g of x[i] is element i of group g. What the scalar
+ * function leaves through a branch is computed here, and not taken. */
 #ifndef KERNEL_X86_AVX2_ENCODE_LANES_H
 #define KERNEL_X86_AVX2_ENCODE_LANES_H
 
@@ -200,7 +200,7 @@ lanes_search_symmetric(uint8_t *codes, float scales[LANES], const __m256 *x, con
 
 /* --- symmetric, Q3_K */
 
-enum { Q3_ELEMS = 16, Q3_BATCHES = 2, Q3_SWEEPS = 5 };
+enum { Q3_ELEMS = 16, Q3_SWEEPS = 5 };
 
 struct lanes_fit {
     __m256 xl, ll;
@@ -285,9 +285,10 @@ static ALWAYS_INLINE __m256
 lanes_beyond(__m256 inverse, __m256 low, __m256 lowest, __m256 highest)
 {
     const __m256 limit = _mm256_set1_ps(0x1p21f);
-    __m256 a = _mm256_mul_ps(inverse, _mm256_sub_ps(lowest, low)), b = _mm256_mul_ps(inverse, _mm256_sub_ps(highest, low));
+    __m256 a = lanes_abs(_mm256_mul_ps(inverse, _mm256_sub_ps(lowest, low)));
+    __m256 b = lanes_abs(_mm256_mul_ps(inverse, _mm256_sub_ps(highest, low)));
 
-    return _mm256_or_ps(_mm256_cmp_ps(lanes_abs(a), limit, _CMP_NLT_UQ), _mm256_cmp_ps(lanes_abs(b), limit, _CMP_NLT_UQ));
+    return _mm256_or_ps(_mm256_cmp_ps(a, limit, _CMP_NLT_UQ), _mm256_cmp_ps(b, limit, _CMP_NLT_UQ));
 }
 
 /* search_with_min. False when a lane is not ordinary; no NaN, no infinity among x. */

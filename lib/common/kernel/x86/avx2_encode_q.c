@@ -1,15 +1,17 @@
-/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 without importance, some blocks of 32 floats at a time: extremes do not depend
- * on the order, nor do codes on each other. Blocks among which a code does not come out as for ordinary numbers (infinite,
- * NaN, factors too small for an inverse) are left to the scalar encoder. */
+/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 without importance (with it: avx2_encode_weighted.c), some blocks of 32
+ * floats at a time: extremes do not depend on the order, nor do codes on each other. Blocks among which a code does
+ * not come out as for ordinary numbers (infinite, NaN, factors too small for an inverse) are left to the scalar
+ * encoder. */
 #if defined(__x86_64__)
 
-#include "kernel/x86/x86_priv.h"
+#include "kernel/encode_q.h"
 
 #include <immintrin.h>
 
 #include "dtype/ggml_block.h"
 #include "kernel/encode_math.h"
-#include "kernel/encode_q.h"
+#include "kernel/x86/avx2_encode_bits.h"
+#include "kernel/x86/x86_priv.h"
 
 enum { ELEMS = 32 };
 
@@ -31,7 +33,8 @@ extremes(__m128 *high, __m128 *minus_low, const float *x)
     __m256 v[2 * BATCH];
 
     for (int b = 0; b < BATCH; b++, x += ELEMS) {
-        __m256 p = _mm256_loadu_ps(x), q = _mm256_loadu_ps(x + 8), r = _mm256_loadu_ps(x + 16), s = _mm256_loadu_ps(x + 24);
+        __m256 p = _mm256_loadu_ps(x), q = _mm256_loadu_ps(x + 8);
+        __m256 r = _mm256_loadu_ps(x + 16), s = _mm256_loadu_ps(x + 24);
 
         v[b] = _mm256_max_ps(_mm256_max_ps(p, q), _mm256_max_ps(r, s));
         v[BATCH + b] = _mm256_xor_ps(_mm256_min_ps(_mm256_min_ps(p, q), _mm256_min_ps(r, s)), _mm256_set1_ps(-0.0f));
@@ -83,22 +86,6 @@ codes_of(const __m256i v[4])
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-static ALWAYS_INLINE void
-put_nibbles(uint8_t *qs, __m256i codes)
-{
-    codes = _mm256_and_si256(codes, _mm256_set1_epi8(15));
-    _mm_storeu_si128((__m128i *)(void *)qs, _mm_or_si128(_mm256_castsi256_si128(codes),
-        _mm_slli_epi16(_mm256_extracti128_si256(codes, 1), 4)));
-}
-
-static ALWAYS_INLINE void
-put_fifth_bits(uint8_t *qh, __m256i codes)
-{
-    uint32_t bits = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(codes, 3));
-
-    memcpy(qh, &bits, sizeof bits);
-}
-
 /* --- 32 elements, 4 or 5 bits */
 
 /* What becomes of four blocks: factors and minima of binary16, and 32 codes each. */
@@ -113,8 +100,8 @@ put_halves(uint16_t h[BATCH], __m128 v)
     _mm_storel_epi64((__m128i *)(void *)h, _mm_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 
-/* x = code * factor + low, with `half` for the rounding (and for a code that is not 0 where x is). A conversion to integers
- * that meets what is none gives a negative one, as no code is: false then. */
+/* x = code * factor + low, with `half` for the rounding (and for a code that is not 0 where x is). A conversion to
+ * integers that meets what is none gives a negative one, as no code is: false then. */
 static ALWAYS_INLINE bool
 batch_codes(struct batch *batch, const float *x, __m128 factor, __m128 low, const bool with_low, const float half)
 {
@@ -187,7 +174,7 @@ q4_0_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols
     struct batch batch;
 
     if (importance != NULL)
-        return q4_0_encode(y, x, rows, cols, importance);
+        return q4_0_weighted_avx2(y, x, rows, cols, importance);
     for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
         if (!symmetric_batch(&batch, x, 8)) {
             q4_0_encode(y, x, BATCH, ELEMS, NULL);
@@ -209,7 +196,7 @@ q4_1_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols
     struct batch batch;
 
     if (importance != NULL)
-        return q4_1_encode(y, x, rows, cols, importance);
+        return q4_1_weighted_avx2(y, x, rows, cols, importance);
     for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
         if (!min_batch(&batch, x, 15)) {
             q4_1_encode(y, x, BATCH, ELEMS, NULL);
@@ -232,7 +219,7 @@ q5_0_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols
     struct batch batch;
 
     if (importance != NULL)
-        return q5_0_encode(y, x, rows, cols, importance);
+        return q5_0_weighted_avx2(y, x, rows, cols, importance);
     for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
         if (!symmetric_batch(&batch, x, 16)) {
             q5_0_encode(y, x, BATCH, ELEMS, NULL);
@@ -255,7 +242,7 @@ q5_1_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols
     struct batch batch;
 
     if (importance != NULL)
-        return q5_1_encode(y, x, rows, cols, importance);
+        return q5_1_weighted_avx2(y, x, rows, cols, importance);
     for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
         if (!min_batch(&batch, x, 31)) {
             q5_1_encode(y, x, BATCH, ELEMS, NULL);

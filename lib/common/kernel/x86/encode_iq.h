@@ -1,7 +1,8 @@
-/* encode_iq: which entry of a list has the least error, eight of them at a time. Shared by the avx2_encode_iq*.c files.
+/* encode_iq: which entry of a list has the least error, eight of them at a time. Shared by the avx2_encode_iq*.c
+ * files.
  *
- * The error of an entry is a sum over its digits, and a digit has few values: each gives one of few terms, which are looked
- * up. A sum is made of the same terms in the same order as in the scalar search, so that it is the same bits. */
+ * The error of an entry is a sum over its digits, and a digit has few values: each gives one of few terms, which are
+ * looked up. A sum is made of the same terms in the same order as in the scalar search, so that it is the same bits. */
 #ifndef KERNEL_X86_ENCODE_IQ_H
 #define KERNEL_X86_ENCODE_IQ_H
 
@@ -21,15 +22,32 @@ digit_pick(__m256 table, __m256i code, int j, const int bits)
     return bits == 3 ? _mm256_permutevar8x32_ps(table, index) : _mm256_permutevar_ps(table, index);
 }
 
-/* term[j]: what digit j adds to the error, for each of its values. levels: scale * level */
+/* The same element of two halves: a, b */
+static ALWAYS_INLINE __m256
+halves(const float *a, const float *b)
+{
+    return _mm256_set_m128(_mm_broadcast_ss(b), _mm_broadcast_ss(a));
+}
+
+/* term[j]: what digit j adds to the error, for each of its values. levels: scale * level. Terms of three levels are
+ * made two at a time. */
 static ALWAYS_INLINE void
 terms_make(__m256 *term, __m256 levels, const float *x, const float *v, const int digits)
 {
-    for (int j = 0; j < digits; j++) {
-        __m256 t = _mm256_sub_ps(levels, _mm256_broadcast_ss(x + j));
+    if (digits == 4)
+        for (int j = 0; j < digits; j++) {
+            __m256 t = _mm256_sub_ps(levels, _mm256_broadcast_ss(x + j));
 
-        term[j] = _mm256_mul_ps(_mm256_mul_ps(_mm256_broadcast_ss(v + j), t), t);
-    }
+            term[j] = _mm256_mul_ps(_mm256_mul_ps(_mm256_broadcast_ss(v + j), t), t);
+        }
+    else
+        for (int j = 0; j < digits; j += 2) {
+            __m256 t = _mm256_sub_ps(levels, halves(x + j, x + j + 1));
+            __m256 two = _mm256_mul_ps(_mm256_mul_ps(halves(v + j, v + j + 1), t), t);
+
+            term[j] = _mm256_permute2f128_ps(two, two, 0x00);
+            term[j + 1] = _mm256_permute2f128_ps(two, two, 0x11);
+        }
 }
 
 static ALWAYS_INLINE __m256
@@ -48,10 +66,11 @@ list_search(const uint16_t *lists, uint32_t where, const __m256 *term, const int
     const uint16_t *list = lists + (size_t)(where & ((1u << LIST_COUNT) - 1)) * LIST_UNIT;
     int units = (int)((where >> LIST_COUNT) + LIST_UNIT - 1) / LIST_UNIT;
     __m256 least = _mm256_set1_ps(FLT_MAX);
-    __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), at = place;      /* where in the list a lane has its least */
+    __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), at = place;      /* of a lane's least, in the list */
 
     for (int unit = 0; unit < units; unit++) {
-        __m256i eight = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(list + LIST_UNIT * unit)));
+        const void *from = list + LIST_UNIT * unit;
+        __m256i eight = _mm256_cvtepu16_epi32(_mm_loadu_si128(from));
         __m256 error = digit_pick(term[0], eight, 0, bits);
 
         for (int j = 1; j < digits; j++)
