@@ -16,6 +16,7 @@ enum { ROOM = 64 << 10 };
 
 struct made {
     struct encoding e;
+    struct encode_part parts[ENCODE_PARTS];
     uint8_t part[ENCODE_PARTS][ROOM];
     size_t nbytes[ENCODE_PARTS];
     float back[ROOM];
@@ -70,6 +71,7 @@ encode(const struct kernels *k, struct catalog *memory, const char *scheme, enum
     memset(&made, 0, sizeof made);
     memset(facts, 0, sizeof facts);
     made.e = (struct encoding){ .encoder = encode_find(scheme, false), .memory = memory, .rows = rows, .cols = cols,
+        .part = made.parts,
         .weight = { .name = "m.weight", .name_len = 8, .dtype = dtype, .shape = { 2, packed } } };
     const struct encoder *encoder = made.e.encoder;
     bool ok = encoder && encoder->fit(&made.e, &options, err) == ENCODE_YES;
