@@ -110,6 +110,10 @@ struct encode_part *encode_add_part(struct encoding *e, size_t base, const char 
 /* n bytes that live as long as the encoding. NULL on failure. */
 void *encode_alloc(struct encoding *e, size_t n, struct err *err);
 
+/* For fit(), of an encoder without zero points: true when the options ask for nothing that it has not; else ERR_USAGE.
+ * `groups`: --group-size goes with it. */
+bool encode_plain(const struct encoding *e, const struct encode_options *options, bool groups, struct err *err);
+
 /* Length of the weight's name without ".weight". */
 size_t encode_module(const struct encoding *e);
 

@@ -3,9 +3,12 @@
 
 #include <strings.h>
 
+#include "encode/bnb4.h"
+#include "encode/bnb8.h"
+#include "encode/fp8.h"
 #include "encode/ggml.h"
 
-static const struct encoder *const lists[] = { encode_ggml };
+static const struct encoder *const lists[] = { encode_fp8, encode_bnb4, encode_bnb8, encode_ggml };
 
 const struct encoder *
 encode_at(size_t i)

@@ -8,7 +8,9 @@
 #include "kernel/codes8.h"
 #include "kernel/convrot.h"
 #include "kernel/crc.h"
+#include "kernel/encode_bnb.h"
 #include "kernel/encode_fp4.h"
+#include "kernel/encode_fp8.h"
 #include "kernel/encode_k.h"
 #include "kernel/encode_q.h"
 #include "kernel/encode_iq.h"
@@ -92,6 +94,13 @@ static const struct kernels scalar = {
         [DTYPE_IQ2_S] = iq2_s_encode,           [DTYPE_IQ4_XS] = iq4_xs_encode,
         [DTYPE_IQ1_M] = iq1_m_encode,
     },
+    .encode_e4m3 = encode_e4m3,
+    .encode_e5m2 = encode_e5m2,
+    .encode_absmax = encode_absmax,
+    .encode_nf4 = encode_nf4,
+    .encode_fp4 = encode_fp4,
+    .encode_fp4_cpu = encode_fp4_cpu,
+    .encode_int8_row = encode_int8_row,
     .fp8_f32 = {
         [DTYPE_F8_E4M3] = fp8_e4m3_f32,         [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_f32,
         [DTYPE_F8_E5M2] = fp8_e5m2_f32,         [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_f32,

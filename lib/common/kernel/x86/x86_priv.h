@@ -18,6 +18,11 @@ void avx2_use_widen(struct kernels *k);
 void avx2_use_fp8(struct kernels *k);
 void avx512_use_fp8(struct kernels *k);
 
+/* Floats to E4M3 and E5M2, and to bitsandbytes' codes */
+void avx2_use_encode_fp8(struct kernels *k);
+void avx2_use_encode_bnb(struct kernels *k);
+kernel_encode_absmax avx2_encode_absmax;
+
 /* To F32 every block type, to BF16 those not below */
 void avx2_use_blocks(struct kernels *k);
 void avx512_use_blocks(struct kernels *k);
