@@ -3,9 +3,12 @@
 
 #include <strings.h>
 
+#include "encode/ct.h"
 #include "encode/ggml.h"
+#include "encode/mlx.h"
+#include "encode/mx.h"
 
-static const struct encoder *const lists[] = { encode_ggml };
+static const struct encoder *const lists[] = { encode_ggml, encode_ct, encode_mx, encode_mlx };
 
 const struct encoder *
 encode_at(size_t i)
