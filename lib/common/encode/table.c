@@ -3,12 +3,14 @@
 
 #include <strings.h>
 
+#include "encode/columns.h"
+#include "encode/comfy.h"
 #include "encode/ct.h"
 #include "encode/ggml.h"
 #include "encode/mlx.h"
 #include "encode/mx.h"
 
-static const struct encoder *const lists[] = { encode_ggml, encode_ct, encode_mx, encode_mlx };
+static const struct encoder *const lists[] = { encode_ggml, encode_ct, encode_columns, encode_mx, encode_mlx, encode_comfy };
 
 const struct encoder *
 encode_at(size_t i)

@@ -54,6 +54,8 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
         return job->reduction.how.symmetric = true;
     case OPT_ASYMMETRIC:
         return job->reduction.how.asymmetric = true;
+    case OPT_CONVROT:
+        return job->reduction.how.convrot = true;
     case OPT_NONFINITE:
         return job->nonfinite_ok = true;
     case OPT_DTYPE:
@@ -98,9 +100,9 @@ job_check(const struct job *job, struct err *err)
     if (job->forgets && !job->scheme)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme NAME says what weights become");
     if (!job->scheme && (job->reduction.pure || job->nonfinite_ok || job->reduction.how.group_size != 0
-        || job->reduction.how.symmetric || job->reduction.how.asymmetric))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --group-size, --symmetric, --asymmetric and --allow-nonfinite go "
-            "with a scheme to encode by");
+        || job->reduction.how.symmetric || job->reduction.how.asymmetric || job->reduction.how.convrot))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --group-size, --symmetric, --asymmetric, --convrot and "
+            "--allow-nonfinite go with a scheme to encode by");
     if (job->reduction.how.symmetric && job->reduction.how.asymmetric)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--symmetric and --asymmetric exclude one another");
     if (!job->writer)
