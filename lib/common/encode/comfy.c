@@ -222,7 +222,7 @@ block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
         if (s != 0 && small)
             encode_e2m1_signed(q, run->x + i, n, s);
         else if (s != 0)
-            encode_e4m3_block(q, run->x + i, n, s, DTYPE_F32);
+            encode_e4m3_block(q, run->x + i, n, s, DTYPE_F32, false);
         if (small)
             encode_nibbles(y, q, n, true);
         else

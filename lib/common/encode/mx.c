@@ -148,7 +148,7 @@ put_block(const struct encoding *e, uint8_t *q, const float *x, const struct blo
     enum dtype d = groups_dtype(e);
     uint32_t count = block_of(e);
     if (n->kind == MXFP8)
-        encode_e4m3_block(q, x, count, b->scale, d);
+        encode_e4m3_block(q, x, count, b->scale, d, true);
     else if (n->kind == MXFP4 && n->modelopt)
         encode_e2m1_down(q, x, count, b->scale);
     else

@@ -25,8 +25,8 @@ void encode_e2m1(uint8_t *restrict q, const float *restrict x, size_t n, float s
 void encode_e2m1_down(uint8_t *restrict q, const float *restrict x, size_t n, float scale);
 void encode_e2m1_signed(uint8_t *restrict q, const float *restrict x, size_t n, float scale);
 
-/* q[i] is the code of x[i] / scale, rounded to the type, held to 448. */
-void encode_e4m3_block(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype);
+/* q[i] is the code of x[i] / scale, rounded to the type, held to 448; zeros have no sign if `plus_zero`. */
+void encode_e4m3_block(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype, bool plus_zero);
 
 /* Two codes to a byte, the first in the low nibble; or in the high one. n is even. */
 void encode_nibbles(uint8_t *restrict y, const uint8_t *restrict q, size_t n, bool high_first);

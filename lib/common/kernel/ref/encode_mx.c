@@ -108,10 +108,12 @@ encode_e2m1_signed(uint8_t *restrict q, const float *restrict x, size_t n, float
 }
 
 void
-encode_e4m3_block(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype)
+encode_e4m3_block(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype, bool plus_zero)
 {
+    float zero = plus_zero ? 0.0f : -0.0f;      /* the one of compressed-tensors is a zero point */
+
     for (size_t i = 0; i < n; i++) {
-        float v = rounded(dtype, x[i] / scale);
+        float v = rounded(dtype, x[i] / scale) + zero;
 
         q[i] = encode_e4m3(v > 448 ? 448 : v < -448 ? -448 : v);
     }
