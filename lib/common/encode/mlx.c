@@ -1,5 +1,5 @@
 /* MLX, affine: P.weight U32 [out, in*bits/32], P.scales and P.biases [out, in/g] in the weight's type. A row's codes are a stream
- * of bits, the lowest first. The last dimension is cut, whatever others there are. Source: MLX
+ * of bits, the lowest first. Source: MLX
  * mlx/backend/cpu/quantized.cpp, quantize; mlx-lm's config.json has the same object as "quantization" too. */
 #include "encode/mlx.h"
 
