@@ -15,6 +15,7 @@
 #include "encode/encode.h"
 #include "kernel/encode_int.h"
 #include "kernel/encode_mx.h"
+#include "sha256.h"
 
 static const struct kernels *kernels;
 
@@ -308,15 +309,46 @@ test_packing(void)
     finish(&w);
 }
 
-/* --- any run is what all of it has there */
+/* --- pseudorandom values */
 
-static uint32_t state = 1;
+static uint32_t state;
 
 static uint32_t
 next(void)
 {
     return (state = state * 1664525u + 1013904223u) >> 8;
 }
+
+/* What ModelOpt 0.47.0 makes of values of several sizes. */
+static void
+test_modelopt(void)
+{
+    static const struct { const char *scheme, *suffix, *sha256; } rows[] = {
+        { "modelopt-mxfp4", ".weight", "1af1f3d4e813a08ca700fe3b0fd10d30" },
+        { "modelopt-mxfp4", ".weight_scale", "a0bcdd1b6781b11eb1913485a3832535" },
+        { "modelopt-nvfp4", ".weight", "21ba8a0f7260cc1e2b80d39ef1140fe1" },
+        { "modelopt-nvfp4", ".weight_scale", "69809b2b326b0b021f4520055c3fa47b" },
+        { "modelopt-nvfp4", ".weight_scale_2", "b2efe31fe5c41393c50ddc0e6b73e5b8" },
+    };
+    enum { ROWS = 64, COLS = 256 };
+    static float x[ROWS * COLS];
+    const struct encode_options how = { 0 };
+    state = 1;
+    for (int i = 0; i < ROWS * COLS; i++) {
+        int mantissa = (int)next() - (1 << 23);
+        x[i] = ldexpf((float)mantissa, -23 - (int)(next() % 8));
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct work w;
+        make(&w, rows[i].scheme, DTYPE_F32, x, ROWS, COLS, &how);
+        for (unsigned p = 0; p < w.e.nparts; p++)
+            if (strcmp(w.e.part[p].name + 1, rows[i].suffix) == 0)
+                CHECK_ROW(sha256_starts(rows[i].sha256, w.part[p], (size_t)encode_part_nbytes(&w.e.part[p])), rows[i].scheme);
+        finish(&w);
+    }
+}
+
+/* --- any run is what all of it has there */
 
 static void
 test_runs_of(const char *scheme, const struct encode_options *how, const float *x, uint64_t rows, uint64_t cols)
@@ -470,6 +502,7 @@ main(void)
     test_golden_gptq();
     test_decoded();
     test_packing();
+    test_modelopt();
     test_runs();
     test_refused();
     test_config();
