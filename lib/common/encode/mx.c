@@ -217,13 +217,13 @@ config_ct(struct str *out, const struct encoding *e)
     ct_config(out, formats[kind], weights[kind], NULL);
 }
 
-/* Activations are left alone: nothing is known of them. */
+/* Of the weights alone: nothing is known of activations. */
 static void
 config_modelopt(struct str *out, const struct encoding *e)
 {
-    str_format(out, "{\"quant_method\": \"modelopt\", \"quant_algo\": \"%s\", \"kv_cache_quant_algo\": null, "
-        "\"group_size\": %u, \"ignore\": [\"lm_head\"]}", numbers_of(e)->kind == NVFP4 ? "W4A16_NVFP4" : "W4A16_MXFP4",
-        (unsigned)block_of(e));
+    str_format(out, "{\"config_groups\": {\"group_0\": {\"weights\": {\"dynamic\": false, \"num_bits\": 4, \"type\": \"float\", "
+        "\"group_size\": %u}, \"targets\": [\"Linear\"]}}, \"ignore\": [\"lm_head\"], \"quant_algo\": \"%s\", "
+        "\"quant_method\": \"modelopt\"}", (unsigned)block_of(e), numbers_of(e)->kind == NVFP4 ? "W4A16_NVFP4" : "MXFP4");
 }
 
 static const struct numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, nvfp4 = { NVFP4, false },
