@@ -15,6 +15,7 @@
 #include "encode/encode.h"
 #include "kernel/encode_int.h"
 #include "kernel/encode_mx.h"
+#include "kernel/rounded.h"
 #include "sha256.h"
 
 static const struct kernels *kernels;
@@ -464,6 +465,22 @@ test_config(void)
 
 /* --- casts */
 
+/* Every code, half way between two, and what lies beside. */
+static void
+test_rounded(void)
+{
+    for (uint32_t code = 0; code <= HALF_INF; code++) {
+        float v = half_to_float((uint16_t)code), next = code == HALF_INF - 1 ? 65536 : half_to_float((uint16_t)(code + 1));
+        float half = code < HALF_INF ? v + (next - v) / 2 : 1e30f;
+        const float near[] = { v, half, nextafterf(half, 0), nextafterf(half, INFINITY), nextafterf(v, INFINITY) };
+        for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
+            CHECK(bits_of_float(rounded(DTYPE_F16, near[i])) == bits_of_float(half_to_float(half_of_float(near[i]))));
+            CHECK(bits_of_float(rounded(DTYPE_F16, -near[i])) == bits_of_float(half_to_float(half_of_float(-near[i]))));
+        }
+    }
+    CHECK(bits_of_float(rounded(DTYPE_F16, -NAN)) == 0x7FC00000 && rounded(DTYPE_F16, 0x1p-149f) == 0);
+}
+
 static void
 test_e4m3(void)
 {
@@ -506,6 +523,7 @@ main(void)
     test_runs();
     test_refused();
     test_config();
+    test_rounded();
     test_e4m3();
     test_mx_ceil();
     return check_done("test_encode_groups");

@@ -111,7 +111,8 @@ word_of(const struct numbers *n, const uint8_t *q, size_t stride)
 static uint8_t
 zero_field(const struct numbers *n, const struct int_group *g)
 {
-    return (uint8_t)((unsigned)((int)g->zero - !n->awq) & ((1u << n->bits) - 1));
+    int zero = g->zero >= 0 ? (int)g->zero : 0;         /* of what is not finite it is NaN */
+    return (uint8_t)((unsigned)(zero - !n->awq) & ((1u << n->bits) - 1));
 }
 
 /* --- groups */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/num.h"
+#include "dtype/half.h"
 #include "kernel/rounded.h"
 
 /* Elements of a region that is surveyed alone. */
