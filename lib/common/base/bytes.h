@@ -43,6 +43,20 @@ load_be64(const uint8_t *p)
 }
 
 static inline void
+store_le16(uint8_t *p, uint16_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+}
+
+static inline void
+store_le32(uint8_t *p, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static inline void
 store_le64(uint8_t *p, uint64_t v)
 {
     for (int i = 0; i < 8; i++)

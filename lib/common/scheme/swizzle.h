@@ -4,6 +4,7 @@
 #ifndef SCHEME_SWIZZLE_H
 #define SCHEME_SWIZZLE_H
 
+#include "kernel/tiles.h"
 #include "scheme/claims.h"
 
 enum grid_kind {
@@ -19,16 +20,6 @@ enum grid_kind {
 #define SCHEME_NVFP4_COMFY "nvfp4-comfy"
 #define SCHEME_MXFP8 "mxfp8"
 #define SCHEME_MXFP8_COMFY "mxfp8-comfy"
-
-enum { TILE_ROWS = 128, TILE_BLOCKS = 4, TILE = TILE_ROWS * TILE_BLOCKS };
-
-/* Where the scale of block b of row r lies in a grid of `tiles` tiles side by side. */
-static inline uint64_t
-swizzle_at(uint64_t r, uint64_t b, uint64_t tiles)
-{
-    uint64_t tile = r / TILE_ROWS * tiles + b / TILE_BLOCKS;
-    return tile * TILE + r % 32 * 16 + r % TILE_ROWS / 32 * TILE_BLOCKS + b % TILE_BLOCKS;
-}
 
 /* The tiled grid of rows x blocks scales: multiples of 128 and 4. False when it leaves 64 bits. */
 bool swizzle_grid(uint64_t grid[2], uint64_t rows, uint64_t blocks);

@@ -1,0 +1,249 @@
+/* GPTQ and AWQ, rounded to the nearest: matrices stored with their columns, [in, out], so that what is one behind the other in the
+ * output is far apart in the weight [out, in]. f codes of b bits make a word, G = in / group:
+ *
+ *                GPTQ                                            AWQ (GEMM)
+ *     P.qweight  I32 [in/f, out], the codes of f columns         I32 [in, out/8], of 8 rows in the order of AWQ
+ *     P.qzeros   I32 [G, out/f], of f rows, minus one            I32 [G, out/8], the same order
+ *     P.scales   F16 [G, out]                                    F16 [G, out]
+ *     P.g_idx    I32 [in]: i / group
+ *
+ * A line of the output is one of these rows; a place in it is made of one row or f rows of the weight. Of each of them the columns
+ * that the lines at hand need are read at once, in whole groups. A run of the output that has less than a group of lines costs the
+ * reading of the group; GROUPS_MOST bounds how often.
+ *
+ * Sources: AutoGPTQ nn_modules/qlinear, pack; AutoAWQ modules/linear/gemm.py, from_linear. */
+#include "encode/columns.h"
+
+#include "base/bytes.h"
+#include "base/num.h"
+#include "encode/groups.h"
+#include "kernel/encode_int.h"
+
+enum kind { INDEX, SCALES, ZEROS, CODES };
+
+struct numbers {
+    const struct int_method *method;
+    unsigned bits;
+    bool awq;
+};
+
+struct own {
+    struct int_rule rule;
+    uint32_t group;
+    uint8_t kind[ENCODE_PARTS];
+};
+
+/* How a part lies. */
+struct form {
+    uint64_t width;             /* places of a line */
+    uint32_t rows;              /* of the weight, for a place */
+    uint32_t lines;             /* of a group */
+    uint32_t bytes;             /* of a place */
+};
+
+static const struct numbers *
+numbers_of(const struct encoding *e)
+{
+    return e->encoder->numbers;
+}
+
+static struct form
+form_of(const struct encoding *e, enum kind kind)
+{
+    const struct numbers *n = numbers_of(e);
+    const struct own *own = e->own;
+    uint32_t f = 32 / n->bits;
+    if (kind == SCALES)
+        return (struct form){ e->rows, 1, 1, 2 };
+    if (kind == ZEROS)
+        return (struct form){ e->rows / f, f, 1, 4 };
+    return n->awq ? (struct form){ e->rows / f, f, own->group, 4 } : (struct form){ e->rows, 1, own->group / f, 4 };
+}
+
+static bool
+add(struct encoding *e, enum kind kind, const char *suffix, enum dtype dtype, uint32_t rank, struct err *err)
+{
+    struct own *own = e->own;
+    struct form form = form_of(e, kind);
+    uint64_t dim[2] = { e->cols / own->group * form.lines, form.width };
+    if (kind == INDEX)
+        dim[0] = e->cols;
+    own->kind[e->nparts] = (uint8_t)kind;
+    return groups_part(e, suffix, dtype, dim, rank, 0, form.bytes, err);
+}
+
+static enum encode_fit
+fit(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    const struct numbers *n = numbers_of(e);
+    const struct groups_choice choice = { 128, 32, GROUPS_MOST, .symmetric = !n->awq, .asymmetric = true };
+    uint32_t group;
+    enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
+    if (fit != ENCODE_YES)
+        return fit;
+    if (e->rows % (n->awq ? 8 : 32) != 0) {
+        e->why = n->awq ? "its rows are no multiple of 8" : "its rows are no multiple of 32";
+        return ENCODE_NO;
+    }
+    struct own *own = e->own = encode_alloc(e, sizeof *own, err);
+    if (!own)
+        return ENCODE_FAIL;
+    *own = (struct own){ .rule = { DTYPE_F16, n->bits, n->awq || options->asymmetric }, .group = group };
+    return (n->awq || add(e, INDEX, ".g_idx", DTYPE_I32, 1, err)) && add(e, SCALES, ".scales", DTYPE_F16, 2, err)
+        && add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err) && add(e, CODES, ".qweight", DTYPE_I32, 2, err)
+        ? ENCODE_YES : ENCODE_FAIL;
+}
+
+/* --- words */
+
+/* Of codes that are `stride` bytes apart. */
+static uint32_t
+word_of(const struct numbers *n, const uint8_t *q, size_t stride)
+{
+    static const unsigned char order[8] = { 0, 2, 4, 6, 1, 3, 5, 7 };       /* of AWQ, from the lowest nibble up */
+    uint32_t word = 0, f = 32 / n->bits;
+    for (uint32_t i = 0; i < f; i++)
+        word |= (uint32_t)q[(n->awq ? order[i] : i) * stride] << n->bits * i;
+    return word;
+}
+
+/* What stands for a zero point: of GPTQ one less, where 0 becomes the largest. */
+static uint8_t
+zero_field(const struct numbers *n, const struct int_group *g)
+{
+    int zero = g->zero >= 0 ? (int)g->zero : 0;         /* of what is not finite it is NaN */
+    return (uint8_t)((unsigned)(zero - !n->awq) & ((1u << n->bits) - 1));
+}
+
+/* --- groups */
+
+/* One group of columns of the rows of a place. */
+struct tile {
+    const float *x;
+    size_t stride;              /* floats from row to row */
+    uint64_t row, col;          /* the first ones */
+    uint64_t line;              /* of the group's first */
+    uint64_t from, to;          /* lines that are wanted */
+};
+
+/* The places of the wanted lines: y is that of the first one, others are `pitch` bytes apart. */
+static bool
+put_tile(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct form *form,
+    const struct tile *t, uint8_t *y, size_t pitch, struct err *err)
+{
+    const struct numbers *n = numbers_of(e);
+    const struct own *own = e->own;
+    uint8_t q[8 * GROUPS_MOST], zeros[8];
+    struct int_group g = { 0 };
+    for (uint32_t r = 0; r < form->rows; r++) {
+        const float *x = t->x + r * t->stride;
+        uint64_t first = (t->row + r) * e->cols + t->col;
+        n->method->find(&g, x, own->group, &own->rule);
+        if (!groups_scale_fits(e, g.scale, DTYPE_F16, x, own->group, first, err))
+            return false;
+        zeros[r] = zero_field(n, &g);
+        if (kind != CODES)
+            continue;
+        n->method->codes(q + r * own->group, x, own->group, &g, &own->rule);
+        if (!run->compare || t->from != t->line)                /* told once, with its first line */
+            continue;
+        n->method->back(run->back, q + r * own->group, own->group, &g, &own->rule);
+        run->compare(run->of, first, x, run->back, own->group);
+    }
+    if (kind == SCALES)
+        groups_store(y, DTYPE_F16, g.scale);
+    else if (kind == ZEROS)
+        store_le32(y, word_of(n, zeros, 1));
+    for (uint64_t line = t->from; kind == CODES && line < t->to; line++, y += pitch)
+        store_le32(y, n->awq ? word_of(n, q + (line - t->line), own->group)
+            : word_of(n, q + (line - t->line) * (32 / n->bits), 1));
+    return true;
+}
+
+/* The lines [from, to) of one place; y is that of the first one. */
+static bool
+put_place(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct form *form, uint64_t place,
+    uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+{
+    const struct own *own = e->own;
+    size_t pitch = (size_t)form->width * form->bytes;
+    uint64_t end = num_ceil_div(to, form->lines), most = ENCODE_FLOATS / form->rows / own->group;
+    struct tile t = { .row = place * form->rows };
+    for (uint64_t at = from / form->lines, n; at < end; at += n) {
+        n = num_min(end - at, most);
+        t.stride = (size_t)n * own->group;
+        for (uint32_t r = 0; r < form->rows; r++)
+            if (!run->read(run->of, (t.row + r) * e->cols + at * own->group, t.stride, run->x + r * t.stride, err))
+                return false;
+        for (uint64_t i = 0; i < n; i++) {
+            t.x = run->x + i * own->group;
+            t.col = (at + i) * own->group;
+            t.line = (at + i) * form->lines;
+            t.from = num_max(from, t.line);
+            t.to = num_min(to, t.line + form->lines);
+            if (!put_tile(e, run, kind, form, &t, y + (t.from - from) * pitch, pitch, err))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Symmetric codes have all the same zero point, and which group a column is of is known. */
+static void
+put_known(const struct encoding *e, enum kind kind, uint64_t first, uint64_t count, uint8_t *y)
+{
+    const struct numbers *n = numbers_of(e);
+    const struct own *own = e->own;
+    const struct int_group g = { .zero = (float)(1u << (n->bits - 1)) };
+    uint8_t zeros[8];
+    for (int i = 0; i < 8; i++)
+        zeros[i] = zero_field(n, &g);
+    for (uint64_t i = first; i < first + count; i++, y += 4)
+        store_le32(y, kind == INDEX ? (uint32_t)(i / own->group) : word_of(n, zeros, 1));
+}
+
+static bool
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct own *own = e->own;
+    enum kind kind = own->kind[part];
+    if (kind == INDEX || (kind == ZEROS && !own->rule.asymmetric)) {
+        put_known(e, kind, first, count, y);
+        return true;
+    }
+    struct form form = form_of(e, kind);
+    uint64_t end = first + count, width = form.width;
+    for (uint64_t place = 0; place < width; place++) {
+        uint64_t from = first > place ? num_ceil_div(first - place, width) : 0;
+        uint64_t to = end > place ? num_ceil_div(end - place, width) : 0;
+        if (from < to && !put_place(e, run, kind, &form, place, from, to,
+            y + (from * width + place - first) * form.bytes, err))
+            return false;
+    }
+    return true;
+}
+
+static void
+config(struct str *out, const struct encoding *e)
+{
+    const struct numbers *n = numbers_of(e);
+    const struct own *own = e->own;
+    if (n->awq)
+        str_format(out, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": %u, \"zero_point\": true, "
+            "\"version\": \"gemm\", \"modules_to_not_convert\": null}", (unsigned)own->group);
+    else
+        str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": false, \"sym\": %s, "
+            "\"checkpoint_format\": \"gptq\"}", n->bits, (unsigned)own->group, own->rule.asymmetric ? "false" : "true");
+}
+
+static const struct numbers gptq = { &encode_int_gptq, 4, false }, gptq8 = { &encode_int_gptq, 8, false },
+    awq = { &encode_int_awq, 4, true };
+
+const struct encoder encode_columns[] = {
+    { .name = "gptq", .label = "GPTQ", .type = DTYPE_UNKNOWN, .numbers = &gptq, .fit = fit, .encode = encode, .config = config },
+    { .name = "gptq-8bit", .label = "GPTQ 8-bit", .type = DTYPE_UNKNOWN, .numbers = &gptq8, .fit = fit, .encode = encode,
+        .config = config },
+    { .name = "awq", .label = "AWQ", .type = DTYPE_UNKNOWN, .numbers = &awq, .fit = fit, .encode = encode, .config = config },
+    { .name = NULL },
+};

@@ -1,0 +1,351 @@
+/* ComfyUI. Every weight P.weight [R, C] has a marker P.comfy_quant, U8: the JSON object of its format.
+ *
+ *                  P.weight         P.weight_scale
+ *     comfy-fp8    F8_E4M3 [R, C]   F32 []
+ *     comfy-int8   I8 [R, C]        F32 [R, 1]
+ *     comfy-mxfp8  F8_E4M3 [R, C]   F8_E8M0, the tiled grid (kernel/tiles.h) of R x C/32; its padding is 0
+ *     comfy-nvfp4  U8 [R, C/2]      F8_E4M3, the tiled grid of R x C/16; P.weight_scale_2 F32 []; the high nibble is even
+ *
+ * T is the largest magnitude of the tensor, A that of a block or of a row, D the weight's type:
+ *
+ *     FP8      s = RN_D(T/448), the code is that of RN_D(x * RN_D(1/s)), held to 448
+ *     INT8     s = max(A/127, 1e-30), q = rint(RN_D(x / RN_D(s))); rotated: of the row times H (kernel/convrot.h), in D
+ *     MXFP8    s = 2^ceil(log2(A/448)), the code is that of x/s; where s is below 2^-126 all is 0
+ *     NVFP4    s2 = RN_D(T/2688), s = E4M3(A/6 / s2), the code is that of x / RN32(s2 * s), 0 where that is 0
+ *
+ * Where a scale of the tensor is 0 in D, or 1/s infinite, the library gives NaN; here it is then computed in F32. Source:
+ * comfy-kitchen backends/eager/quantization.py and tensor/. */
+#include "encode/comfy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/num.h"
+#include "dtype/float8.h"
+#include "encode/groups.h"
+#include "kernel/convrot.h"
+#include "kernel/encode_mx.h"
+#include "kernel/rounded.h"
+#include "kernel/tiles.h"
+
+enum kind { FP8, INT8, MXFP8, NVFP4 };
+
+enum { MARKER, ROTATED = 256, BLOCK_MOST = 32 };
+
+struct own {
+    uint32_t block;                     /* elements that share a scale; 0: all */
+    uint32_t rotated;                   /* columns of a group; 0: not */
+};
+
+static enum kind
+kind_of(const struct encoding *e)
+{
+    return *(const enum kind *)e->encoder->numbers;
+}
+
+/* --- fit */
+
+static bool
+add_marker(struct encoding *e, struct err *err)
+{
+    static const char *const formats[] = { "float8_e4m3fn", "int8_tensorwise", "mxfp8", "nvfp4" };
+    const struct own *own = e->own;
+    struct str text = { 0 };
+    str_format(&text, "{\"format\": \"%s\"", formats[kind_of(e)]);
+    if (own->rotated != 0)
+        str_format(&text, ", \"convrot\": true, \"convrot_groupsize\": %u", (unsigned)own->rotated);
+    str_text(&text, "}");
+    uint64_t n = text.len;
+    uint8_t *bytes = text.failed ? NULL : encode_alloc(e, (size_t)n, err);
+    bool ok = bytes && groups_part(e, ".comfy_quant", DTYPE_U8, &n, 1, 0, (uint32_t)n, err);
+    if (ok) {
+        memcpy(bytes, text.p, (size_t)n);
+        e->part[MARKER].bytes = bytes;
+    } else if (text.failed) {
+        err_memory(err, (size_t)n);
+    }
+    str_clear(&text);
+    return ok;
+}
+
+static bool
+add_grid(struct encoding *e, enum dtype dtype, struct err *err)
+{
+    const struct own *own = e->own;
+    const uint64_t dim[2] = { num_ceil_div(e->rows, TILE_ROWS) * TILE_ROWS,
+        num_ceil_div(e->cols / own->block, TILE_BLOCKS) * TILE_BLOCKS };
+    return groups_part(e, ".weight_scale", dtype, dim, 2, 0, TILE, err);
+}
+
+static bool
+add_parts(struct encoding *e, struct err *err)
+{
+    const struct own *own = e->own;
+    const uint64_t one = 1, dim[2] = { e->rows, e->cols }, half[2] = { e->rows, e->cols / 2 }, row[2] = { e->rows, 1 };
+    uint32_t cols = (uint32_t)e->cols, elems = own->block == 0 ? 32 : groups_elems(e, own->block);
+    if (e->cols % elems != 0)
+        elems = cols;
+    if (!add_marker(e, err))
+        return false;
+    switch (kind_of(e)) {
+    case FP8:
+        return groups_part(e, ".weight_scale", DTYPE_F32, &one, 0, 0, 4, err)
+            && groups_part(e, ".weight", DTYPE_F8_E4M3, dim, 2, elems, elems, err);
+    case INT8:
+        return groups_part(e, ".weight_scale", DTYPE_F32, row, 2, cols, 4, err)
+            && groups_part(e, ".weight", DTYPE_I8, dim, 2, cols, cols, err);
+    case MXFP8:
+        return add_grid(e, DTYPE_F8_E8M0, err) && groups_part(e, ".weight", DTYPE_F8_E4M3, dim, 2, elems, elems, err);
+    default:
+        return groups_part(e, ".weight_scale_2", DTYPE_F32, &one, 0, 0, 4, err) && add_grid(e, DTYPE_F8_E4M3, err)
+            && groups_part(e, ".weight", DTYPE_U8, half, 2, elems, elems / 2, err);
+    }
+}
+
+static enum encode_fit
+fit(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    static const uint32_t blocks[] = { 0, 0, 32, 16 };
+    enum kind kind = kind_of(e);
+    bool rotates = kind == INT8 && options->convrot;
+    const struct groups_choice choice = { rotates ? ROTATED : blocks[kind], rotates ? 4 : 0, rotates ? 4096 : 0,
+        .symmetric = true, .convrot = kind == INT8 };
+    uint32_t group;
+    enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
+    if (fit != ENCODE_YES)
+        return fit;
+    if (rotates && __builtin_ctz(group) % 2 != 0) {
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size: %s rotates groups of a power of 4", e->encoder->label);
+        return ENCODE_FAIL;
+    }
+    if (kind >= MXFP8 && e->rows % blocks[kind] != 0)
+        e->why = "its rows would have to be padded";
+    else if (kind == INT8 && e->cols > ENCODE_FLOATS)
+        e->why = "its rows are too long";
+    if (e->why)
+        return ENCODE_NO;
+    struct own *own = e->own = encode_alloc(e, sizeof *own, err);
+    if (!own)
+        return ENCODE_FAIL;
+    *own = (struct own){ kind == INT8 ? (uint32_t)e->cols : blocks[kind], rotates ? group : 0 };
+    if (kind == FP8 || kind == NVFP4)
+        groups_absmax_fit(e);
+    return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
+}
+
+/* --- scales */
+
+/* T / most in D, or in F32 where that is nothing. */
+static float
+tensor_scale(const struct encoding *e, const float *facts)
+{
+    float most = kind_of(e) == FP8 ? 448 : 2688, s = rounded(groups_dtype(e), facts[0] / most);
+    return s > 0 ? s : facts[0] / most;
+}
+
+static uint8_t
+block_code(const struct encoding *e, const struct encode_run *run, const float *x)
+{
+    const struct own *own = e->own;
+    float most = groups_absmax_of(x, own->block);
+    if (kind_of(e) == MXFP8)
+        return encode_mx_ceil(most / 448.0f);
+    float s2 = tensor_scale(e, run->facts), s = s2 > 0 ? most / 6.0f / s2 : 0;
+    return encode_e4m3(s > 448 ? 448 : s);
+}
+
+static float
+block_scale(const struct encoding *e, const struct encode_run *run, uint8_t code)
+{
+    return kind_of(e) == NVFP4 ? tensor_scale(e, run->facts) * float8_to_float(DTYPE_F8_E4M3, code)
+        : code != 0 ? float8_e8m0(code) : 0;
+}
+
+/* Tiles [at, at + n) of a row of `tiles`, whose rows begin with `row`. */
+static bool
+grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, uint64_t at, uint64_t n, uint8_t *y,
+    struct err *err)
+{
+    const struct own *own = e->own;
+    uint64_t blocks = e->cols / own->block, from = at * TILE_BLOCKS, to = num_min(blocks, (at + n) * TILE_BLOCKS);
+    memset(y, 0, (size_t)n * TILE);
+    for (uint64_t r = row; r < row + TILE_ROWS && r < e->rows; r++) {
+        if (!run->read(run->of, r * e->cols + from * own->block, (size_t)(to - from) * own->block, run->x, err))
+            return false;
+        for (uint64_t b = from; b < to; b++)
+            y[swizzle_at(r - row, b - from, n)] = block_code(e, run, run->x + (b - from) * own->block);
+    }
+    return true;
+}
+
+static bool
+grid(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+{
+    const struct own *own = e->own;
+    uint64_t tiles = num_ceil_div(e->cols / own->block, TILE_BLOCKS), most = ENCODE_FLOATS / TILE_BLOCKS / own->block;
+    for (uint64_t n; count != 0; first += n, count -= n, y += n * TILE) {
+        n = num_min(num_min(count, tiles - first % tiles), most);
+        if (!grid_run(e, run, first / tiles * TILE_ROWS, first % tiles, n, y, err))
+            return false;
+    }
+    return true;
+}
+
+/* --- codes */
+
+static void
+fp8_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
+{
+    enum dtype d = groups_dtype(e);
+    float s = tensor_scale(e, run->facts), inverse = rounded(d, 1.0f / s);
+    if (!isfinite(inverse)) {
+        d = DTYPE_F32;
+        inverse = s > 0 ? fminf(1.0f / s, 0x1p127f) : 0;
+    }
+    for (size_t i = 0; i < run->n; i++) {
+        float v = rounded(d, run->x[i] * inverse);
+        y[i] = encode_e4m3(v > 448 ? 448 : v < -448 ? -448 : v);
+        if (run->compare)
+            run->back[i] = float8_to_float(DTYPE_F8_E4M3, y[i]) * s;
+    }
+}
+
+static void
+block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
+{
+    const struct own *own = e->own;
+    bool small = kind_of(e) == NVFP4;
+    for (size_t i = 0, n = own->block; i < run->n; i += n, y += small ? n / 2 : n) {
+        float s = block_scale(e, run, block_code(e, run, run->x + i));
+        uint8_t q[BLOCK_MOST] = { 0 };
+        if (s != 0 && small)
+            encode_e2m1_signed(q, run->x + i, n, s);
+        else if (s != 0)
+            encode_e4m3_block(q, run->x + i, n, s, DTYPE_F32, false);
+        if (small)
+            encode_nibbles(y, q, n, true);
+        else
+            memcpy(y, q, n);
+        if (run->compare && small)
+            encode_e2m1_back(run->back + i, q, n, s, false);
+        for (size_t j = 0; run->compare && !small && j < n; j++)
+            run->back[i + j] = float8_to_float(DTYPE_F8_E4M3, q[j]) * s;
+    }
+}
+
+/* A row times the Hadamard matrix, in place: sums of F32, each digit's four in the order of kernel/ref/convrot.c, and one
+ * rounding to D. */
+static void
+rotate(float *x, size_t n, size_t group, enum dtype d)
+{
+    float shrink = convrot_shrink(group);
+    for (size_t step = 1; step < group; step *= 4)
+        for (size_t i = 0; i < n; i++) {
+            if (i / step % 4 != 0)
+                continue;
+            float a = x[i], b = x[i + step], c = x[i + 2 * step], last = x[i + 3 * step];
+            x[i] = a + b + c - last;
+            x[i + step] = a + b - c + last;
+            x[i + 2 * step] = a - b + c + last;
+            x[i + 3 * step] = b + c + last - a;
+        }
+    for (size_t i = 0; i < n; i++)
+        x[i] = rounded(d, x[i] * shrink);
+}
+
+static float
+row_scale(const float *x, size_t n)
+{
+    return fmaxf(groups_absmax_of(x, n) / 127.0f, 1e-30f);
+}
+
+static void
+row_codes(uint8_t *y, const float *x, size_t n, float scale, enum dtype d)
+{
+    float s = rounded(d, scale);
+    s = s == 0 ? rounded_tiny(d) : s;
+    for (size_t i = 0; i < n; i++) {
+        float q = rintf(rounded(d, x[i] / s));
+        y[i] = (uint8_t)(q >= 127 ? 127 : q > -128 ? (int)q : q <= -128 ? -128 : 0);
+    }
+}
+
+/* Of a row whose codes are made. */
+static bool
+compare_row(const struct encoding *e, const struct encode_run *run, uint64_t row, float *x, const uint8_t *q, float scale,
+    struct err *err)
+{
+    const struct own *own = e->own;
+    size_t n = (size_t)e->cols;
+    for (size_t i = 0; own->rotated == 0 && i < n; i++)
+        run->back[i] = (float)(int8_t)q[i] * scale;
+    if (own->rotated != 0) {
+        if (!run->read(run->of, row * n, n, x, err))        /* it was rotated in place */
+            return false;
+        run->kernels->convrot_f32(run->back, q, 0, n, own->rotated, scale);
+    }
+    run->compare(run->of, row * n, x, run->back, n);
+    return true;
+}
+
+static bool
+int8_rows(const struct encoding *e, const struct encode_run *run, bool codes, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct own *own = e->own;
+    size_t n = (size_t)e->cols;
+    for (uint64_t i = 0; i < count; i++) {
+        float *x = run->x + i * n;
+        if (own->rotated != 0)
+            rotate(x, n, own->rotated, groups_dtype(e));
+        float scale = row_scale(x, n);
+        if (!codes) {
+            y += groups_store(y, DTYPE_F32, scale);
+            continue;
+        }
+        row_codes(y, x, n, scale, groups_dtype(e));
+        if (run->compare && !compare_row(e, run, first + i, x, y, scale, err))
+            return false;
+        y += n;
+    }
+    return true;
+}
+
+/* The codes come last, behind the marker; NVFP4 has the tensor's scale before the grid. */
+static bool
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    bool codes = part + 1 == e->nparts;
+    enum kind kind = kind_of(e);
+    if (kind == INT8)
+        return int8_rows(e, run, codes, first, count, y, err);
+    if (!codes && e->part[part].grain == TILE)
+        return grid(e, run, first, count, y, err);
+    if (!codes) {
+        groups_store(y, DTYPE_F32, tensor_scale(e, run->facts));
+        return true;
+    }
+    if (kind == FP8)
+        fp8_codes(e, run, y);
+    else
+        block_codes(e, run, y);
+    if (run->compare)
+        run->compare(run->of, first * e->part[part].elems, run->x, run->back, run->n);
+    return true;
+}
+
+static const enum kind fp8 = FP8, int8 = INT8, mxfp8 = MXFP8, nvfp4 = NVFP4;
+
+#define BLOCKS(code, label_, kind) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &kind, .fit = fit, \
+    .encode = encode
+#define OF_TENSOR .survey = groups_absmax, .settle = groups_absmax_settle
+
+const struct encoder encode_comfy[] = {
+    { BLOCKS("comfy-fp8", "ComfyUI FP8", fp8), OF_TENSOR },
+    { BLOCKS("comfy-int8", "ComfyUI INT8", int8) },
+    { BLOCKS("comfy-mxfp8", "ComfyUI MXFP8", mxfp8) },
+    { BLOCKS("comfy-nvfp4", "ComfyUI NVFP4", nvfp4), OF_TENSOR },
+    { .name = NULL },
+};

@@ -1,0 +1,212 @@
+/* Integers of compressed-tensors, in the type D of the weight [out, in]:
+ *
+ *     int8-channel    P.weight I8 [out, in], P.weight_scale D [out, 1]; asymmetric: P.weight_zero_point I8 [out, 1]
+ *     int4-group      P.weight_packed I32 [out, in/8], P.weight_scale D [out, G], P.weight_shape I64 [2] = out, in;
+ *                     asymmetric: P.weight_zero_point I32 [ceil(out/8), G]
+ *
+ * The first one's codes are signed, the others are fields, 8 more, of which eight lie in a word, the first lowest: of columns in
+ * weight_packed, of rows in weight_zero_point. Source: compressed-tensors compressors/naive_quantized and pack_quantized. */
+#include "encode/ct.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/num.h"
+#include "encode/groups.h"
+#include "kernel/encode_int.h"
+
+enum kind { SCALES, ZEROS, PACKED_ZEROS, CODES, WORDS, SHAPE };
+
+struct own {
+    struct int_rule rule;
+    uint32_t group;                     /* of int8-channel: a row */
+    uint8_t kind[ENCODE_PARTS];
+};
+
+static bool
+add(struct encoding *e, enum kind kind, const char *suffix, enum dtype dtype, uint64_t rows, uint64_t cols, uint32_t elems,
+    uint32_t grain, struct err *err)
+{
+    struct own *own = e->own;
+    const uint64_t dim[2] = { rows, cols };
+    own->kind[e->nparts] = (uint8_t)kind;
+    return groups_part(e, suffix, dtype, dim, cols != 0 ? 2 : 1, elems, grain, err);
+}
+
+static bool
+add_shape(struct encoding *e, struct err *err)
+{
+    uint8_t *bytes = encode_alloc(e, 16, err);
+    if (!bytes || !add(e, SHAPE, ".weight_shape", DTYPE_I64, 2, 0, 0, 16, err))
+        return false;
+    store_le64(bytes, e->rows);
+    store_le64(bytes + 8, e->cols);
+    e->part[e->nparts - 1].bytes = bytes;
+    return true;
+}
+
+static struct own *
+own_of(struct encoding *e, unsigned bits, uint32_t group, const struct encode_options *options, struct err *err)
+{
+    struct own *own = encode_alloc(e, sizeof *own, err);
+    if (own)
+        *own = (struct own){ .rule = { groups_dtype(e), bits, options->asymmetric }, .group = group };
+    e->own = own;
+    return own;
+}
+
+static enum encode_fit
+fit_channel(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    static const struct groups_choice choice = { .symmetric = true, .asymmetric = true };
+    uint32_t none, cols = (uint32_t)e->cols;
+    enum encode_fit fit = groups_fit(e, options, &choice, &none, err);
+    if (fit != ENCODE_YES)
+        return fit;
+    if (e->cols > ENCODE_FLOATS) {
+        e->why = "its rows are too long";
+        return ENCODE_NO;
+    }
+    struct own *own = own_of(e, 8, cols, options, err);
+    return own && add(e, SCALES, ".weight_scale", own->rule.dtype, e->rows, 1, cols, dtype_facts(own->rule.dtype)->bytes, err)
+        && (!own->rule.asymmetric || add(e, ZEROS, ".weight_zero_point", DTYPE_I8, e->rows, 1, cols, 1, err))
+        && add(e, CODES, ".weight", DTYPE_I8, e->rows, e->cols, cols, cols, err) ? ENCODE_YES : ENCODE_FAIL;
+}
+
+static enum encode_fit
+fit_group(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    static const struct groups_choice choice = { 128, 32, GROUPS_MOST, .symmetric = true, .asymmetric = true };
+    uint32_t group;
+    enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
+    if (fit != ENCODE_YES)
+        return fit;
+    struct own *own = own_of(e, 4, group, options, err);
+    uint64_t groups = e->cols / group;
+    return own && add_shape(e, err)
+        && add(e, SCALES, ".weight_scale", own->rule.dtype, e->rows, groups, group, dtype_facts(own->rule.dtype)->bytes, err)
+        && (!own->rule.asymmetric
+            || add(e, PACKED_ZEROS, ".weight_zero_point", DTYPE_I32, num_ceil_div(e->rows, 8), groups, 0, 4, err))
+        && add(e, WORDS, ".weight_packed", DTYPE_I32, e->rows, e->cols / 8, group, group / 2, err)
+        ? ENCODE_YES : ENCODE_FAIL;
+}
+
+/* Words [at, at + n) of a row of packed zero points: eight rows of n groups each. */
+static bool
+zero_words(const struct encoding *e, const struct encode_run *run, uint64_t at, size_t n, uint8_t *y, struct err *err)
+{
+    const struct own *own = e->own;
+    uint64_t groups = e->cols / own->group, row = at / groups * 8, col = at % groups * own->group;
+    memset(y, 0, n * 4);
+    for (uint64_t i = 0; i < 8 && row + i < e->rows; i++) {
+        if (!run->read(run->of, (row + i) * e->cols + col, n * own->group, run->x, err))
+            return false;
+        for (size_t j = 0; j < n; j++) {
+            struct int_group g;
+            encode_int_ct.find(&g, run->x + j * own->group, own->group, &own->rule);
+            store_le32(y + 4 * j, load_le32(y + 4 * j) | (uint32_t)g.zero << 4 * i);
+        }
+    }
+    return true;
+}
+
+static bool
+packed_zeros(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct own *own = e->own;
+    uint64_t groups = e->cols / own->group;
+    for (uint64_t n; count != 0; first += n, count -= n, y += 4 * n) {
+        n = num_min(num_min(count, groups - first % groups), ENCODE_FLOATS / own->group);
+        if (!zero_words(e, run, first, (size_t)n, y, err))
+            return false;
+    }
+    return true;
+}
+
+/* The codes of a group, whose element `first` is x[0]. */
+static uint8_t *
+put_codes(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct int_group *g, const float *x,
+    uint8_t *y, uint64_t first)
+{
+    const struct own *own = e->own;
+    uint8_t packed[GROUPS_MOST], *q = kind == WORDS ? packed : y;
+    size_t n = own->group;
+    encode_int_ct.codes(q, x, n, g, &own->rule);
+    if (run->compare) {
+        encode_int_ct.back(run->back, q, n, g, &own->rule);
+        run->compare(run->of, first, x, run->back, n);
+    }
+    if (kind == WORDS)
+        encode_int_pack(y, q, n, 4);
+    for (size_t i = 0; kind == CODES && i < n; i++)
+        y[i] ^= 0x80;
+    return y + (kind == WORDS ? n / 2 : n);
+}
+
+static bool
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct own *own = e->own;
+    enum kind kind = own->kind[part];
+    if (kind == PACKED_ZEROS)
+        return packed_zeros(e, run, first, count, y, err);
+    for (uint64_t i = 0; i < count; i++) {
+        const float *x = run->x + i * own->group;
+        uint64_t at = (first + i) * own->group;
+        struct int_group g;
+        encode_int_ct.find(&g, x, own->group, &own->rule);
+        if (!groups_scale_fits(e, g.scale, own->rule.dtype, x, own->group, at, err))
+            return false;
+        if (kind == SCALES)
+            y += groups_store(y, own->rule.dtype, g.scale);
+        else if (kind == ZEROS)
+            *y++ = (uint8_t)((int)g.zero - 128);
+        else
+            y = put_codes(e, run, kind, &g, x, y, at);
+    }
+    return true;
+}
+
+void
+ct_config(struct str *out, const char *format, const char *weights, const char *inputs)
+{
+    str_format(out, "{\"config_groups\": {\"group_0\": {\"targets\": [\"Linear\"], \"weights\": {%s}, \"input_activations\": ",
+        weights);
+    if (inputs)
+        str_format(out, "{%s}", inputs);
+    else
+        str_text(out, "null");
+    str_format(out, ", \"output_activations\": null}}, \"quant_method\": \"compressed-tensors\", \"kv_cache_scheme\": null, "
+        "\"format\": \"%s\", \"quantization_status\": \"compressed\", \"global_compression_ratio\": null, "
+        "\"ignore\": [\"lm_head\"]}", format);
+}
+
+static void
+config(struct str *out, const struct encoding *e)
+{
+    const struct own *own = e->own;
+    const char *symmetric = own->rule.asymmetric ? "false" : "true";
+    struct str weights = { 0 };
+    if (own->rule.bits == 8)
+        str_format(&weights, "\"num_bits\": 8, \"type\": \"int\", \"symmetric\": %s, \"group_size\": null, "
+            "\"strategy\": \"channel\", \"dynamic\": false", symmetric);
+    else
+        str_format(&weights, "\"num_bits\": 4, \"type\": \"int\", \"symmetric\": %s, \"group_size\": %u, "
+            "\"strategy\": \"group\", \"dynamic\": false", symmetric, (unsigned)own->group);
+    out->failed = out->failed || weights.failed;
+    if (!weights.failed)
+        ct_config(out, own->rule.bits == 8 ? "int-quantized" : "pack-quantized", weights.p, own->rule.bits == 8
+            ? "\"num_bits\": 8, \"type\": \"int\", \"symmetric\": true, \"group_size\": null, \"strategy\": \"token\", "
+                "\"dynamic\": true" : NULL);
+    str_clear(&weights);
+}
+
+const struct encoder encode_ct[] = {
+    { .name = "int8-channel", .label = "compressed-tensors INT8", .type = DTYPE_UNKNOWN, .fit = fit_channel,
+        .encode = encode, .config = config },
+    { .name = "int4-group", .label = "compressed-tensors INT4", .type = DTYPE_UNKNOWN, .fit = fit_group,
+        .encode = encode, .config = config },
+    { .name = NULL },
+};

@@ -1,0 +1,150 @@
+#include "encode/groups.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/num.h"
+#include "dtype/half.h"
+#include "kernel/rounded.h"
+
+/* Elements of a region that is surveyed alone. */
+enum { REGION = 8 * ENCODE_FLOATS };
+
+static bool
+refuse(const struct encoding *e, const char *what, struct err *err)
+{
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s %s", e->encoder->label, what);
+}
+
+static bool
+choose(const struct encoding *e, const struct encode_options *options, const struct groups_choice *choice, uint32_t *group,
+    struct err *err)
+{
+    uint64_t wanted = options->group_size;
+    if (options->symmetric && !choice->symmetric)
+        return refuse(e, "has no codes without zero points: --symmetric does not go with it", err);
+    if (options->asymmetric && !choice->asymmetric)
+        return refuse(e, "has no zero points: --asymmetric does not go with it", err);
+    if (options->convrot && !choice->convrot)
+        return refuse(e, "is not rotated: --convrot does not go with it", err);
+    *group = choice->group;
+    if (wanted == 0 || wanted == choice->group)
+        return true;
+    if (choice->least == 0)
+        return refuse(e, "has groups of a fixed size: --group-size does not go with it", err);
+    if (wanted < choice->least || wanted > choice->most || (wanted / choice->least & (wanted / choice->least - 1)) != 0
+        || wanted % choice->least != 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size: %s has groups of %" PRIu32 " to %" PRIu32 " elements, each "
+            "twice the last, not of %" PRIu64, e->encoder->label, choice->least, choice->most, wanted);
+    *group = (uint32_t)wanted;
+    return true;
+}
+
+static enum encode_fit
+no(struct encoding *e, const char *why)
+{
+    e->why = why;
+    return ENCODE_NO;
+}
+
+enum encode_fit
+groups_fit(struct encoding *e, const struct encode_options *options, const struct groups_choice *choice, uint32_t *group,
+    struct err *err)
+{
+    if (!choose(e, options, choice, group, err))
+        return ENCODE_FAIL;
+    if (e->weight.shape.rank != 2)
+        return no(e, "it has more than two dimensions");
+    if (encode_module(e) == e->weight.name_len)
+        return no(e, "its name does not end with .weight");
+    if (*group != 0 && e->cols % *group != 0)
+        return no(e, "the group does not divide its rows");
+    return ENCODE_YES;
+}
+
+enum dtype
+groups_dtype(const struct encoding *e)
+{
+    return e->weight.dtype == DTYPE_F64 ? DTYPE_F32 : e->weight.dtype;
+}
+
+bool
+groups_part(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank, uint32_t elems,
+    uint32_t grain, struct err *err)
+{
+    struct encode_part *part = encode_add_part(e, encode_module(e), suffix, dtype, dim, rank, err);
+    if (!part)
+        return false;
+    part->elems = elems;
+    part->grain = grain;
+    return true;
+}
+
+uint32_t
+groups_elems(const struct encoding *e, uint32_t group)
+{
+    return group % 32 == 0 ? group : e->cols % 32 == 0 ? 32 : (uint32_t)e->cols;
+}
+
+void
+groups_absmax_fit(struct encoding *e)
+{
+    e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, REGION);
+}
+
+float
+groups_absmax_of(const float *x, size_t n)
+{
+    float most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
+    return most;
+}
+
+bool
+groups_absmax(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+{
+    uint64_t first = region * REGION, end = num_min(e->rows * e->cols, first + REGION);
+    float most = 0;
+    for (size_t n; first < end; first += n) {
+        n = (size_t)num_min(end - first, ENCODE_FLOATS);
+        if (!run->read(run->of, first, n, run->x, err))
+            return false;
+        most = fmaxf(most, groups_absmax_of(run->x, n));
+    }
+    facts[region] = most;
+    return true;
+}
+
+void
+groups_absmax_settle(const struct encoding *e, float *facts)
+{
+    for (uint64_t i = 1; i < e->nfacts; i++)
+        facts[0] = fmaxf(facts[0], facts[i]);
+}
+
+uint32_t
+groups_store(uint8_t *y, enum dtype dtype, float scale)
+{
+    if (dtype == DTYPE_F16)
+        store_le16(y, half_of_float(scale));
+    else if (dtype == DTYPE_BF16)
+        store_le16(y, bfloat16_of_float(scale));
+    else
+        store_le32(y, bits_of_float(scale));
+    return dtype == DTYPE_F32 ? 4 : 2;
+}
+
+bool
+groups_scale_fits(const struct encoding *e, float scale, enum dtype dtype, const float *x, size_t n, uint64_t first,
+    struct err *err)
+{
+    char name[STR_SHOWN];
+    if (isfinite(rounded(dtype, scale)))
+        return true;
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return true;
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are too large for a scale of type %s, near "
+        "element %" PRIu64, str_shown(name, e->weight.name, e->weight.name_len), dtype_name(dtype), first);
+}

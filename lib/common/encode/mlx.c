@@ -1,0 +1,89 @@
+/* MLX, affine: P.weight U32 [out, in*bits/32], P.scales and P.biases [out, in/g] in the weight's type. A row's codes are a stream
+ * of bits, the lowest first. Source: MLX
+ * mlx/backend/cpu/quantized.cpp, quantize; mlx-lm's config.json has the same object as "quantization" too. */
+#include "encode/mlx.h"
+
+#include <stdint.h>
+
+#include "encode/groups.h"
+#include "kernel/encode_int.h"
+
+enum { MLX_MOST = 128 };
+
+struct own {
+    struct int_rule rule;
+    uint32_t group;
+};
+
+enum { SCALES, BIASES, CODES };
+
+static unsigned
+bits_of(const struct encoding *e)
+{
+    return *(const unsigned *)e->encoder->numbers;
+}
+
+static enum encode_fit
+fit(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    static const struct groups_choice choice = { 64, 32, MLX_MOST, .asymmetric = true };
+    unsigned bits = bits_of(e);
+    uint32_t group;
+    enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
+    struct own *own = fit == ENCODE_YES ? e->own = encode_alloc(e, sizeof *own, err) : NULL;
+    if (!own)
+        return fit == ENCODE_YES ? ENCODE_FAIL : fit;
+    *own = (struct own){ { groups_dtype(e), bits, true }, group };
+    const uint64_t scales[2] = { e->rows, e->cols / group }, codes[2] = { e->rows, e->cols / 32 * bits };
+    enum dtype d = own->rule.dtype;
+    uint32_t size = dtype_facts(d)->bytes;
+    return groups_part(e, ".scales", d, scales, 2, group, size, err) && groups_part(e, ".biases", d, scales, 2, group, size, err)
+        && groups_part(e, ".weight", DTYPE_U32, codes, 2, group, group / 8 * bits, err) ? ENCODE_YES : ENCODE_FAIL;
+}
+
+static bool
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct own *own = e->own;
+    const struct int_rule *rule = &own->rule;
+    size_t n = own->group;
+    for (uint64_t i = 0; i < count; i++) {
+        const float *x = run->x + i * n;
+        uint64_t at = (first + i) * n;
+        struct int_group g;
+        uint8_t q[MLX_MOST];
+        encode_int_mlx.find(&g, x, n, rule);
+        if (!groups_scale_fits(e, g.scale, rule->dtype, x, n, at, err))
+            return false;
+        if (part != CODES) {
+            y += groups_store(y, rule->dtype, part == SCALES ? g.scale : g.zero);
+            continue;
+        }
+        encode_int_mlx.codes(q, x, n, &g, rule);
+        encode_int_pack(y, q, n, rule->bits);
+        y += n / 8 * rule->bits;
+        if (!run->compare)
+            continue;
+        encode_int_mlx.back(run->back, q, n, &g, rule);
+        run->compare(run->of, at, x, run->back, n);
+    }
+    return true;
+}
+
+static void
+config(struct str *out, const struct encoding *e)
+{
+    const struct own *own = e->own;
+    str_format(out, "{\"group_size\": %u, \"bits\": %u, \"mode\": \"affine\"}", (unsigned)own->group, own->rule.bits);
+}
+
+static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
+
+#define MLX(code, n) { .name = code, .label = "MLX " #n "-bit", .type = DTYPE_UNKNOWN, .numbers = &bits[n - 2 - (n > 6)], \
+    .fit = fit, .encode = encode, .config = config }
+
+const struct encoder encode_mlx[] = {
+    MLX("mlx-4bit", 4), MLX("mlx-2bit", 2), MLX("mlx-3bit", 3), MLX("mlx-5bit", 5), MLX("mlx-6bit", 6), MLX("mlx-8bit", 8),
+    { .name = NULL },
+};

@@ -1,0 +1,244 @@
+/* Small floats with a scale a block of columns, of compressed-tensors (ct) and of ModelOpt; the weight is [out, in]:
+ *
+ *                     codes                                    scale of a block                     of the tensor
+ *     mxfp4           P.weight_packed U8 [out, in/2]           P.weight_scale U8 [out, in/32]
+ *     modelopt-mxfp4  P.weight U8 [out, in/2]                  P.weight_scale U8 [out, in/32]
+ *     mxfp8           P.weight F8_E4M3 [out, in]               P.weight_scale U8 [out, in/32]
+ *     nvfp4           P.weight_packed U8 [out, in/2]           P.weight_scale F8_E4M3 [out, in/16]  P.weight_global_scale F32 [1]
+ *     modelopt-nvfp4  P.weight U8 [out, in/2]                  P.weight_scale F8_E4M3 [out, in/16]  P.weight_scale_2 F32 []
+ *
+ * The even column is in the low nibble. A is the largest magnitude of the block, T that of the tensor, D the weight's type:
+ *
+ *     MXFP4, MXFP8    the scale is a power of two: kernel/encode_mx.h
+ *     NVFP4 of ct     g = RN_D(RN_D(1/T) * 2688), 1 where that is infinite; s = E4M3(g * RN_D(A/6)), 0.125 where that is 0;
+ *                     the code is that of x / RN32(s/g)
+ *     of ModelOpt     s2 = T/2688; s = E4M3(A/(6 s2)), 1 where A/(6 s2) is 0, not below 2^-9; the code is that of x / (s s2)
+ *
+ * Sources: compressed-tensors quantization/utils/helpers.py, generate_gparam and calculate_qparams; ModelOpt
+ * torch/quantization/qtensor/nvfp4_tensor.py and mxfp4_tensor.py. */
+#include "encode/mx.h"
+
+#include <math.h>
+
+#include "base/bytes.h"
+#include "dtype/float8.h"
+#include "encode/ct.h"
+#include "encode/groups.h"
+#include "kernel/encode_mx.h"
+#include "kernel/rounded.h"
+
+enum kind { MXFP4, MXFP8, NVFP4 };
+
+/* Of a row. */
+struct numbers {
+    enum kind kind;
+    bool modelopt;
+};
+
+enum { BLOCK_MX = 32, BLOCK_NV = 16, BLOCK_MOST = 32 };
+
+/* What a block shares: its code, and what codes are multiplied by. */
+struct block {
+    uint8_t code;
+    float scale;
+};
+
+static const struct numbers *
+numbers_of(const struct encoding *e)
+{
+    return e->encoder->numbers;
+}
+
+static uint32_t
+block_of(const struct encoding *e)
+{
+    return numbers_of(e)->kind == NVFP4 ? BLOCK_NV : BLOCK_MX;
+}
+
+static bool
+add_parts(struct encoding *e, struct err *err)
+{
+    const struct numbers *n = numbers_of(e);
+    uint32_t block = block_of(e), elems = groups_elems(e, block);
+    const uint64_t one = 1, scale[2] = { e->rows, e->cols / block }, bytes[2] = { e->rows, e->cols / 2 },
+        codes[2] = { e->rows, e->cols };
+    if (n->kind == NVFP4 && !groups_part(e, n->modelopt ? ".weight_scale_2" : ".weight_global_scale", DTYPE_F32, &one,
+        n->modelopt ? 0 : 1, 0, 4, err))
+        return false;
+    return groups_part(e, ".weight_scale", n->kind == NVFP4 ? DTYPE_F8_E4M3 : DTYPE_U8, scale, 2, block, 1, err)
+        && (n->kind == MXFP8 ? groups_part(e, ".weight", DTYPE_F8_E4M3, codes, 2, elems, elems, err)
+            : groups_part(e, n->modelopt ? ".weight" : ".weight_packed", DTYPE_U8, bytes, 2, elems, elems / 2, err));
+}
+
+static enum encode_fit
+fit(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    const struct groups_choice choice = { .group = block_of(e), .symmetric = true };
+    uint32_t block;
+    enum encode_fit fit = groups_fit(e, options, &choice, &block, err);
+    if (fit != ENCODE_YES)
+        return fit;
+    if (groups_elems(e, block) > ENCODE_FLOATS) {
+        e->why = "its rows are too long";
+        return ENCODE_NO;
+    }
+    if (numbers_of(e)->kind == NVFP4)
+        groups_absmax_fit(e);
+    return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
+}
+
+/* --- NVFP4 */
+
+static float
+ct_global(enum dtype d, float most)
+{
+    float tiny = rounded_tiny(d), g = rounded(d, rounded(d, 1.0f / (most > tiny ? most : tiny)) * 2688.0f);
+    return isfinite(g) ? g : 1.0f;
+}
+
+/* What weight_global_scale or weight_scale_2 says. */
+static float
+tensor_scale(const struct encoding *e, const float *facts)
+{
+    return numbers_of(e)->modelopt ? facts[0] / 2688.0f : ct_global(groups_dtype(e), facts[0]);
+}
+
+static struct block
+nvfp4_ct(enum dtype d, float most, float global)
+{
+    float s = global * rounded(d, most / 6.0f);
+    uint8_t code = encode_e4m3(s > 448 ? 448 : s);
+    struct block b = { code != 0 ? code : 0x20, 0 };
+    b.scale = float8_to_float(DTYPE_F8_E4M3, b.code) / global;
+    return b;
+}
+
+/* A tensor of zeros has a scale of 0, whatever its blocks have. */
+static struct block
+nvfp4_modelopt(float most, float scale_2)
+{
+    float s = scale_2 > 0 ? most / (6.0f * scale_2) : 0.0f;
+    s = s == 0 ? 1.0f : s;
+    struct block b = { encode_e4m3(s > 448 ? 448 : s < 0x1p-9f ? 0x1p-9f : s), 0 };
+    b.scale = float8_to_float(DTYPE_F8_E4M3, b.code) * scale_2;
+    return b;
+}
+
+/* --- all */
+
+static struct block
+find(const struct encoding *e, const struct encode_run *run, const float *x)
+{
+    const struct numbers *n = numbers_of(e);
+    enum dtype d = groups_dtype(e);
+    float most = groups_absmax_of(x, block_of(e));
+    struct block b = { 0 };
+    if (n->kind == NVFP4)
+        return n->modelopt ? nvfp4_modelopt(most, tensor_scale(e, run->facts))
+            : nvfp4_ct(d, most, tensor_scale(e, run->facts));
+    b.code = n->modelopt ? encode_mx_ceil(most / 6.0f) : encode_mx_nearest(most, n->kind == MXFP8 ? 8 : 2, d);
+    b.scale = float8_e8m0(b.code);
+    return b;
+}
+
+static void
+put_block(const struct encoding *e, uint8_t *q, const float *x, const struct block *b)
+{
+    const struct numbers *n = numbers_of(e);
+    enum dtype d = groups_dtype(e);
+    uint32_t count = block_of(e);
+    if (n->kind == MXFP8)
+        encode_e4m3_block(q, x, count, b->scale, d, true);
+    else if (n->kind == MXFP4 && n->modelopt)
+        encode_e2m1_down(q, x, count, b->scale);
+    else
+        encode_e2m1(q, x, count, b->scale, n->kind == NVFP4 ? DTYPE_F32 : d);
+}
+
+static void
+back(const struct encoding *e, float *y, const uint8_t *q, const struct block *b)
+{
+    const struct numbers *n = numbers_of(e);
+    uint32_t count = block_of(e);
+    if (n->kind != MXFP8)
+        encode_e2m1_back(y, q, count, b->scale, n->kind == NVFP4 && n->modelopt);
+    for (uint32_t i = 0; n->kind == MXFP8 && i < count; i++)
+        y[i] = float8_to_float(DTYPE_F8_E4M3, q[i]) * b->scale;
+}
+
+static void
+put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first, uint8_t *y)
+{
+    uint32_t block = block_of(e);
+    for (size_t i = 0; i < run->n; i += block) {
+        struct block b = find(e, run, run->x + i);
+        uint8_t q[BLOCK_MOST], *to = numbers_of(e)->kind == MXFP8 ? y : q;
+        put_block(e, to, run->x + i, &b);
+        if (run->compare)
+            back(e, run->back + i, to, &b);
+        if (to == q)
+            encode_nibbles(y, q, block, false);
+        y += to == q ? block / 2 : block;
+    }
+    if (run->compare)
+        run->compare(run->of, first, run->x, run->back, run->n);
+}
+
+static bool
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    (void)err;
+    if (part + 1 == e->nparts) {
+        put_codes(e, run, first * e->part[part].elems, y);
+        return true;
+    }
+    if (part + 2 != e->nparts) {
+        groups_store(y, DTYPE_F32, tensor_scale(e, run->facts));
+        return true;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        y[i] = find(e, run, run->x + i * block_of(e)).code;
+    return true;
+}
+
+static void
+config_ct(struct str *out, const struct encoding *e)
+{
+    static const char *const formats[] = { "mxfp4-pack-quantized", "mxfp8-quantized", "nvfp4-pack-quantized" },
+        *const weights[] = {
+            "\"num_bits\": 4, \"type\": \"float\", \"symmetric\": true, \"group_size\": 32, \"strategy\": \"group\", "
+                "\"dynamic\": false, \"scale_dtype\": \"torch.uint8\"",
+            "\"num_bits\": 8, \"type\": \"float\", \"symmetric\": true, \"group_size\": 32, \"strategy\": \"group\", "
+                "\"dynamic\": false, \"scale_dtype\": \"torch.uint8\"",
+            "\"num_bits\": 4, \"type\": \"float\", \"symmetric\": true, \"group_size\": 16, \"strategy\": \"tensor_group\", "
+                "\"dynamic\": false, \"scale_dtype\": \"torch.float8_e4m3fn\"" };
+    enum kind kind = numbers_of(e)->kind;
+    ct_config(out, formats[kind], weights[kind], NULL);
+}
+
+/* Of the weights alone: nothing is known of activations. */
+static void
+config_modelopt(struct str *out, const struct encoding *e)
+{
+    str_format(out, "{\"config_groups\": {\"group_0\": {\"weights\": {\"dynamic\": false, \"num_bits\": 4, \"type\": \"float\", "
+        "\"group_size\": %u}, \"targets\": [\"Linear\"]}}, \"ignore\": [\"lm_head\"], \"quant_algo\": \"%s\", "
+        "\"quant_method\": \"modelopt\"}", (unsigned)block_of(e), numbers_of(e)->kind == NVFP4 ? "W4A16_NVFP4" : "MXFP4");
+}
+
+static const struct numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, nvfp4 = { NVFP4, false },
+    mxfp4_modelopt = { MXFP4, true }, nvfp4_modelopt_row = { NVFP4, true };
+
+#define MX(code, label_, numbers_, config_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = numbers_, \
+    .fit = fit, .encode = encode, .config = config_ }
+
+const struct encoder encode_mx[] = {
+    MX("mxfp4", "compressed-tensors MXFP4", &mxfp4, config_ct),
+    MX("mxfp8", "compressed-tensors MXFP8", &mxfp8, config_ct),
+    MX("modelopt-mxfp4", "ModelOpt MXFP4", &mxfp4_modelopt, config_modelopt),
+    { .name = "nvfp4", .label = "compressed-tensors NVFP4", .type = DTYPE_UNKNOWN, .numbers = &nvfp4, .fit = fit,
+        .survey = groups_absmax, .settle = groups_absmax_settle, .encode = encode, .config = config_ct },
+    { .name = "modelopt-nvfp4", .label = "ModelOpt NVFP4", .type = DTYPE_UNKNOWN, .numbers = &nvfp4_modelopt_row, .fit = fit,
+        .survey = groups_absmax, .settle = groups_absmax_settle, .encode = encode, .config = config_modelopt },
+    { .name = NULL },
+};

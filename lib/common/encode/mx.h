@@ -1,0 +1,8 @@
+#ifndef ENCODE_MX_H
+#define ENCODE_MX_H
+
+#include "encode/encode.h"
+
+extern const struct encoder encode_mx[];
+
+#endif

@@ -1,0 +1,45 @@
+/* encode_int: a group of floats to integers of 2 to 8 bits that share a scale and perhaps a zero point, as four families of
+ * encoders that round to the nearest find them. Codes are fields without a sign, 0 to 2^bits - 1, one a byte.
+ *
+ *     find       what a group shares
+ *     codes      q[i] of x[i]
+ *     back       y[i] of q[i], what decoding gives of the group as it is stored
+ *
+ * All operations are of F32 in the order of ref/encode_int.c. Values that are no number give codes of no meaning. */
+#ifndef KERNEL_ENCODE_INT_H
+#define KERNEL_ENCODE_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dtype/dtype.h"
+
+struct int_rule {
+    enum dtype dtype;           /* of the weight: F32, F16 or BF16 */
+    unsigned bits;
+    bool asymmetric;
+};
+
+struct int_group {
+    float scale;                /* not rounded yet to the type that it is stored in */
+    float zero;                 /* the field of 0; of MLX the value of field 0 */
+};
+
+struct int_method {
+    void (*find)(struct int_group *g, const float *restrict x, size_t n, const struct int_rule *rule);
+    void (*codes)(uint8_t *restrict q, const float *restrict x, size_t n, const struct int_group *g,
+        const struct int_rule *rule);
+    void (*back)(float *restrict y, const uint8_t *restrict q, size_t n, const struct int_group *g,
+        const struct int_rule *rule);
+};
+
+extern const struct int_method encode_int_ct;       /* compressed-tensors: in the weight's type */
+extern const struct int_method encode_int_gptq;     /* in F32; scales stored as F16 */
+extern const struct int_method encode_int_awq;      /* in F16 */
+extern const struct int_method encode_int_mlx;      /* in F32; scale and bias stored in the weight's type */
+
+/* n codes, a multiple of 8, to n * bits / 8 bytes: code j has bits [bits * j, bits * j + bits) of them, the lowest first. */
+void encode_int_pack(uint8_t *restrict y, const uint8_t *restrict q, size_t n, unsigned bits);
+
+#endif

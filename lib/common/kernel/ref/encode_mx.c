@@ -1,0 +1,136 @@
+/* encode_mx: the definition. What scales are made of is said by the encoders, encode/fp4.c and others.
+ *
+ * Sources: OCP Microscaling Formats; compressed-tensors quantization/utils/mxfp_utils.py and fp4_utils.py; ModelOpt
+ * torch/quantization/qtensor/mxfp4_tensor.py and nvfp4_tensor.py; comfy-kitchen backends/eager/quantization.py. */
+#include "kernel/encode_mx.h"
+
+#include <math.h>
+
+#include "dtype/float8.h"
+#include "kernel/rounded.h"
+
+uint8_t
+encode_e4m3(float f)
+{
+    uint32_t bits = bits_of_float(f), magnitude = bits & 0x7FFFFFFF;
+    uint8_t sign = (uint8_t)(bits >> 24 & 0x80);
+
+    if (magnitude > 0x43E80000)                 /* 464, half way to what would be 480; or NaN */
+        return sign | 0x7F;
+    if (magnitude < 0x3C800000)                 /* 2^-6: one unit in the last place of 2^14 is 2^-9, ours */
+        return (uint8_t)(sign | (bits_of_float(float_of_bits(magnitude) + 0x1p14f) - 0x46800000));
+    return (uint8_t)(sign | (magnitude - 0x3C000000 + 0x7FFFF + (magnitude >> 20 & 1)) >> 20);
+}
+
+/* The nearest power of two, where mantissas from 1.75 on count as the next one. F16 rounds its subnormals to 2^-14 or 0;
+ * a scale that is 0 in F16 becomes 1. */
+uint8_t
+encode_mx_nearest(float absmax, int below, enum dtype dtype)
+{
+    if (dtype == DTYPE_F16 && absmax < 0x1p-14f) {
+        if (absmax < 0x1.8p-15f)
+            return 127;
+        absmax = 0x1p-14f;
+    }
+    int code = (int)((bits_of_float(absmax) + 0x00200000) >> 23) - below;
+    return (uint8_t)(code < 0 ? 0 : code);
+}
+
+/* How many units in the last place above 2^k round to k in the F32 logarithm: log2(1 + u) is 1.44 u, and k has its own
+ * last place, which is half as large below a power of two. */
+static uint32_t
+lost_units(int k)
+{
+    static const uint8_t units[] = { 0, 0, 0, 1, 2, 5, 11, 22 };        /* of |k| below 1, 2, 4, 8 ... */
+    int j = 0, m = k < 0 ? -k : k;
+
+    while (m >> j != 0)
+        j++;
+    return units[k < 0 && (m & (m - 1)) == 0 ? j - 1 : j];
+}
+
+uint8_t
+encode_mx_ceil(float f)
+{
+    int k;
+
+    if (!(f > 0x1p-127f))
+        return 0;
+    if (!(f <= 0x1p127f))
+        return 254;
+    uint32_t units = bits_of_float(frexpf(f, &k)) & 0x7FFFFF;
+    k--;
+    return (uint8_t)(k + 127 + (units > lost_units(k)));
+}
+
+/* --- E2M1: 0 .5 1 1.5 2 3 4 6 */
+
+static inline unsigned
+magnitude_of(float a)
+{
+    return (a > 0.25f) + (a >= 0.75f) + (a > 1.25f) + (a >= 1.75f) + (a > 2.5f) + (a >= 3.5f) + (unsigned)(a > 5.0f);
+}
+
+static inline unsigned
+magnitude_down(float a)
+{
+    return (a > 0.25f) + (a > 0.75f) + (a > 1.25f) + (a > 1.75f) + (a > 2.5f) + (a > 3.5f) + (unsigned)(a > 5.0f);
+}
+
+void
+encode_e2m1(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype)
+{
+    for (size_t i = 0; i < n; i++) {
+        float v = rounded(dtype, x[i] / scale);
+
+        q[i] = (uint8_t)(magnitude_of(fabsf(v)) | (v < 0) << 3);
+    }
+}
+
+void
+encode_e2m1_down(uint8_t *restrict q, const float *restrict x, size_t n, float scale)
+{
+    for (size_t i = 0; i < n; i++) {
+        float v = x[i] / scale;
+
+        q[i] = (uint8_t)(magnitude_down(fabsf(v)) | !(v > 0) << 3);
+    }
+}
+
+void
+encode_e2m1_signed(uint8_t *restrict q, const float *restrict x, size_t n, float scale)
+{
+    for (size_t i = 0; i < n; i++) {
+        float v = x[i] / scale;
+
+        q[i] = (uint8_t)(magnitude_of(fabsf(v)) | (signbit(v) != 0) << 3);
+    }
+}
+
+void
+encode_e4m3_block(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype, bool plus_zero)
+{
+    float zero = plus_zero ? 0.0f : -0.0f;      /* the one of compressed-tensors is a zero point */
+
+    for (size_t i = 0; i < n; i++) {
+        float v = rounded(dtype, x[i] / scale) + zero;
+
+        q[i] = encode_e4m3(v > 448 ? 448 : v < -448 ? -448 : v);
+    }
+}
+
+void
+encode_nibbles(uint8_t *restrict y, const uint8_t *restrict q, size_t n, bool high_first)
+{
+    for (size_t i = 0; i < n / 2; i++)
+        y[i] = (uint8_t)(high_first ? q[2 * i] << 4 | q[2 * i + 1] : q[2 * i] | q[2 * i + 1] << 4);
+}
+
+void
+encode_e2m1_back(float *restrict y, const uint8_t *restrict q, size_t n, float scale, bool plus_zero)
+{
+    static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+
+    for (size_t i = 0; i < n; i++)
+        y[i] = (plus_zero && q[i] == 8 ? 0.0f : values[q[i]]) * scale;
+}

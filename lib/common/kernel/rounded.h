@@ -1,0 +1,42 @@
+/* rounded: arithmetic in the type of a weight, as PyTorch has it: every operation is one of F32, whose result is rounded to
+ * the type. */
+#ifndef KERNEL_ROUNDED_H
+#define KERNEL_ROUNDED_H
+
+#include "dtype/bfloat16.h"
+#include "dtype/dtype.h"
+
+/* v as F16 has it: half_to_float(half_of_float(v)), without a branch. */
+static inline float
+rounded_f16(float v)
+{
+    uint32_t bits = bits_of_float(v), magnitude = bits & 0x7FFFFFFFu, sign = bits & 0x80000000u;
+    uint32_t normal = (magnitude + 0xFFFu + (magnitude >> 13 & 1u)) & ~0x1FFFu;
+    uint32_t small = bits_of_float(float_of_bits(magnitude) + 0.5f - 0.5f);     /* units of 2^-24 */
+    uint32_t u = magnitude < 0x38800000u ? small : magnitude < 0x477FF000u ? normal : 0x7F800000u;
+
+    return float_of_bits(magnitude > 0x7F800000u ? 0x7FC00000u : sign | u);
+}
+
+/* v as F16 or BF16 has it; of every other type as it is. */
+static inline float
+rounded(enum dtype dtype, float v)
+{
+    return dtype == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : dtype == DTYPE_F16 ? rounded_f16(v) : v;
+}
+
+/* The distance from 1 to the next value. */
+static inline float
+rounded_epsilon(enum dtype dtype)
+{
+    return dtype == DTYPE_BF16 ? 0x1p-7f : dtype == DTYPE_F16 ? 0x1p-10f : 0x1p-23f;
+}
+
+/* The smallest normal value. */
+static inline float
+rounded_tiny(enum dtype dtype)
+{
+    return dtype == DTYPE_F16 ? 0x1p-14f : 0x1p-126f;
+}
+
+#endif
