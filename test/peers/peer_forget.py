@@ -1,5 +1,6 @@
 """peer_forget.py BIN FOLDER: amn-forget against torch's casts, transformers, compressed-tensors and bitsandbytes on the CPU:
 every tensor of the output, bit for bit."""
+import json
 import os
 import random
 import subprocess
@@ -219,8 +220,13 @@ def by_decoders(tally, tools, rng):
             x = normal(256, 384, rng).to(dtype)
             source = tools.path("source.safetensors")
             save_file({NAME: x}, source)
-            got = forget(tools, source, "--scheme", scheme)
+            report = tools.path("report")
+            got = forget(tools, source, "--scheme", scheme, "--report", report)
             want = got and decoded(scheme, got, x)
+            with open(report, encoding="utf-8") as f:
+                lost = json.loads(f.readline())["mean_absolute_error"]
+            mean = (x.double() - want.double()).abs().mean().item()
+            tally.check(abs(lost - mean) < 1e-6 * mean, f"{scheme}, {dtype}: lost {lost}, expected {mean}")
             for how, path in tools.remember(tools.path("forgotten.safetensors"), "--to", "f32"):
                 back = load(path)[0] if path else {}
                 tally.check(want is not None and same_bits(back.get(NAME), want), f"{scheme}, {dtype}, back, {how}")
