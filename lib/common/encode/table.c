@@ -10,7 +10,8 @@
 #include "encode/mlx.h"
 #include "encode/mx.h"
 
-static const struct encoder *const lists[] = { encode_ggml, encode_ct, encode_columns, encode_mx, encode_mlx, encode_comfy };
+static const struct encoder *const lists[] = { encode_ggml, encode_ct, encode_columns, encode_mx, encode_mlx,
+    encode_comfy };
 
 const struct encoder *
 encode_at(size_t i)

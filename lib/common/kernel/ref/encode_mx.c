@@ -22,8 +22,8 @@ encode_e4m3(float f)
     return (uint8_t)(sign | (magnitude - 0x3C000000 + 0x7FFFF + (magnitude >> 20 & 1)) >> 20);
 }
 
-/* The nearest power of two, where mantissas from 1.75 on count as the next one. F16 rounds its subnormals to 2^-14 or 0;
- * a scale that is 0 in F16 becomes 1. */
+/* The nearest power of two, where mantissas from 1.75 on count as the next one. F16 rounds its subnormals to 2^-14 or
+ * 0; a scale that is 0 in F16 becomes 1. */
 uint8_t
 encode_mx_nearest(float absmax, int below, enum dtype dtype)
 {
