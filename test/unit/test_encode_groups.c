@@ -436,6 +436,8 @@ test_refused(void)
         { "comfy-int8", 7, 512, { .convrot = true, .group_size = 128 }, ENCODE_FAIL },
         { "comfy-nvfp4", 40, 64, { 0 }, ENCODE_NO }, { "comfy-mxfp8", 48, 64, { 0 }, ENCODE_NO },
         { "comfy-fp8", 33, 35, { 0 }, ENCODE_YES },
+        { "comfy-fp8", 1, ENCODE_FLOATS + 33, { 0 }, ENCODE_NO }, { "comfy-fp8", 1, ENCODE_FLOATS + 32, { 0 }, ENCODE_YES },
+        { "comfy-nvfp4", 16, ENCODE_FLOATS + 16, { 0 }, ENCODE_NO }, { "nvfp4", 1, ENCODE_FLOATS + 16, { 0 }, ENCODE_NO },
     };
     static float x[1];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -122,7 +122,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     }
     if (kind >= MXFP8 && e->rows % blocks[kind] != 0)
         e->why = "its rows would have to be padded";
-    else if (kind == INT8 && e->cols > ENCODE_FLOATS)
+    else if ((kind == INT8 || e->cols % 32 != 0) && e->cols > ENCODE_FLOATS)
         e->why = "its rows are too long";
     if (e->why)
         return ENCODE_NO;
