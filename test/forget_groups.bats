@@ -1,5 +1,5 @@
-# amn-forget by schemes that cut the columns of a matrix into groups: compressed-tensors, GPTQ, AWQ, MXFP4, MXFP8, NVFP4, MLX, ComfyUI.
-# That the bytes are those of the libraries is shown by test/unit/test_encode_groups.c and test/peers/peer_forget_groups.py.
+# amn-forget by schemes that cut the columns of a matrix into groups: compressed-tensors, GPTQ, AWQ, ModelOpt, MLX, ComfyUI.
+# That the bytes are those of the libraries show test/unit/test_encode_groups.c and test/peers/peer_forget_groups.py.
 load helper
 
 schemes='int8-channel int4-group gptq gptq-8bit awq mxfp4 mxfp8 nvfp4 modelopt-mxfp4 modelopt-nvfp4

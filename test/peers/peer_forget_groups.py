@@ -1,5 +1,5 @@
-"""peer_forget_groups.py BIN FOLDER: amn-forget's groups and blocks of columns against compressed-tensors, MLX and comfy-kitchen:
-codes, scales, zero points and their packing, of random weights and of awkward ones, and what decoding makes of them."""
+"""peer_forget_groups.py BIN FOLDER: amn-forget's groups and blocks of columns against compressed-tensors, MLX and
+comfy-kitchen: codes, scales, zero points and their packing, of random weights and of awkward ones, and what decoding makes of them."""
 import dataclasses
 import json
 import subprocess
@@ -140,7 +140,8 @@ class Forget:
     def run(self, what, scheme, w, *options):
         source, out = self.tools.path("in.safetensors"), self.tools.path("out.safetensors")
         save_file({"m.weight": w}, source)
-        command = [f"{self.tools.bin}/amn-forget", "-q", "--to", "safetensors", "--scheme", scheme, *options, "-o", out, source]
+        command = [f"{self.tools.bin}/amn-forget", "-q", "--to", "safetensors", "--scheme", scheme, *options, "-o", out,
+                   source]
         if not self.tally.check(subprocess.run(command, check=False).returncode == 0, f"{what}: runs"):
             return None
         return load(out)[0]
@@ -156,21 +157,21 @@ class Forget:
                 a, b = (t.contiguous().reshape(-1).view(torch.uint8) for t in (value, want))
                 print(f"    {int((a != b).sum())} of {a.numel()} bytes differ")
 
-    def decodes(self, what, back, *options):
+    def decodes(self, what, back):
         """What amn-remember makes of the output."""
         out = self.tools.path("out.safetensors")
-        for how, path in self.tools.remember(out, "--to", {torch.bfloat16: "bf16", torch.float16: "f16"}.get(back.dtype, "f32"),
-                                             "--config", "none", *options):
+        to = {torch.bfloat16: "bf16", torch.float16: "f16"}.get(back.dtype, "f32")
+        for how, path in self.tools.remember(out, "--to", to, "--config", "none"):
             got = load(path)[0].get("m.weight") if path else None
             self.tally.check(same_bits(got, back), f"{what}: remembered, {how}")
 
-    def compare(self, what, scheme, w, stored, back, *options, config=()):
+    def compare(self, what, scheme, w, stored, back, *options):
         got = self.run(what, scheme, w, *options)
         if got is None:
             return
         self.same(what, got, stored)
         if back is not None:
-            self.decodes(what, back, *config)
+            self.decodes(what, back)
 
 
 def of_compressed_tensors(forget, name, w):
@@ -179,7 +180,8 @@ def of_compressed_tensors(forget, name, w):
             ("pack-quantized", "int4-group", ()), ("pack-quantized", "int4-group", ("--asymmetric",)),
             ("pack-quantized", "int4-group", ("--group-size", "32")),
             ("pack-quantized", "int4-group", ("--group-size", "64", "--asymmetric")),
-            ("mxfp4-pack-quantized", "mxfp4", ()), ("mxfp8-quantized", "mxfp8", ()), ("nvfp4-pack-quantized", "nvfp4", ())):
+            ("mxfp4-pack-quantized", "mxfp4", ()), ("mxfp8-quantized", "mxfp8", ()),
+            ("nvfp4-pack-quantized", "nvfp4", ())):
         group = int(options[1]) if "--group-size" in options else None
         rule = ct_scheme(form, group, "--asymmetric" not in options)
         stored, back = ct(w, form, rule)
@@ -193,7 +195,8 @@ def of_mlx(forget, name, w):
             options = () if group == 64 else ("--group-size", str(group))
             # without a config the group is a guess
             told = group == 64 and bits in (3, 4, 5, 6, 8)
-            forget.compare(f"mlx-{bits}bit {group}, {name}", f"mlx-{bits}bit", w, stored, back if told else None, *options)
+            forget.compare(f"mlx-{bits}bit {group}, {name}", f"mlx-{bits}bit", w, stored, back if told else None,
+                           *options)
 
 
 def of_comfy(forget, name, w):
@@ -218,7 +221,8 @@ def of_convrot(forget, rng):
                                                           "convrot_groupsize": group}, per_channel=True, convrot=True,
                                 convrot_groupsize=group)
             options = () if group == 256 else ("--group-size", str(group))
-            forget.compare(f"comfy-int8 --convrot {group}, {dtype}", "comfy-int8", w, parts, None, "--convrot", *options)
+            forget.compare(f"comfy-int8 --convrot {group}, {dtype}", "comfy-int8", w, parts, None, "--convrot",
+                           *options)
 
 
 def main():

@@ -1,5 +1,5 @@
-/* test_encode_groups: encoders whose weights are matrices cut into groups of columns: known vectors, any run of a part the same
- * as all of it, what is told of the loss, what does not fit; and the casts and packings below them. */
+/* test_encode_groups: encoders whose weights are matrices cut into groups of columns: known vectors, any run of a part the
+ * same as all of it, what is told of the loss, what does not fit; and the casts and packings below them. */
 #include "check.h"
 
 #include <math.h>
@@ -26,6 +26,7 @@ static const struct kernels *kernels;
 struct work {
     struct catalog *catalog;
     struct encoding e;
+    struct encode_part parts[ENCODE_PARTS];
     enum encode_fit fit;
     struct err err;
     const float *x;                         /* rows * cols */
@@ -97,6 +98,7 @@ start(struct work *w, const char *scheme, enum dtype dtype, const float *x, uint
     uint8_t *packed = catalog_alloc(w->catalog, 2 * SHAPE_DIM, &w->err);
     shape_pack(packed, dim, 2);
     w->e = (struct encoding){ .encoder = encode_find(scheme, false), .memory = w->catalog, .rows = rows, .cols = cols,
+        .part = w->parts,
         .weight = { .name = "m.weight", .name_len = 8, .dtype = dtype, .shape = { 2, packed } } };
     CHECK_ROW(w->e.encoder != NULL, scheme);
     w->fit = w->e.encoder->fit(&w->e, options, &w->err);
@@ -229,9 +231,9 @@ static const struct {
     { "comfy-mxfp8", 32, 64, { 0 }, ".weight_scale", "77 77 0", 1 },
     { "comfy-mxfp8", 32, 64, { 0 }, ".weight", "f2 70 ea 75 c8 f6 6a f1", 1 },
     { "comfy-int8", 1, 64, { .convrot = true, .group_size = 64 }, ".weight_scale", "3c3366ce", 4 },
-    { "comfy-int8", 1, 64, { .convrot = true, .group_size = 64 }, ".weight", "0a eb 27 d9 15 9b 32 e5 f3 d4 b4 79 2c 0d ed fc "
-        "dc bd 54 07 e8 24 a9 13 c5 5d e2 f0 ff df 1b 29 38 18 f9 07 8c 7f 04 13 21 01 3d f0 ff df 1b ce dc 18 f9 07 43 24 60 "
-        "b7 21 a6 e2 95 ff 3b c0 29", 1 },
+    { "comfy-int8", 1, 64, { .convrot = true, .group_size = 64 }, ".weight", "0a eb 27 d9 15 9b 32 e5 f3 d4 b4 79 2c "
+        "0d ed fc dc bd 54 07 e8 24 a9 13 c5 5d e2 f0 ff df 1b 29 38 18 f9 07 8c 7f 04 13 21 01 3d f0 ff df 1b ce dc 18 "
+        "f9 07 43 24 60 b7 21 a6 e2 95 ff 3b c0 29", 1 },
     { "gptq", 32, 32, { .group_size = 32 }, ".scales", "3033 3033", 2 },
     { "gptq", 32, 32, { .group_size = 32 }, ".qzeros", "77777777 77777777 77777777 77777777", 4 },
     { "gptq-8bit", 32, 32, { .group_size = 32 }, ".qzeros", "7f7f7f7f 7f7f7f7f", 4 },
@@ -272,7 +274,12 @@ test_golden_gptq(void)
 static void
 test_decoded(void)
 {
-    static const struct { const char *scheme; unsigned rows, cols; struct encode_options how; const char *hex; } rows[] = {
+    static const struct {
+        const char *scheme;
+        unsigned rows, cols;
+        struct encode_options how;
+        const char *hex;
+    } rows[] = {
         { "nvfp4", 2, 32, { 0 }, "bf1c 3eea be9c 3f6a 8000 bf6a 3e9c bf1c" },
         { "comfy-nvfp4", 16, 64, { 0 }, "bf1c 3eea be9c 3f6a 8000 bf6a 3e9c bf1c" },
         { "modelopt-nvfp4", 2, 32, { 0 }, "bf1c 3eea be9c 3f6a 0 bf6a 3e9c bf1c" },
@@ -283,7 +290,8 @@ test_decoded(void)
     input(x, sizeof x / sizeof *x);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct work w;
-        make(&w, rows[i].scheme, rows[i].how.convrot ? DTYPE_F32 : DTYPE_BF16, x, rows[i].rows, rows[i].cols, &rows[i].how);
+        make(&w, rows[i].scheme, rows[i].how.convrot ? DTYPE_F32 : DTYPE_BF16, x, rows[i].rows, rows[i].cols,
+            &rows[i].how);
         CHECK_ROW(decodes(&w, rows[i].hex), rows[i].scheme);
         finish(&w);
     }
@@ -343,9 +351,11 @@ test_modelopt(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct work w;
         make(&w, rows[i].scheme, DTYPE_F32, x, ROWS, COLS, &how);
-        for (unsigned p = 0; p < w.e.nparts; p++)
+        for (unsigned p = 0; p < w.e.nparts; p++) {
+            size_t nbytes = (size_t)encode_part_nbytes(&w.e.part[p]);
             if (strcmp(w.e.part[p].name + 1, rows[i].suffix) == 0)
-                CHECK_ROW(sha256_starts(rows[i].sha256, w.part[p], (size_t)encode_part_nbytes(&w.e.part[p])), rows[i].scheme);
+                CHECK_ROW(sha256_starts(rows[i].sha256, w.part[p], nbytes), rows[i].scheme);
+        }
         finish(&w);
     }
 }
@@ -404,22 +414,33 @@ test_runs(void)
 static void
 test_refused(void)
 {
-    static const struct { const char *scheme; uint64_t rows, cols; struct encode_options how; enum encode_fit fit; } rows[] = {
+    static const struct {
+        const char *scheme;
+        uint64_t rows, cols;
+        struct encode_options how;
+        enum encode_fit fit;
+    } rows[] = {
         { "int4-group", 32, 192, { 0 }, ENCODE_NO }, { "int4-group", 33, 256, { .asymmetric = true }, ENCODE_YES },
-        { "int4-group", 32, 96, { .group_size = 96 }, ENCODE_FAIL }, { "int4-group", 32, 96, { .group_size = 32 }, ENCODE_YES },
+        { "int4-group", 32, 96, { .group_size = 96 }, ENCODE_FAIL },
+        { "int4-group", 32, 96, { .group_size = 32 }, ENCODE_YES },
         { "int8-channel", 32, 33, { 0 }, ENCODE_YES }, { "int8-channel", 32, 64, { .group_size = 32 }, ENCODE_FAIL },
         { "int8-channel", 1, ENCODE_FLOATS + 32, { 0 }, ENCODE_NO },
         { "mxfp4", 32, 48, { 0 }, ENCODE_NO }, { "nvfp4", 32, 48, { 0 }, ENCODE_YES },
         { "mxfp4", 32, 64, { .asymmetric = true }, ENCODE_FAIL }, { "mxfp4", 32, 64, { .group_size = 32 }, ENCODE_YES },
         { "mxfp4", 32, 64, { .group_size = 64 }, ENCODE_FAIL },
-        { "gptq", 40, 128, { 0 }, ENCODE_NO }, { "awq", 40, 128, { 0 }, ENCODE_YES }, { "awq", 36, 128, { 0 }, ENCODE_NO },
-        { "awq", 40, 128, { .symmetric = true }, ENCODE_FAIL }, { "gptq", 64, 4096, { .group_size = 2048 }, ENCODE_FAIL },
+        { "gptq", 40, 128, { 0 }, ENCODE_NO }, { "awq", 40, 128, { 0 }, ENCODE_YES },
+        { "awq", 36, 128, { 0 }, ENCODE_NO },
+        { "awq", 40, 128, { .symmetric = true }, ENCODE_FAIL },
+        { "gptq", 64, 4096, { .group_size = 2048 }, ENCODE_FAIL },
         { "mlx-4bit", 7, 64, { 0 }, ENCODE_YES }, { "mlx-4bit", 7, 64, { .group_size = 256 }, ENCODE_FAIL },
         { "mlx-4bit", 7, 96, { 0 }, ENCODE_NO }, { "mlx-4bit", 7, 64, { .convrot = true }, ENCODE_FAIL },
-        { "comfy-int8", 7, 512, { .convrot = true }, ENCODE_YES }, { "comfy-int8", 7, 384, { .convrot = true }, ENCODE_NO },
+        { "comfy-int8", 7, 512, { .convrot = true }, ENCODE_YES },
+        { "comfy-int8", 7, 384, { .convrot = true }, ENCODE_NO },
         { "comfy-int8", 7, 512, { .convrot = true, .group_size = 128 }, ENCODE_FAIL },
         { "comfy-nvfp4", 40, 64, { 0 }, ENCODE_NO }, { "comfy-mxfp8", 48, 64, { 0 }, ENCODE_NO },
         { "comfy-fp8", 33, 35, { 0 }, ENCODE_YES },
+        { "comfy-fp8", 1, ENCODE_FLOATS + 33, { 0 }, ENCODE_NO }, { "comfy-fp8", 1, ENCODE_FLOATS + 32, { 0 }, ENCODE_YES },
+        { "comfy-nvfp4", 16, ENCODE_FLOATS + 16, { 0 }, ENCODE_NO }, { "nvfp4", 1, ENCODE_FLOATS + 16, { 0 }, ENCODE_NO },
     };
     static float x[1];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -439,16 +460,16 @@ static void
 test_config(void)
 {
     static const struct { const char *scheme; struct encode_options how; const char *text; } rows[] = {
-        { "gptq", { 0 }, "{\"quant_method\": \"gptq\", \"bits\": 4, \"group_size\": 128, \"desc_act\": false, \"sym\": true, "
-            "\"checkpoint_format\": \"gptq\"}" },
-        { "awq", { .group_size = 64 }, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": 64, \"zero_point\": true, "
-            "\"version\": \"gemm\", \"modules_to_not_convert\": null}" },
+        { "gptq", { 0 }, "{\"quant_method\": \"gptq\", \"bits\": 4, \"group_size\": 128, \"desc_act\": false, "
+            "\"sym\": true, \"checkpoint_format\": \"gptq\"}" },
+        { "awq", { .group_size = 64 }, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": 64, "
+            "\"zero_point\": true, \"version\": \"gemm\", \"modules_to_not_convert\": null}" },
         { "mlx-3bit", { 0 }, "{\"group_size\": 64, \"bits\": 3, \"mode\": \"affine\"}" },
-        { "int4-group", { .group_size = 32, .asymmetric = true }, "{\"config_groups\": {\"group_0\": {\"targets\": [\"Linear\"], "
-            "\"weights\": {\"num_bits\": 4, \"type\": \"int\", \"symmetric\": false, \"group_size\": 32, \"strategy\": \"group\", "
-            "\"dynamic\": false}, \"input_activations\": null, \"output_activations\": null}}, \"quant_method\": "
-            "\"compressed-tensors\", \"kv_cache_scheme\": null, \"format\": \"pack-quantized\", \"quantization_status\": "
-            "\"compressed\", \"global_compression_ratio\": null, \"ignore\": [\"lm_head\"]}" },
+        { "int4-group", { .group_size = 32, .asymmetric = true }, "{\"config_groups\": {\"group_0\": {\"targets\": "
+            "[\"Linear\"], \"weights\": {\"num_bits\": 4, \"type\": \"int\", \"symmetric\": false, \"group_size\": 32, "
+            "\"strategy\": \"group\", \"dynamic\": false}, \"input_activations\": null, \"output_activations\": null}}, \"quant_method\": "
+            "\"compressed-tensors\", \"kv_cache_scheme\": null, \"format\": \"pack-quantized\", "
+            "\"quantization_status\": \"compressed\", \"global_compression_ratio\": null, \"ignore\": [\"lm_head\"]}" },
     };
     float *x = calloc(32 * 128, sizeof *x);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -471,8 +492,9 @@ static void
 test_rounded(void)
 {
     for (uint32_t code = 0; code <= HALF_INF; code++) {
-        float v = half_to_float((uint16_t)code), next = code == HALF_INF - 1 ? 65536 : half_to_float((uint16_t)(code + 1));
-        float half = code < HALF_INF ? v + (next - v) / 2 : 1e30f;
+        float v = half_to_float((uint16_t)code);
+        float above = code == HALF_INF - 1 ? 65536 : half_to_float((uint16_t)(code + 1));
+        float half = code < HALF_INF ? v + (above - v) / 2 : 1e30f;
         const float near[] = { v, half, nextafterf(half, 0), nextafterf(half, INFINITY), nextafterf(v, INFINITY) };
         for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
             CHECK(bits_of_float(rounded(DTYPE_F16, near[i])) == bits_of_float(half_to_float(half_of_float(near[i]))));

@@ -1,5 +1,5 @@
-/* GPTQ and AWQ, rounded to the nearest: matrices stored with their columns, [in, out], so that what is one behind the other in the
- * output is far apart in the weight [out, in]. f codes of b bits make a word, G = in / group:
+/* GPTQ and AWQ, rounded to the nearest: matrices stored by their columns, [in, out], so that what is one behind the
+ * other in the output is far apart in the weight [out, in]. f codes of b bits make a word, G = in / group:
  *
  *                GPTQ                                            AWQ (GEMM)
  *     P.qweight  I32 [in/f, out], the codes of f columns         I32 [in, out/8], of 8 rows in the order of AWQ
@@ -7,9 +7,9 @@
  *     P.scales   F16 [G, out]                                    F16 [G, out]
  *     P.g_idx    I32 [in]: i / group
  *
- * A line of the output is one of these rows; a place in it is made of one row or f rows of the weight. Of each of them the columns
- * that the lines at hand need are read at once, in whole groups. A run of the output that has less than a group of lines costs the
- * reading of the group; GROUPS_MOST bounds how often.
+ * A line of the output is one of these rows; a place in it is made of one row or f rows of the weight. Of each of them
+ * the columns that the lines at hand need are read at once, in whole groups. A run of the output that has less than a
+ * group of lines costs the reading of the group; GROUPS_MOST bounds how often.
  *
  * Sources: AutoGPTQ nn_modules/qlinear, pack; AutoAWQ modules/linear/gemm.py, from_linear. */
 #include "encode/columns.h"
@@ -162,8 +162,8 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum kind kind,
 
 /* The lines [from, to) of one place; y is that of the first one. */
 static bool
-put_place(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct form *form, uint64_t place,
-    uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+put_place(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct form *form,
+    uint64_t place, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
 {
     const struct own *own = e->own;
     size_t pitch = (size_t)form->width * form->bytes;
@@ -203,8 +203,8 @@ put_known(const struct encoding *e, enum kind kind, uint64_t first, uint64_t cou
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
-    struct err *err)
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+    uint8_t *y, struct err *err)
 {
     const struct own *own = e->own;
     enum kind kind = own->kind[part];
@@ -233,17 +233,20 @@ config(struct str *out, const struct encoding *e)
         str_format(out, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": %u, \"zero_point\": true, "
             "\"version\": \"gemm\", \"modules_to_not_convert\": null}", (unsigned)own->group);
     else
-        str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": false, \"sym\": %s, "
-            "\"checkpoint_format\": \"gptq\"}", n->bits, (unsigned)own->group, own->rule.asymmetric ? "false" : "true");
+        str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": false, "
+            "\"sym\": %s, \"checkpoint_format\": \"gptq\"}", n->bits, (unsigned)own->group,
+            own->rule.asymmetric ? "false" : "true");
 }
 
 static const struct numbers gptq = { &encode_int_gptq, 4, false }, gptq8 = { &encode_int_gptq, 8, false },
     awq = { &encode_int_awq, 4, true };
 
+#define COLUMNS(code, label_, numbers_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
+    .fit = fit, .encode = encode, .config = config }
+
 const struct encoder encode_columns[] = {
-    { .name = "gptq", .label = "GPTQ", .type = DTYPE_UNKNOWN, .numbers = &gptq, .fit = fit, .encode = encode, .config = config },
-    { .name = "gptq-8bit", .label = "GPTQ 8-bit", .type = DTYPE_UNKNOWN, .numbers = &gptq8, .fit = fit, .encode = encode,
-        .config = config },
-    { .name = "awq", .label = "AWQ", .type = DTYPE_UNKNOWN, .numbers = &awq, .fit = fit, .encode = encode, .config = config },
+    COLUMNS("gptq", "GPTQ", gptq),
+    COLUMNS("gptq-8bit", "GPTQ 8-bit", gptq8),
+    COLUMNS("awq", "AWQ", awq),
     { .name = NULL },
 };

@@ -4,17 +4,18 @@
  *     comfy-fp8    F8_E4M3 [R, C]   F32 []
  *     comfy-int8   I8 [R, C]        F32 [R, 1]
  *     comfy-mxfp8  F8_E4M3 [R, C]   F8_E8M0, the tiled grid (kernel/tiles.h) of R x C/32; its padding is 0
- *     comfy-nvfp4  U8 [R, C/2]      F8_E4M3, the tiled grid of R x C/16; P.weight_scale_2 F32 []; the high nibble is even
+ *     comfy-nvfp4  U8 [R, C/2]      F8_E4M3, the tiled grid of R x C/16; P.weight_scale_2 F32 []
  *
- * T is the largest magnitude of the tensor, A that of a block or of a row, D the weight's type:
+ * In NVFP4 the high nibble is the even column. T is the largest magnitude of the tensor,
+ * A that of a block or of a row, D the weight's type:
  *
  *     FP8      s = RN_D(T/448), the code is that of RN_D(x * RN_D(1/s)), held to 448
  *     INT8     s = max(A/127, 1e-30), q = rint(RN_D(x / RN_D(s))); rotated: of the row times H (kernel/convrot.h), in D
  *     MXFP8    s = 2^ceil(log2(A/448)), the code is that of x/s; where s is below 2^-126 all is 0
  *     NVFP4    s2 = RN_D(T/2688), s = E4M3(A/6 / s2), the code is that of x / RN32(s2 * s), 0 where that is 0
  *
- * Where a scale of the tensor is 0 in D, or 1/s infinite, the library gives NaN; here it is then computed in F32. Source:
- * comfy-kitchen backends/eager/quantization.py and tensor/. */
+ * Where a scale of the tensor is 0 in D, or 1/s infinite, the library gives NaN or nothing; here it is then computed in
+ * F32. Source: comfy-kitchen backends/eager/quantization.py and tensor/. */
 #include "encode/comfy.h"
 
 #include <math.h>
@@ -121,7 +122,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     }
     if (kind >= MXFP8 && e->rows % blocks[kind] != 0)
         e->why = "its rows would have to be padded";
-    else if (kind == INT8 && e->cols > ENCODE_FLOATS)
+    else if ((kind == INT8 || e->cols % 32 != 0) && e->cols > ENCODE_FLOATS)
         e->why = "its rows are too long";
     if (e->why)
         return ENCODE_NO;
@@ -180,7 +181,8 @@ grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, u
 }
 
 static bool
-grid(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+grid(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
 {
     const struct own *own = e->own;
     uint64_t tiles = num_ceil_div(e->cols / own->block, TILE_BLOCKS), most = ENCODE_FLOATS / TILE_BLOCKS / own->block;
@@ -232,8 +234,8 @@ block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
     }
 }
 
-/* A row times the Hadamard matrix, in place: sums of F32, each digit's four in the order of kernel/ref/convrot.c, and one
- * rounding to D. */
+/* A row times the Hadamard matrix, in place: sums of F32, each digit's four in the order of kernel/ref/convrot.c, and
+ * one rounding to D. */
 static void
 rotate(float *x, size_t n, size_t group, enum dtype d)
 {
@@ -271,8 +273,8 @@ row_codes(uint8_t *y, const float *x, size_t n, float scale, enum dtype d)
 
 /* Of a row whose codes are made. */
 static bool
-compare_row(const struct encoding *e, const struct encode_run *run, uint64_t row, float *x, const uint8_t *q, float scale,
-    struct err *err)
+compare_row(const struct encoding *e, const struct encode_run *run, uint64_t row, float *x, const uint8_t *q,
+    float scale, struct err *err)
 {
     const struct own *own = e->own;
     size_t n = (size_t)e->cols;
@@ -288,8 +290,8 @@ compare_row(const struct encoding *e, const struct encode_run *run, uint64_t row
 }
 
 static bool
-int8_rows(const struct encoding *e, const struct encode_run *run, bool codes, uint64_t first, uint64_t count, uint8_t *y,
-    struct err *err)
+int8_rows(const struct encoding *e, const struct encode_run *run, bool codes, uint64_t first, uint64_t count,
+    uint8_t *y, struct err *err)
 {
     const struct own *own = e->own;
     size_t n = (size_t)e->cols;
@@ -312,8 +314,8 @@ int8_rows(const struct encoding *e, const struct encode_run *run, bool codes, ui
 
 /* The codes come last, behind the marker; NVFP4 has the tensor's scale before the grid. */
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
-    struct err *err)
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+    uint8_t *y, struct err *err)
 {
     bool codes = part + 1 == e->nparts;
     enum kind kind = kind_of(e);

@@ -4,8 +4,9 @@
  *     int4-group      P.weight_packed I32 [out, in/8], P.weight_scale D [out, G], P.weight_shape I64 [2] = out, in;
  *                     asymmetric: P.weight_zero_point I32 [ceil(out/8), G]
  *
- * The first one's codes are signed, the others are fields, 8 more, of which eight lie in a word, the first lowest: of columns in
- * weight_packed, of rows in weight_zero_point. Source: compressed-tensors compressors/naive_quantized and pack_quantized. */
+ * The first one's codes are signed, the others are fields, 8 more, of which eight lie in a word, the first lowest: of
+ * columns in weight_packed, of rows in weight_zero_point. Source: compressed-tensors compressors/naive_quantized and
+ * pack_quantized. */
 #include "encode/ct.h"
 
 #include <string.h>
@@ -24,8 +25,8 @@ struct own {
 };
 
 static bool
-add(struct encoding *e, enum kind kind, const char *suffix, enum dtype dtype, uint64_t rows, uint64_t cols, uint32_t elems,
-    uint32_t grain, struct err *err)
+add(struct encoding *e, enum kind kind, const char *suffix, enum dtype dtype, uint64_t rows, uint64_t cols,
+    uint32_t elems, uint32_t grain, struct err *err)
 {
     struct own *own = e->own;
     const uint64_t dim[2] = { rows, cols };
@@ -68,7 +69,8 @@ fit_channel(struct encoding *e, const struct encode_options *options, struct err
         return ENCODE_NO;
     }
     struct own *own = own_of(e, 8, cols, options, err);
-    return own && add(e, SCALES, ".weight_scale", own->rule.dtype, e->rows, 1, cols, dtype_facts(own->rule.dtype)->bytes, err)
+    enum dtype d = groups_dtype(e);
+    return own && add(e, SCALES, ".weight_scale", d, e->rows, 1, cols, dtype_facts(d)->bytes, err)
         && (!own->rule.asymmetric || add(e, ZEROS, ".weight_zero_point", DTYPE_I8, e->rows, 1, cols, 1, err))
         && add(e, CODES, ".weight", DTYPE_I8, e->rows, e->cols, cols, cols, err) ? ENCODE_YES : ENCODE_FAIL;
 }
@@ -83,8 +85,9 @@ fit_group(struct encoding *e, const struct encode_options *options, struct err *
         return fit;
     struct own *own = own_of(e, 4, group, options, err);
     uint64_t groups = e->cols / group;
+    enum dtype d = groups_dtype(e);
     return own && add_shape(e, err)
-        && add(e, SCALES, ".weight_scale", own->rule.dtype, e->rows, groups, group, dtype_facts(own->rule.dtype)->bytes, err)
+        && add(e, SCALES, ".weight_scale", d, e->rows, groups, group, dtype_facts(d)->bytes, err)
         && (!own->rule.asymmetric
             || add(e, PACKED_ZEROS, ".weight_zero_point", DTYPE_I32, num_ceil_div(e->rows, 8), groups, 0, 4, err))
         && add(e, WORDS, ".weight_packed", DTYPE_I32, e->rows, e->cols / 8, group, group / 2, err)
@@ -126,8 +129,8 @@ packed_zeros(const struct encoding *e, const struct encode_run *run, uint64_t fi
 
 /* The codes of a group, whose element `first` is x[0]. */
 static uint8_t *
-put_codes(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct int_group *g, const float *x,
-    uint8_t *y, uint64_t first)
+put_codes(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct int_group *g,
+    const float *x, uint8_t *y, uint64_t first)
 {
     const struct own *own = e->own;
     uint8_t packed[GROUPS_MOST], *q = kind == WORDS ? packed : y;
@@ -145,8 +148,8 @@ put_codes(const struct encoding *e, const struct encode_run *run, enum kind kind
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
-    struct err *err)
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+    uint8_t *y, struct err *err)
 {
     const struct own *own = e->own;
     enum kind kind = own->kind[part];
@@ -172,15 +175,15 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 void
 ct_config(struct str *out, const char *format, const char *weights, const char *inputs)
 {
-    str_format(out, "{\"config_groups\": {\"group_0\": {\"targets\": [\"Linear\"], \"weights\": {%s}, \"input_activations\": ",
-        weights);
+    str_format(out, "{\"config_groups\": {\"group_0\": {\"targets\": [\"Linear\"], \"weights\": {%s}, "
+        "\"input_activations\": ", weights);
     if (inputs)
         str_format(out, "{%s}", inputs);
     else
         str_text(out, "null");
-    str_format(out, ", \"output_activations\": null}}, \"quant_method\": \"compressed-tensors\", \"kv_cache_scheme\": null, "
-        "\"format\": \"%s\", \"quantization_status\": \"compressed\", \"global_compression_ratio\": null, "
-        "\"ignore\": [\"lm_head\"]}", format);
+    str_format(out, ", \"output_activations\": null}}, \"quant_method\": \"compressed-tensors\", "
+        "\"kv_cache_scheme\": null, \"format\": \"%s\", \"quantization_status\": \"compressed\", "
+        "\"global_compression_ratio\": null, \"ignore\": [\"lm_head\"]}", format);
 }
 
 static void

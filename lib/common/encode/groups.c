@@ -17,8 +17,8 @@ refuse(const struct encoding *e, const char *what, struct err *err)
 }
 
 static bool
-choose(const struct encoding *e, const struct encode_options *options, const struct groups_choice *choice, uint32_t *group,
-    struct err *err)
+choose(const struct encoding *e, const struct encode_options *options, const struct groups_choice *choice,
+    uint32_t *group, struct err *err)
 {
     uint64_t wanted = options->group_size;
     if (options->symmetric && !choice->symmetric)
@@ -34,8 +34,8 @@ choose(const struct encoding *e, const struct encode_options *options, const str
         return refuse(e, "has groups of a fixed size: --group-size does not go with it", err);
     if (wanted < choice->least || wanted > choice->most || (wanted / choice->least & (wanted / choice->least - 1)) != 0
         || wanted % choice->least != 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size: %s has groups of %" PRIu32 " to %" PRIu32 " elements, each "
-            "twice the last, not of %" PRIu64, e->encoder->label, choice->least, choice->most, wanted);
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size: %s has groups of %" PRIu32 " to %" PRIu32
+            " elements, each twice the last, not of %" PRIu64, e->encoder->label, choice->least, choice->most, wanted);
     *group = (uint32_t)wanted;
     return true;
 }
@@ -48,8 +48,8 @@ no(struct encoding *e, const char *why)
 }
 
 enum encode_fit
-groups_fit(struct encoding *e, const struct encode_options *options, const struct groups_choice *choice, uint32_t *group,
-    struct err *err)
+groups_fit(struct encoding *e, const struct encode_options *options, const struct groups_choice *choice,
+    uint32_t *group, struct err *err)
 {
     if (!choose(e, options, choice, group, err))
         return ENCODE_FAIL;
@@ -69,8 +69,8 @@ groups_dtype(const struct encoding *e)
 }
 
 bool
-groups_part(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank, uint32_t elems,
-    uint32_t grain, struct err *err)
+groups_part(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,
+    uint32_t elems, uint32_t grain, struct err *err)
 {
     struct encode_part *part = encode_add_part(e, encode_module(e), suffix, dtype, dim, rank, err);
     if (!part)
@@ -145,6 +145,6 @@ groups_scale_fits(const struct encoding *e, float scale, enum dtype dtype, const
     for (size_t i = 0; i < n; i++)
         if (!isfinite(x[i]))
             return true;
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are too large for a scale of type %s, near "
-        "element %" PRIu64, str_shown(name, e->weight.name, e->weight.name_len), dtype_name(dtype), first);
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are too large for a scale of type %s, "
+        "near element %" PRIu64, str_shown(name, e->weight.name, e->weight.name_len), dtype_name(dtype), first);
 }

@@ -1,4 +1,4 @@
-/* groups: what encoders share whose weights are matrices P.weight, cut into groups of columns. For the files of this layer. */
+/* groups: what encoders share whose weights are matrices P.weight, cut into groups of columns. For this layer. */
 #ifndef ENCODE_GROUPS_H
 #define ENCODE_GROUPS_H
 
@@ -13,8 +13,8 @@ struct groups_choice {
     bool symmetric, asymmetric, convrot; /* whether --symmetric, --asymmetric, --convrot go */
 };
 
-/* Whether a weight is a matrix of two dimensions called P.weight, and the options go with the scheme. *group: what a group
- * has; it divides the columns. */
+/* Whether a weight is a matrix of two dimensions called P.weight, and the options go with the scheme. *group: what a
+ * group has; it divides the columns. */
 enum encode_fit groups_fit(struct encoding *e, const struct encode_options *options, const struct groups_choice *choice,
     uint32_t *group, struct err *err);
 
@@ -30,7 +30,8 @@ uint32_t groups_elems(const struct encoding *e, uint32_t group);
 
 /* survey() and settle() of the largest magnitude, facts[0]; groups_absmax_fit() sets nfacts and nregions. */
 void groups_absmax_fit(struct encoding *e);
-bool groups_absmax(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err);
+bool groups_absmax(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts,
+    struct err *err);
 void groups_absmax_settle(const struct encoding *e, float *facts);
 
 /* The largest magnitude of n values; NaN does not count. */
@@ -40,7 +41,7 @@ float groups_absmax_of(const float *x, size_t n);
 uint32_t groups_store(uint8_t *y, enum dtype dtype, float scale);
 
 /* False where a scale is infinite though no value is. */
-bool groups_scale_fits(const struct encoding *e, float scale, enum dtype dtype, const float *x, size_t n, uint64_t first,
-    struct err *err);
+bool groups_scale_fits(const struct encoding *e, float scale, enum dtype dtype, const float *x, size_t n,
+    uint64_t first, struct err *err);
 
 #endif

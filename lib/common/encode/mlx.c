@@ -1,5 +1,5 @@
-/* MLX, affine: P.weight U32 [out, in*bits/32], P.scales and P.biases [out, in/g] in the weight's type. A row's codes are a stream
- * of bits, the lowest first. Source: MLX
+/* MLX, affine: P.weight U32 [out, in*bits/32], P.scales and P.biases [out, in/g] in the weight's type. A row's codes
+ * are a stream of bits, the lowest first. Source: MLX
  * mlx/backend/cpu/quantized.cpp, quantize; mlx-lm's config.json has the same object as "quantization" too. */
 #include "encode/mlx.h"
 
@@ -37,13 +37,14 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     const uint64_t scales[2] = { e->rows, e->cols / group }, codes[2] = { e->rows, e->cols / 32 * bits };
     enum dtype d = own->rule.dtype;
     uint32_t size = dtype_facts(d)->bytes;
-    return groups_part(e, ".scales", d, scales, 2, group, size, err) && groups_part(e, ".biases", d, scales, 2, group, size, err)
+    return groups_part(e, ".scales", d, scales, 2, group, size, err)
+        && groups_part(e, ".biases", d, scales, 2, group, size, err)
         && groups_part(e, ".weight", DTYPE_U32, codes, 2, group, group / 8 * bits, err) ? ENCODE_YES : ENCODE_FAIL;
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
-    struct err *err)
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+    uint8_t *y, struct err *err)
 {
     const struct own *own = e->own;
     const struct int_rule *rule = &own->rule;
@@ -80,10 +81,11 @@ config(struct str *out, const struct encoding *e)
 
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
 
-#define MLX(code, n) { .name = code, .label = "MLX " #n "-bit", .type = DTYPE_UNKNOWN, .numbers = &bits[n - 2 - (n > 6)], \
-    .fit = fit, .encode = encode, .config = config }
+#define MLX(code, n) { .name = code, .label = "MLX " #n "-bit", .type = DTYPE_UNKNOWN, \
+    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .config = config }
 
 const struct encoder encode_mlx[] = {
-    MLX("mlx-4bit", 4), MLX("mlx-2bit", 2), MLX("mlx-3bit", 3), MLX("mlx-5bit", 5), MLX("mlx-6bit", 6), MLX("mlx-8bit", 8),
+    MLX("mlx-4bit", 4), MLX("mlx-2bit", 2), MLX("mlx-3bit", 3), MLX("mlx-5bit", 5), MLX("mlx-6bit", 6),
+    MLX("mlx-8bit", 8),
     { .name = NULL },
 };

@@ -1,18 +1,20 @@
 /* Small floats with a scale a block of columns, of compressed-tensors (ct) and of ModelOpt; the weight is [out, in]:
  *
- *                     codes                                    scale of a block                     of the tensor
- *     mxfp4           P.weight_packed U8 [out, in/2]           P.weight_scale U8 [out, in/32]
- *     modelopt-mxfp4  P.weight U8 [out, in/2]                  P.weight_scale U8 [out, in/32]
- *     mxfp8           P.weight F8_E4M3 [out, in]               P.weight_scale U8 [out, in/32]
- *     nvfp4           P.weight_packed U8 [out, in/2]           P.weight_scale F8_E4M3 [out, in/16]  P.weight_global_scale F32 [1]
- *     modelopt-nvfp4  P.weight U8 [out, in/2]                  P.weight_scale F8_E4M3 [out, in/16]  P.weight_scale_2 F32 []
+ *                     codes                           P.weight_scale          of the tensor
+ *     mxfp4           P.weight_packed U8 [out, in/2]  U8 [out, in/32]
+ *     modelopt-mxfp4  P.weight U8 [out, in/2]         U8 [out, in/32]
+ *     mxfp8           P.weight F8_E4M3 [out, in]      U8 [out, in/32]
+ *     nvfp4           P.weight_packed U8 [out, in/2]  F8_E4M3 [out, in/16]    P.weight_global_scale F32 [1]
+ *     modelopt-nvfp4  P.weight U8 [out, in/2]         F8_E4M3 [out, in/16]    P.weight_scale_2 F32 []
  *
- * The even column is in the low nibble. A is the largest magnitude of the block, T that of the tensor, D the weight's type:
+ * The even column is in the low nibble. A is the largest magnitude of the block, T that of the tensor, D the weight's
+ * type:
  *
  *     MXFP4, MXFP8    the scale is a power of two: kernel/encode_mx.h
- *     NVFP4 of ct     g = RN_D(RN_D(1/T) * 2688), 1 where that is infinite; s = E4M3(g * RN_D(A/6)), 0.125 where that is 0;
- *                     the code is that of x / RN32(s/g)
- *     of ModelOpt     s2 = T/2688; s = E4M3(A/(6 s2)), 1 where A/(6 s2) is 0, not below 2^-9; the code is that of x / (s s2)
+ *     NVFP4 of ct     g = RN_D(RN_D(1/T) * 2688), 1 where that is infinite; s = E4M3(g * RN_D(A/6)), 0.125 where that
+ *                     is 0; the code is that of x / RN32(s/g)
+ *     of ModelOpt     s2 = T/2688; s = E4M3(A/(6 s2)), 1 where A/(6 s2) is 0, not below 2^-9; the code is that
+ *                     of x / (s s2)
  *
  * Sources: compressed-tensors quantization/utils/helpers.py, generate_gparam and calculate_qparams; ModelOpt
  * torch/quantization/qtensor/nvfp4_tensor.py and mxfp4_tensor.py. */
@@ -185,8 +187,8 @@ put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
-    struct err *err)
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+    uint8_t *y, struct err *err)
 {
     (void)err;
     if (part + 1 == e->nparts) {
@@ -211,8 +213,8 @@ config_ct(struct str *out, const struct encoding *e)
                 "\"dynamic\": false, \"scale_dtype\": \"torch.uint8\"",
             "\"num_bits\": 8, \"type\": \"float\", \"symmetric\": true, \"group_size\": 32, \"strategy\": \"group\", "
                 "\"dynamic\": false, \"scale_dtype\": \"torch.uint8\"",
-            "\"num_bits\": 4, \"type\": \"float\", \"symmetric\": true, \"group_size\": 16, \"strategy\": \"tensor_group\", "
-                "\"dynamic\": false, \"scale_dtype\": \"torch.float8_e4m3fn\"" };
+            "\"num_bits\": 4, \"type\": \"float\", \"symmetric\": true, \"group_size\": 16, "
+                "\"strategy\": \"tensor_group\", \"dynamic\": false, \"scale_dtype\": \"torch.float8_e4m3fn\"" };
     enum kind kind = numbers_of(e)->kind;
     ct_config(out, formats[kind], weights[kind], NULL);
 }
@@ -221,24 +223,24 @@ config_ct(struct str *out, const struct encoding *e)
 static void
 config_modelopt(struct str *out, const struct encoding *e)
 {
-    str_format(out, "{\"config_groups\": {\"group_0\": {\"weights\": {\"dynamic\": false, \"num_bits\": 4, \"type\": \"float\", "
-        "\"group_size\": %u}, \"targets\": [\"Linear\"]}}, \"ignore\": [\"lm_head\"], \"quant_algo\": \"%s\", "
-        "\"quant_method\": \"modelopt\"}", (unsigned)block_of(e), numbers_of(e)->kind == NVFP4 ? "W4A16_NVFP4" : "MXFP4");
+    str_format(out, "{\"config_groups\": {\"group_0\": {\"weights\": {\"dynamic\": false, \"num_bits\": 4, "
+        "\"type\": \"float\", \"group_size\": %u}, \"targets\": [\"Linear\"]}}, \"ignore\": [\"lm_head\"], "
+        "\"quant_algo\": \"%s\", \"quant_method\": \"modelopt\"}", (unsigned)block_of(e),
+        numbers_of(e)->kind == NVFP4 ? "W4A16_NVFP4" : "MXFP4");
 }
 
 static const struct numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, nvfp4 = { NVFP4, false },
     mxfp4_modelopt = { MXFP4, true }, nvfp4_modelopt_row = { NVFP4, true };
 
-#define MX(code, label_, numbers_, config_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = numbers_, \
-    .fit = fit, .encode = encode, .config = config_ }
+#define MX(code, label_, numbers_, config_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, \
+    .numbers = &numbers_, .fit = fit, .encode = encode, .config = config_
+#define OF_TENSOR .survey = groups_absmax, .settle = groups_absmax_settle
 
 const struct encoder encode_mx[] = {
-    MX("mxfp4", "compressed-tensors MXFP4", &mxfp4, config_ct),
-    MX("mxfp8", "compressed-tensors MXFP8", &mxfp8, config_ct),
-    MX("modelopt-mxfp4", "ModelOpt MXFP4", &mxfp4_modelopt, config_modelopt),
-    { .name = "nvfp4", .label = "compressed-tensors NVFP4", .type = DTYPE_UNKNOWN, .numbers = &nvfp4, .fit = fit,
-        .survey = groups_absmax, .settle = groups_absmax_settle, .encode = encode, .config = config_ct },
-    { .name = "modelopt-nvfp4", .label = "ModelOpt NVFP4", .type = DTYPE_UNKNOWN, .numbers = &nvfp4_modelopt_row, .fit = fit,
-        .survey = groups_absmax, .settle = groups_absmax_settle, .encode = encode, .config = config_modelopt },
+    { MX("mxfp4", "compressed-tensors MXFP4", mxfp4, config_ct) },
+    { MX("mxfp8", "compressed-tensors MXFP8", mxfp8, config_ct) },
+    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4, config_ct), OF_TENSOR },
+    { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt, config_modelopt) },
+    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row, config_modelopt), OF_TENSOR },
     { .name = NULL },
 };

@@ -1,5 +1,5 @@
-/* encode_int: a group of floats to integers of 2 to 8 bits that share a scale and perhaps a zero point, as four families of
- * encoders that round to the nearest find them. Codes are fields without a sign, 0 to 2^bits - 1, one a byte.
+/* encode_int: a group of floats to integers of 2 to 8 bits that share a scale and perhaps a zero point, as four
+ * families of encoders that round to the nearest find them. Codes are fields without a sign, 0 to 2^bits - 1, one a byte.
  *
  *     find       what a group shares
  *     codes      q[i] of x[i]
@@ -39,7 +39,7 @@ extern const struct int_method encode_int_gptq;     /* in F32; scales stored as 
 extern const struct int_method encode_int_awq;      /* in F16 */
 extern const struct int_method encode_int_mlx;      /* in F32; scale and bias stored in the weight's type */
 
-/* n codes, a multiple of 8, to n * bits / 8 bytes: code j has bits [bits * j, bits * j + bits) of them, the lowest first. */
+/* n codes, a multiple of 8, to n * bits / 8 bytes: code j has bits [bits * j, bits * j + bits), the lowest first. */
 void encode_int_pack(uint8_t *restrict y, const uint8_t *restrict q, size_t n, unsigned bits);
 
 #endif

@@ -1,5 +1,5 @@
-/* rounded: arithmetic in the type of a weight, as PyTorch has it: every operation is one of F32, whose result is rounded to
- * the type. */
+/* rounded: arithmetic in the type of a weight, as PyTorch has it: every operation is one of F32, whose result is
+ * rounded to the type. */
 #ifndef KERNEL_ROUNDED_H
 #define KERNEL_ROUNDED_H
 

@@ -1,4 +1,4 @@
-/* tiles: the order in which tensor cores want a grid of block scales, as ComfyUI stores it: tiles of 128 rows and 4 blocks. */
+/* tiles: the order in which tensor cores want a grid of block scales, as ComfyUI has it: tiles of 128 rows, 4 blocks. */
 #ifndef KERNEL_TILES_H
 #define KERNEL_TILES_H
 

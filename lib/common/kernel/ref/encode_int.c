@@ -15,12 +15,13 @@
  *         scale = max(max(x) - min(x), 1e-5) / n, zero = clamp(-rint(min(x)/scale))
  *         q = clamp(rint(x/scale) + zero)
  *     MLX:
- *         scale = max((max(x) - min(x)) / n, 1e-7), positive where min(x) is the edge, the larger magnitude; else negative
+ *         scale = max((max(x) - min(x)) / n, 1e-7), negative unless min(x) is the edge, the larger magnitude
  *         scale = edge / rint(edge/scale), bias = edge      unless that is 0: bias = 0
  *         q = clamp(rint((x - bias) / scale))
  *
- * Sources: compressed-tensors quantization/utils/helpers.py, calculate_qparams, and lifecycle/forward_helpers.py; AutoGPTQ
- * quantization/quantizer.py; AutoAWQ quantize/quantizer.py, pseudo_quantize_tensor; MLX mlx/backend/cpu/quantized.cpp. */
+ * Sources: compressed-tensors quantization/utils/helpers.py, calculate_qparams, and lifecycle/forward_helpers.py;
+ * AutoGPTQ quantization/quantizer.py; AutoAWQ quantize/quantizer.py, pseudo_quantize_tensor; MLX
+ * mlx/backend/cpu/quantized.cpp. */
 #include "kernel/encode_int.h"
 
 #include <math.h>
@@ -141,7 +142,8 @@ gptq_find(struct int_group *g, const float *restrict x, size_t n, const struct i
 }
 
 static void
-gptq_codes(uint8_t *restrict q, const float *restrict x, size_t n, const struct int_group *g, const struct int_rule *rule)
+gptq_codes(uint8_t *restrict q, const float *restrict x, size_t n, const struct int_group *g,
+    const struct int_rule *rule)
 {
     float most = most_of(rule);
 
@@ -150,7 +152,8 @@ gptq_codes(uint8_t *restrict q, const float *restrict x, size_t n, const struct 
 }
 
 static void
-half_back(float *restrict y, const uint8_t *restrict q, size_t n, const struct int_group *g, const struct int_rule *rule)
+half_back(float *restrict y, const uint8_t *restrict q, size_t n, const struct int_group *g,
+    const struct int_rule *rule)
 {
     (void)rule;
     times_scale(y, q, n, g, DTYPE_F16);
@@ -174,7 +177,8 @@ awq_find(struct int_group *g, const float *restrict x, size_t n, const struct in
 }
 
 static void
-awq_codes(uint8_t *restrict q, const float *restrict x, size_t n, const struct int_group *g, const struct int_rule *rule)
+awq_codes(uint8_t *restrict q, const float *restrict x, size_t n, const struct int_group *g,
+    const struct int_rule *rule)
 {
     float most = most_of(rule);
 
@@ -205,7 +209,8 @@ mlx_find(struct int_group *g, const float *restrict x, size_t n, const struct in
 }
 
 static void
-mlx_codes(uint8_t *restrict q, const float *restrict x, size_t n, const struct int_group *g, const struct int_rule *rule)
+mlx_codes(uint8_t *restrict q, const float *restrict x, size_t n, const struct int_group *g,
+    const struct int_rule *rule)
 {
     float most = most_of(rule);
 

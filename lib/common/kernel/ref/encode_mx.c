@@ -9,8 +9,8 @@
 #include "dtype/float8.h"
 #include "kernel/rounded.h"
 
-/* The nearest power of two, where mantissas from 1.75 on count as the next one. F16 rounds its subnormals to 2^-14 or 0;
- * a scale that is 0 in F16 becomes 1. */
+/* The nearest power of two, where mantissas from 1.75 on count as the next one. F16 rounds its subnormals to 2^-14 or
+ * 0; a scale that is 0 in F16 becomes 1. */
 uint8_t
 encode_mx_nearest(float absmax, int below, enum dtype dtype)
 {
