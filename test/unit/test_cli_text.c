@@ -223,7 +223,20 @@ test_sizes(void)
         { "1KBB", false, 0 },
         { "1MiBs", false, 0 },
         { "1KK", false, 0 },
-        { "1.5G", false, 0 },
+        { "1.5G", true, UINT64_C(3) << 29 },
+        { "4.5GiB", true, UINT64_C(9) << 29 },
+        { "0.001K", true, 1 },                      /* 1.024 bytes */
+        { "0.0009K", true, 0 },
+        { "1.999999999T", true, (UINT64_C(1) << 40) + UINT64_C(1099511626676) },
+        { "16777215.999999999T", true, UINT64_MAX - 1099 },
+        { "16777216.0T", false, 0 },
+        { "1.0000000001G", false, 0 },
+        { "1.5", false, 0 },
+        { "1.G", false, 0 },
+        { ".5G", false, 0 },
+        { "1.5.5G", false, 0 },
+        { "1.-5G", false, 0 },
+        { "1.5GG", false, 0 },
         { "0x10", false, 0 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -286,19 +286,43 @@ str_to_u64(uint64_t *out, const char *text)
     return true;
 }
 
+/* That part of `scale` which the digits behind a point are, 1 to 9 of them, rounded down: scale is at most 1T, so that the
+ * products fit. */
+static bool
+fraction(uint64_t *out, uint64_t scale, const char **text)
+{
+    enum { PLACES = 9 };
+    uint64_t digits = 0, power = 1;
+    const char *p = *text;
+    for (; *p >= '0' && *p <= '9' && p - *text < PLACES; p++) {
+        digits = digits * 10 + (uint64_t)(*p - '0');
+        power *= 10;
+    }
+    if (p == *text || (*p >= '0' && *p <= '9'))
+        return false;
+    *text = p;
+    *out = scale / power * digits + scale % power * digits / power;
+    return true;
+}
+
 bool
 str_to_size(uint64_t *out, const char *text)
 {
     static const char units[] = "KMGT";
-    uint64_t v;
+    uint64_t v, part = 0;
     if (!digits(&v, &text))
         return false;
+    const char *places = *text == '.' ? text + 1 : NULL;
+    if (places)
+        text += 1 + strspn(places, "0123456789");
     const char *unit = *text ? strchr(units, toupper((unsigned char)*text)) : NULL;
-    if (unit) {
-        if (!num_mul(&v, v, UINT64_C(1) << 10 * (unit - units + 1)))
-            return false;
+    uint64_t scale = unit ? UINT64_C(1) << 10 * (unit - units + 1) : 1;
+    if (places && (!unit || !fraction(&part, scale, &places)))
+        return false;
+    if (!num_mul(&v, v, scale) || !num_add(&v, v, part))
+        return false;
+    if (unit)
         text += strcasecmp(text + 1, "B") == 0 ? 2 : strcasecmp(text + 1, "iB") == 0 ? 3 : 1;
-    }
     if (*text != '\0')
         return false;
     *out = v;

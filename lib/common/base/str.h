@@ -45,7 +45,8 @@ bool str_ends(const char *text, const char *suffix);
 size_t str_utf8_char(const char *p, size_t n, uint32_t *code);
 bool str_is_utf8(const char *p, size_t n);
 
-/* "64M", "64MB", "64MiB" -> bytes: digits and an optional K, M, G or T (powers of 1024) in either case. False for anything else or overflow. */
+/* "64M", "64MB", "64MiB" -> bytes: digits and an optional K, M, G or T (powers of 1024) in either case; before one of these also
+ * up to 9 places behind a point, "4.5G", rounded down to bytes. False for anything else or overflow. */
 bool str_to_size(uint64_t *out, const char *text);
 
 /* Decimal digits only, the whole text. */

@@ -78,7 +78,7 @@ cli_size(uint64_t *out, const struct cli_option *option, const char *arg, struct
     char shown[STR_SHOWN];
     if (str_to_size(out, arg))
         return true;
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is not a size such as 4096, 64K, 16M or 2G",
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is not a size such as 4096, 64K, 16M or 4.5G",
         option->name, str_shown(shown, arg, strlen(arg)));
 }
 
