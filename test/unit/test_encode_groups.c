@@ -84,6 +84,8 @@ survey(struct work *w)
         CHECK(w->e.encoder->survey(&w->e, &run, i, w->facts, &w->err));
     if (w->e.nfacts != 0 && w->e.encoder->settle)
         w->e.encoder->settle(&w->e, w->facts);
+    if (w->e.encoder->early)
+        CHECK(w->e.encoder->early(&w->e, w->facts, &w->err));
 }
 
 /* A weight m.weight, and its encoding when it fits. */
@@ -119,12 +121,11 @@ make(struct work *w, const char *scheme, enum dtype dtype, const float *x, uint6
     for (unsigned p = 0; p < w->e.nparts; p++) {
         const struct encode_part *part = &w->e.part[p];
         uint64_t nbytes = encode_part_nbytes(part);
-        CHECK_ROW(nbytes % part->grain == 0, part->name);
-        w->part[p] = calloc((size_t)nbytes + 1, 1);
+        w->part[p] = calloc((size_t)nbytes + part->grain, 1);
         if (part->bytes)
             memcpy(w->part[p], part->bytes, (size_t)nbytes);
         else
-            run(w, p, 0, nbytes / part->grain, w->part[p]);
+            run(w, p, 0, num_ceil_div(nbytes, part->grain), w->part[p]);
     }
 }
 
@@ -372,12 +373,13 @@ test_runs_of(const char *scheme, const struct encode_options *how, const float *
             CHECK_ROW(false, scheme);
     for (unsigned p = 0; p < w.e.nparts; p++) {
         const struct encode_part *part = &w.e.part[p];
-        uint64_t grains = encode_part_nbytes(part) / part->grain;
+        uint64_t nbytes = encode_part_nbytes(part), grains = num_ceil_div(nbytes, part->grain);
         for (int i = 0; !part->bytes && i < 20; i++) {
             uint64_t first = next() % grains, count = 1 + next() % (grains - first);
             uint8_t *y = malloc((size_t)(count * part->grain));
             run(&w, p, first, count, y);
-            CHECK_ROW(memcmp(y, w.part[p] + first * part->grain, (size_t)(count * part->grain)) == 0, part->name);
+            uint64_t n = num_min(count * part->grain, nbytes - first * part->grain);
+            CHECK_ROW(memcmp(y, w.part[p] + first * part->grain, (size_t)n) == 0, part->name);
             free(y);
         }
     }
