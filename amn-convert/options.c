@@ -22,6 +22,5 @@ options_parse(struct job *job, int argc, char **argv)
 {
     *job = (struct job){ .to = DTYPE_BF16 };
     cli_options(&job->cli, CLI_CONVERT, take, job, argc, argv);
-    if (job->output.path && strcmp(job->output.path, "-") == 0)
-        job->output.path = NULL;
+    job_take_output(job);
 }

@@ -1,14 +1,13 @@
 #include "options.h"
 
-#include <string.h>
-
 static bool
 take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
     struct job *job = own;
     switch (option->key) {
-    case OPT_ENCODE:
-        return job_take_scheme(job, option, arg, err);
+    case OPT_INPUT_SCHEME:
+        job->input_scheme = arg;
+        return true;
     case OPT_TO:
         return job_take_format(job, option, arg, err);
     case OPT_INCLUDE:
@@ -24,6 +23,7 @@ options_parse(struct job *job, int argc, char **argv)
 {
     *job = (struct job){ .to = DTYPE_BF16, .forgets = true };
     cli_options(&job->cli, CLI_FORGET, take, job, argc, argv);
-    if (job->output.path && strcmp(job->output.path, "-") == 0)
-        job->output.path = NULL;
+    job->scheme = job->cli.scheme;
+    job->cli.scheme = job->input_scheme;
+    job_take_output(job);
 }

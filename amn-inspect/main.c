@@ -15,13 +15,17 @@
 static bool
 measure_file(struct remembered *r, struct choice *choice, struct err *why)
 {
-    const struct writer_options options = { .order = WRITER_ORDER_INPUT };
+    const struct keys_given nothing = { 0 };
+    struct keys keys = { 0 };
+    const struct writer_options options = { .order = WRITER_ORDER_INPUT, .keys = &keys };
     struct pieces *pieces = pieces_new(why);
-    r->size_known = pieces && writer_safetensors.lay_out(pieces, choice, &options, why)
+    r->size_known = pieces && keys_make(&keys, KEYS_TEXT, &nothing, choice, why)
+        && writer_safetensors.lay_out(pieces, choice, &options, why)
         && catalog_facts_of(choice->input)->split_count == 0;
     if (r->size_known)
         r->size = pieces_nbytes(pieces);
     pieces_free(pieces);
+    keys_clear(&keys);
     return why->kind == ERR_NONE;
 }
 
@@ -34,7 +38,7 @@ measure(struct remembered *r, const struct inspect *in, bool size, struct err *e
     err_init(why);
     r->bytes_known = choice_make(&choice, in->catalog, in->roles, r->to, false, why) && choice_nbytes(&choice, &r->bytes, why)
         && (!size || measure_file(r, &choice, why));
-    if (why->kind != ERR_UNSUPPORTED && why->kind != ERR_LIMIT)
+    if (why->kind != ERR_UNSUPPORTED && why->kind != ERR_LIMIT && why->kind != ERR_MALFORMED)
         *err = *why;
     choice_clear(&choice);
     return err->kind == ERR_NONE;

@@ -77,9 +77,9 @@ asks() {
 }
 
 @test "an option of another tool is told by its tool" {
-    asks 'option --order is one of amn-remember, not of amn-parse' amn-parse --order=name
-    asks 'option --output is one of amn-remember or amn-convert, not of amn-inspect' amn-inspect -o x
-    asks 'option --to is one of amn-inspect, amn-remember or amn-convert, not of amn-parse' amn-parse --to f32
+    asks 'option --dtype is one of amn-forget or amn-convert, not of amn-parse' amn-parse --dtype=f32
+    asks 'option --output is one of amn-remember, amn-forget or amn-convert, not of amn-inspect' amn-inspect -o x
+    asks 'option --to is one of amn-inspect, amn-remember, amn-forget or amn-convert, not of amn-parse' amn-parse --to f32
 }
 
 @test "a shortened option is one for all tools, or none" {

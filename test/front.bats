@@ -140,7 +140,7 @@ asks() {
 @test "an unknown verb: status 2, the nearest ones, without control characters" {
     asks "'frobnicate' is no verb" amn frobnicate
     asks "'inspct' is no verb; did you mean inspect\?" amn inspct
-    asks "'quantise' is no verb" amn quantise
+    asks "'quantise' is no verb; did you mean quantize\?" amn quantise
     asks "'dequantise' is no verb; did you mean dequantize\?" amn dequantise
     asks "'lst' is no verb; did you mean list\?" amn lst
     asks "'hlep' is no verb; did you mean help\?" amn hlep
@@ -347,7 +347,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
 
 @test "no such topic: status 2, the nearest ones" {
     asks "there is no manual page of 'frobnicate'" amn help frobnicate
-    asks "there is no manual page of 'formst'; did you mean formats\?" amn help formst
+    asks "there is no manual page of 'formst'; did you mean forget or formats\?" amn help formst
     asks "there is no manual page of 'inspekt'; did you mean inspect\?" amn help inspekt
     asks "there is no manual page of 'jsn'; did you mean json\?" amn --help jsn
     asks "one page at a time: 'json' is too many" amn help formats json

@@ -49,17 +49,24 @@ put_all_names(const char *before, bool verbs)
         put_names(&cli_tools[i], before, verbs);
 }
 
+/* Whether the argument is a scheme to encode by, not one to decode. */
+static bool
+is_encoder(const struct cli_option *o)
+{
+    return o->key == OPT_SCHEME && o->tools == 1u << CLI_FORGET;
+}
+
 /* The words that an argument can be, each but the first behind `between`. */
 static void
 put_words(const struct cli_option *o, const char *between)
 {
     const char *code;
-    if (o->key == OPT_SCHEME)
-        for (size_t i = 0; (code = scheme_code(i)) != NULL; i++)
-            printf("%s%s", i ? between : "", code);
-    else if (o->key == OPT_ENCODE)
+    if (is_encoder(o))
         for (size_t i = 0; encode_at(i); i++)
             printf("%s%s", i ? between : "", encode_at(i)->name);
+    else if (o->key == OPT_SCHEME || o->key == OPT_INPUT_SCHEME)
+        for (size_t i = 0; (code = scheme_code(i)) != NULL; i++)
+            printf("%s%s", i ? between : "", code);
     else
         for (size_t i = 0; o->words && o->words[i]; i++)
             printf("%s%s", i ? between : "", o->words[i]);
@@ -75,7 +82,7 @@ put_operands(const struct cli_tool *tool)
 static bool
 has_words(const struct cli_option *o)
 {
-    return o->words || o->key == OPT_SCHEME || o->key == OPT_ENCODE;
+    return o->words || o->key == OPT_SCHEME || o->key == OPT_INPUT_SCHEME;
 }
 
 static bool
@@ -101,24 +108,33 @@ bash_options(void)
     puts("    esac\n}\n");
 }
 
-/* One answer for an option, whichever tools have it: their rows differ in words of help only. */
+static void
+bash_value(const struct cli_option *o)
+{
+    printf("        --%s", o->name);
+    if (o->key < CLI_LONG)
+        printf(" | -%c", o->key);
+    printf(") echo '");
+    if (has_words(o))
+        put_words(o, " ");
+    else
+        printf(is_file(o) ? "@file" : "@any");
+    puts("' ;;");
+}
+
+/* What a word means depends on the tool: one of the same name may have other arguments, or none. */
 static void
 bash_values(void)
 {
-    puts("# What the argument of an option can be: words, @file, or @any. Nothing: it takes none.\n"
+    puts("# What the argument of an option of a tool can be: words, @file, or @any. Nothing: it takes none.\n"
         "_amn_values()\n{\n    case $1 in");
-    for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
-        if (!o->arg)
-            continue;
-        printf("    --%s", o->name);
-        if (o->key < CLI_LONG)
-            printf(" | -%c", o->key);
-        printf(") echo '");
-        if (has_words(o))
-            put_words(o, " ");
-        else
-            printf(is_file(o) ? "@file" : "@any");
-        puts("' ;;");
+    for (unsigned i = 0; i < CLI_TOOLS; i++) {
+        put_case(&cli_tools[i]);
+        puts("        case $2 in");
+        for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+            if (o->arg && cli_has(i, o))
+                bash_value(o);
+        puts("        esac ;;");
     }
     puts("    esac\n}\n");
 }
@@ -170,7 +186,7 @@ put_bash(void)
         "    elif [ \"$prev\" = = ] && [ \"$COMP_CWORD\" -gt 2 ]; then\n"
         "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
         "    fi\n"
-        "    case $prev in -*) values=$(_amn_values \"$prev\") ;; esac\n"
+        "    case $prev in -*) values=$(_amn_values \"$tool\" \"$prev\") ;; esac\n"
         "    [[ -n $values || $cur == -* ]] || values=$(_amn_operands \"$tool\")\n"
         "    case $values in\n"
         "    @any) ;;\n"

@@ -1,11 +1,14 @@
 /* One JSON text through all that reads JSON: the tokens, a tree, the index of a sharded model, config.json. */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json_pull.h"
 #include "base/tree.h"
 #include "container/index.h"
 #include "scheme/config.h"
+#include "writer/keys.h"
+#include "writer/meta_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
@@ -93,6 +96,53 @@ run_config(const char *text, size_t n)
     catalog_free(catalog);
 }
 
+/* A value as text is read as the same value. */
+static void
+check_value(const struct meta_value *value)
+{
+    struct str type = { 0 }, text = { 0 }, again = { 0 }, bytes = { 0 };
+    struct meta_value back;
+    const char *why = NULL;
+    meta_text_type(&type, value);
+    meta_text(&text, value);
+    assert(meta_read_text(&back, &bytes, type.p, text.p ? text.p : "", text.len, &why));
+    meta_text(&again, &back);
+    assert(back.type == value->type && str_compare(text.p, text.len, again.p, again.len) == 0);
+    str_clear(&type);
+    str_clear(&text);
+    str_clear(&again);
+    str_clear(&bytes);
+}
+
+/* The text as keys that are given, and as the types that strings have. */
+static void
+run_keys(const char *text, size_t n)
+{
+    static const char key[] = META_TEXT_TYPES;
+    struct meta types = { .key = key, .key_len = sizeof key - 1, .value.type = META_STRING };
+    struct meta one = { .key = "a", .key_len = 1, .value = types.value };
+    struct keys_given given = { .path = "text", .json = text, .njson = n };
+    uint32_t again;
+    types.value.as.s.p = one.value.as.s.p = text;
+    types.value.as.s.n = one.value.as.s.n = n;
+    for (int typed = 0; typed < 2; typed++) {
+        struct keys keys = { 0 };
+        struct err err;
+        err_init(&err);
+        struct catalog *catalog = catalog_new(&limits_default, &err);
+        struct choice choice = { .input = catalog };
+        given.json = typed ? NULL : text;
+        bool ok = catalog && (!typed || (catalog_add_meta(catalog, &types, &again, &err)
+            && catalog_add_meta(catalog, &one, &again, &err)));
+        ok = ok && keys_make(&keys, KEYS_TYPED, &given, &choice, &err);
+        assert(ok == (err.kind == ERR_NONE) && err.kind != ERR_BUG && err.kind != ERR_USAGE);
+        for (size_t i = 0; ok && i < keys.n; i++)
+            check_value(&keys.list[i].value);
+        keys_clear(&keys);
+        catalog_free(catalog);
+    }
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
@@ -103,5 +153,6 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     run_tree(text, n, fault);
     run_index(text, n);
     run_config(text, n);
+    run_keys(text, n);
     return 0;
 }

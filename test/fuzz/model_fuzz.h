@@ -60,14 +60,18 @@ model_write(struct catalog *catalog, const struct contents *contents, const stru
     struct choice choice = { 0 };
     struct roles *roles = NULL;
     struct pieces *pieces = pieces_new(err);
-    const struct writer_options options = { .order = contents ? WRITER_ORDER_NAME : WRITER_ORDER_INPUT };
+    const struct keys_given nothing = { 0 };
+    struct keys keys = { 0 };
+    const struct writer_options options = { .order = contents ? WRITER_ORDER_NAME : WRITER_ORDER_INPUT, .keys = &keys };
 
     bool ok = pieces && roles_assign(&roles, catalog, NULL, contents, err)
         && choice_make(&choice, catalog, roles, DTYPE_BF16, err)
+        && keys_make(&keys, KEYS_TEXT, &nothing, &choice, err)
         && writer_safetensors.lay_out(pieces, &choice, &options, err);
     if (ok)
         model_check_output(&choice, pieces, limits);
     pieces_free(pieces);
+    keys_clear(&keys);
     choice_clear(&choice);
     roles_free(roles);
     return ok;

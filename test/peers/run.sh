@@ -2,20 +2,25 @@
 # run.sh BIN: compare the tools in BIN with the canonical Python libraries, bit for bit.
 #
 # The libraries go into a virtual environment: $AMN_PEERS_VENV, else amn-peers in the user's cache. They take
-# several GB and a network the first time, which is why `make check` does not run this.
+# several GB and a network the first time, which is why `make check` does not run this. llama.cpp, which pip compiles, has
+# an environment of its own beside it, so that neither holds the other's versions.
 set -eu
 
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 venv=${AMN_PEERS_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/amn-peers}
-python=$venv/bin/python
 export PYTHONDONTWRITEBYTECODE=1
 
-[ -x "$python" ] || python3 -m venv "$venv"
-if ! "$python" "$here/pinned.py" "$here/requirements.txt"; then
-    echo "peers: installing into $venv" >&2
-    "$python" -m pip install --quiet -r "$here/requirements.txt"
-fi
+# environment FOLDER REQUIREMENTS
+environment() {
+    [ -x "$1/bin/python" ] || python3 -m venv "$1"
+    if ! "$1/bin/python" "$here/pinned.py" "$here/$2"; then
+        echo "peers: installing into $1" >&2
+        "$1/bin/python" -m pip install --quiet -r "$here/$2"
+    fi
+}
+environment "$venv" requirements.txt
+environment "$venv-llama" requirements-llama.txt
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -23,6 +28,7 @@ trap 'exit 1' HUP INT TERM
 
 status=0
 for peer in "$here"/peer_*.py; do
+    case $peer in */peer_llama.py) python=$venv-llama/bin/python ;; *) python=$venv/bin/python ;; esac
     "$python" "$peer" "$bin" "$work" >"$work/log" || status=1
     cat "$work/log"
     tail -n 1 "$work/log" >>"$work/sums"

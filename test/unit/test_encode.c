@@ -1,6 +1,6 @@
-/* test_encode: rows of floats to the blocks of ggml, by every set of kernels: known vectors, which are those of an encoder
- * written apart from this one and compared with ggml's C; what comes of awkward blocks; and the sets bit for bit against
- * the scalar one. All buffers end at a page that cannot be touched. */
+/* test_encode: rows of floats to the blocks of ggml, by every set of kernels: known vectors, which are those of an
+ * encoder written apart from this one and compared with ggml's C; what comes of awkward blocks; and the sets bit for
+ * bit against the scalar one. All buffers end at a page that cannot be touched. */
 #include "check.h"
 
 #include <float.h>
@@ -166,16 +166,17 @@ test_zeros(const struct kernels *k, float x[COLS])
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum dtype dtype = rows[i].dtype;
+        size_t elems = dtype_facts(dtype)->elems;
         struct runs negative = rows[i];
 
         all_equal(x, 0.0f);
-        CHECK_ROW(block_is(encode(k, dtype, output, x, 1, dtype_facts(dtype)->elems, NULL), &rows[i]), dtype_name(dtype));
+        CHECK_ROW(block_is(encode(k, dtype, output, x, 1, elems, NULL), &rows[i]), dtype_name(dtype));
         if (dtype == DTYPE_Q4_1)
             negative = (struct runs){ dtype, { { 3, 0 }, { 1, 0x80 }, { 16, 0 } } };
         if (dtype == DTYPE_Q5_1)
             negative = (struct runs){ dtype, { { 3, 0 }, { 1, 0x80 }, { 20, 0 } } };
         all_equal(x, -0.0f);
-        CHECK_ROW(block_is(encode(k, dtype, output, x, 1, dtype_facts(dtype)->elems, NULL), &negative), dtype_name(dtype));
+        CHECK_ROW(block_is(encode(k, dtype, output, x, 1, elems, NULL), &negative), dtype_name(dtype));
     }
 }
 
@@ -271,8 +272,8 @@ as_bf16(float v)
     return float_of_bits((bits_of_float(v) + 0x8000u) & 0xFFFF0000u);
 }
 
-static const float edges[] = { 0.0f, -0.0f, 1e-45f, -1e-45f, 1e-39f, FLT_MIN, -FLT_MIN, 1e-20f, 1e-15f, -1e-15f, 1e-7f, 1.0f,
-    -1.0f, 0.5f, 1e15f, -1e15f, 1e18f, 1e20f, FLT_MAX, -FLT_MAX, INFINITY, -INFINITY, NAN };
+static const float edges[] = { 0.0f, -0.0f, 1e-45f, -1e-45f, 1e-39f, FLT_MIN, -FLT_MIN, 1e-20f, 1e-15f, -1e-15f, 1e-7f,
+    1.0f, -1.0f, 0.5f, 1e15f, -1e15f, 1e18f, 1e20f, FLT_MAX, -FLT_MAX, INFINITY, -INFINITY, NAN };
 
 enum { EDGES = sizeof edges / sizeof *edges, KINDS = 16 };
 

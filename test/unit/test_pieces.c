@@ -273,7 +273,9 @@ test_checksum(void)
 static void
 test_gguf(void)
 {
-    const struct writer_options options = { .order = WRITER_ORDER_INPUT };
+    const struct keys_given nothing = { 0 };
+    struct keys keys = { 0 };
+    const struct writer_options options = { .order = WRITER_ORDER_INPUT, .keys = &keys };
     char path[32];
     struct model model = { 0 };
     struct roles *roles = NULL;
@@ -284,9 +286,11 @@ test_gguf(void)
     struct pieces *p = pieces_new(&err);
     if (open_model(&model, path) && CHECK(roles_assign(&roles, model.catalog, NULL, NULL, &err))
         && CHECK(choice_make(&choice, model.catalog, roles, DTYPE_BF16, false, &err))
+        && CHECK(keys_make(&keys, KEYS_TYPED, &nothing, &choice, &err))
         && CHECK(writer_gguf.lay_out(p, &choice, &options, &err) && pieces_nbytes(p) == sizeof gguf_expected))
         check_ranges(&model, p, gguf_expected);
     pieces_free(p);
+    keys_clear(&keys);
     choice_clear(&choice);
     roles_free(roles);
     model_clear(&model);

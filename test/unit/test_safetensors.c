@@ -145,7 +145,9 @@ text_meta(const char *key, const char *value)
 static enum err_kind
 write_header(struct str *out, const struct tensor *t, size_t n, const struct meta *m, size_t nmeta)
 {
-    const struct writer_options options = { .order = WRITER_ORDER_INPUT };
+    const struct keys_given nothing = { 0 };
+    struct keys keys = { 0 };
+    const struct writer_options options = { .order = WRITER_ORDER_INPUT, .keys = &keys };
     struct chosen list[8] = { { 0 } };
     struct err err;
     err_init(&err);
@@ -158,13 +160,15 @@ write_header(struct str *out, const struct tensor *t, size_t n, const struct met
         list[i] = (struct chosen){ .copy = &t[i], .dtype = t[i].dtype };
     for (size_t i = 0; ok && i < nmeta; i++)
         ok = catalog_add_meta(c, &m[i], &again, &err);
-    ok = ok && writer_safetensors.lay_out(pieces, &choice, &options, &err);
+    ok = ok && keys_make(&keys, KEYS_TEXT, &nothing, &choice, &err)
+        && writer_safetensors.lay_out(pieces, &choice, &options, &err);
     if (ok) {
         const struct piece *header = pieces_at(pieces, 0);
         CHECK(header->kind == PIECE_TEXT && pieces_count(pieces) == 1 + n);
         str_add(out, header->of.text, (size_t)header->nbytes);
     }
     pieces_free(pieces);
+    keys_clear(&keys);
     catalog_free(c);
     CHECK(ok == (err.kind == ERR_NONE));
     return err.kind;

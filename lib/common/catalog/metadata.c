@@ -130,6 +130,27 @@ double_of_bits(uint64_t u)
     return d;
 }
 
+/* A NaN goes over bit by bit: a conversion would make a quiet one of it. */
+static double
+double_of_f32(uint32_t u)
+{
+    if ((u & 0x7FFFFFFF) <= 0x7F800000)
+        return (double)float_of_bits(u);
+    return double_of_bits((uint64_t)(u >> 31) << 63 | UINT64_C(0x7FF) << 52 | (uint64_t)(u & 0x7FFFFF) << 29);
+}
+
+uint64_t
+meta_float_bits(const struct meta_value *value)
+{
+    uint64_t u;
+    memcpy(&u, &value->as.f, sizeof u);
+    if (value->type == META_F64)
+        return u;
+    if ((u << 1) <= UINT64_C(0x7FF) << 53)
+        return bits_of_float((float)value->as.f);
+    return (u >> 63) << 31 | UINT64_C(0x7F800000) | (u >> 29 & 0x7FFFFF);
+}
+
 bool
 meta_decode(struct meta_value *value, enum meta_type type, const uint8_t *p, uint64_t n, bool big_endian,
     unsigned depth, uint64_t *used)
@@ -143,7 +164,7 @@ meta_decode(struct meta_value *value, enum meta_type type, const uint8_t *p, uin
     case META_I16:  value->as.i = (int16_t)cursor_u16(&c); break;
     case META_U32:  value->as.u = cursor_u32(&c); break;
     case META_I32:  value->as.i = (int32_t)cursor_u32(&c); break;
-    case META_F32:  value->as.f = (double)float_of_bits(cursor_u32(&c)); break;
+    case META_F32:  value->as.f = double_of_f32(cursor_u32(&c)); break;
     case META_BOOL: value->as.u = cursor_u8(&c) != 0; break;
     case META_U64:  value->as.u = cursor_u64(&c); break;
     case META_I64:  value->as.i = (int64_t)cursor_u64(&c); break;

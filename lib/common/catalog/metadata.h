@@ -28,7 +28,7 @@ struct meta_value {
     union {
         uint64_t u;             /* META_U8 .. META_U64, META_BOOL */
         int64_t i;              /* META_I8 .. META_I64 */
-        double f;               /* META_F32 (exact), META_F64 */
+        double f;               /* META_F32 (exact; a NaN keeps its bits), META_F64 */
         struct { const char *p; size_t n; } s;      /* borrowed; any bytes */
         struct meta_array a;
     } as;
@@ -54,6 +54,9 @@ void meta_add_type(struct str *s, const struct meta_value *value);
 const void *meta_bytes(const struct meta_value *value, size_t *n);
 /* The same value with its bytes at p. */
 void meta_move(struct meta_value *value, const void *p);
+
+/* The bits of a META_F32, in the low half, or of a META_F64; those of a NaN too. */
+uint64_t meta_float_bits(const struct meta_value *value);
 
 /* Any integer value (not bool) that is not negative. */
 bool meta_as_u64(const struct meta_value *value, uint64_t *out);

@@ -164,6 +164,16 @@ cli_note(const struct cli *cli, const char *file, const char *format, ...)
 }
 
 void
+cli_say(const struct cli *cli, const char *file, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!cli->quiet)
+        vremark(cli, file, "note", format, args);
+    va_end(args);
+}
+
+void
 cli_warn(const struct cli *cli, const char *file, const char *format, ...)
 {
     va_list args;

@@ -49,6 +49,10 @@ int cli_fail(const struct cli *cli, const struct err *err);
 void cli_note(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same as a result, which needs no -v. */
+void cli_say(const struct cli *cli, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* The same as a warning, which needs no -v: the output is not all that the user may expect. */
 void cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool
-check_stdin_once(const struct cli *cli, struct err *err)
+bool
+cli_stdin_once(const struct cli *cli, struct err *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < cli->noperands; i++)
@@ -28,7 +28,7 @@ cli_each(const struct cli *cli, cli_job *job, void *own)
     int worst = 0;
     size_t done = 0;
     err_init(&err);
-    if (!check_stdin_once(cli, &err))
+    if (!cli_stdin_once(cli, &err))
         return cli_fail(cli, &err);
     for (size_t i = 0; i == 0 || i < cli->noperands; i++) {
         err_init(&err);

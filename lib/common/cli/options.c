@@ -211,8 +211,10 @@ getopt_form_make(struct getopt_form *form, enum cli_tool_id tool)
         return false;
     str_text(&form->shorts, ":");       /* a missing argument is told apart */
     for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
-        if (!form_has(form, o->key))
-            form->longs[form->n++] = (struct option){ o->name, o->arg ? required_argument : no_argument, NULL, o->key };
+        if (!form_has(form, o->key)) {
+            const struct cli_option *own = find_anywhere(tool, o->key);     /* it says whether there is an argument */
+            form->longs[form->n++] = (struct option){ o->name, own->arg ? required_argument : no_argument, NULL, o->key };
+        }
         if (cli_has(tool, o) && o->key < CLI_LONG)
             str_format(&form->shorts, "%c%s", o->key, o->arg ? ":" : "");
     }

@@ -162,19 +162,30 @@ open_parts(struct model *m, const char *path, struct err *err)
 
 /* --- the operand ----------------------------------------------------------------------------------------- */
 
-/* Where headers and data of a model of one file end. */
-uint64_t
-model_end(const struct model *m)
+void
+model_data(const struct model *m, uint32_t file, uint64_t *from, uint64_t *to)
 {
-    uint64_t end = num_max(catalog_facts_of(m->catalog)->header_end, catalog_facts_of(m->catalog)->file_end);
+    *from = UINT64_MAX;
+    *to = 0;
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
         const struct tensor *t = catalog_at(m->catalog, i);
         uint64_t n = t->extent.nbytes;
+        if (t->extent.file != file)
+            continue;
         if (t->layout && layout_extent(t->layout, &n))
             n *= dtype_facts(t->dtype)->bytes;
-        end = num_max(end, t->extent.at + n);
+        *from = num_min(*from, t->extent.at);
+        *to = num_max(*to, t->extent.at + n);
     }
-    return end;
+    *from = num_min(*from, *to);
+}
+
+uint64_t
+model_end(const struct model *m)
+{
+    uint64_t from, end;
+    model_data(m, 0, &from, &end);
+    return num_max(end, num_max(catalog_facts_of(m->catalog)->header_end, catalog_facts_of(m->catalog)->file_end));
 }
 
 static bool

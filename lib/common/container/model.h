@@ -50,6 +50,9 @@ bool model_spares_stdout(const struct model *m, struct err *err);
  * cannot be opened has no say; a pipe is left alone. */
 bool model_list_spares_stdout(char *const *operands, size_t n, const struct model_options *options, struct err *err);
 
+/* Where the data of one of its files lie: [*from, *to), empty when it has none. */
+void model_data(const struct model *m, uint32_t file, uint64_t *from, uint64_t *to);
+
 /* Where header and data end: of a model of one file, as a pipe is. */
 uint64_t model_end(const struct model *m);
 

@@ -153,7 +153,7 @@ block_code(const struct encoding *e, const struct encode_run *run, const float *
     if (kind_of(e) == MXFP8)
         return encode_mx_ceil(most / 448.0f);
     float s2 = tensor_scale(e, run->facts), s = s2 > 0 ? most / 6.0f / s2 : 0;
-    return encode_e4m3(s > 448 ? 448 : s);
+    return e4m3_of_float(s > 448 ? 448 : s);
 }
 
 static float
@@ -205,12 +205,10 @@ fp8_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
         d = DTYPE_F32;
         inverse = s > 0 ? fminf(1.0f / s, 0x1p127f) : 0;
     }
-    for (size_t i = 0; i < run->n; i++) {
-        float v = rounded(d, run->x[i] * inverse);
-        y[i] = encode_e4m3(v > 448 ? 448 : v < -448 ? -448 : v);
-        if (run->compare)
-            run->back[i] = float8_to_float(DTYPE_F8_E4M3, y[i]) * s;
-    }
+    run->kernels->encode_e4m3(y, run->x, run->n,
+        &(const struct encode_fp8){ .scale = inverse, .multiplies = true, .quotient = d });
+    for (size_t i = 0; run->compare && i < run->n; i++)
+        run->back[i] = float8_to_float(DTYPE_F8_E4M3, y[i]) * s;
 }
 
 static void
@@ -224,7 +222,7 @@ block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
         if (s != 0 && small)
             encode_e2m1_signed(q, run->x + i, n, s);
         else if (s != 0)
-            encode_e4m3_block(q, run->x + i, n, s, DTYPE_F32, false);
+            run->kernels->encode_e4m3(q, run->x + i, n, &(const struct encode_fp8){ .scale = s, .quotient = DTYPE_F32 });
         if (small)
             encode_nibbles(y, q, n, true);
         else

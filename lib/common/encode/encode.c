@@ -18,6 +18,14 @@ encode_module(const struct encoding *e)
     return n > tail && memcmp(e->weight.name + n - tail, weight, tail) == 0 ? n - tail : n;
 }
 
+bool
+encode_plain(const struct encoding *e, const struct encode_options *options, bool groups, struct err *err)
+{
+    const char *name = options->group_size != 0 && !groups ? "--group-size" : options->asymmetric ? "--asymmetric"
+        : options->convrot ? "--convrot" : NULL;
+    return !name || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s: does not go with %s", name, e->encoder->label);
+}
+
 struct encode_part *
 encode_add_part(struct encoding *e, size_t base, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,
     struct err *err)

@@ -44,11 +44,13 @@ struct encoding {
     struct tensor weight;           /* name, dtype and shape as it would be in the output; layout and extent mean nothing */
     uint64_t rows, cols;            /* of all its matrices: cols is its last dimension */
     unsigned nparts;
-    struct encode_part part[ENCODE_PARTS];
+    struct encode_part *part;       /* nparts; while fit() runs there is room for ENCODE_PARTS */
     uint64_t nfacts;                /* floats that are known of it once it was surveyed; 0: encode() needs none */
     uint64_t nregions;              /* that can be surveyed alone */
     const float *importance;        /* of each column, not negative; or NULL. Borrowed */
     uint64_t matrix_rows;           /* of a matrix that has `importance` of its own, one behind the other; 0: all share it */
+    size_t number;                  /* among the weights of the job that are encoded */
+    size_t place;                   /* in the choice that it was of before parts took their places */
     const char *why;                /* of what does not fit: why it stays as it is; static */
     void *own;                      /* the encoder's own numbers */
 };
@@ -107,6 +109,10 @@ struct encode_part *encode_add_part(struct encoding *e, size_t base, const char 
 
 /* n bytes that live as long as the encoding. NULL on failure. */
 void *encode_alloc(struct encoding *e, size_t n, struct err *err);
+
+/* For fit(), of an encoder without zero points: true when the options ask for nothing that it has not; else ERR_USAGE.
+ * `groups`: --group-size goes with it. */
+bool encode_plain(const struct encoding *e, const struct encode_options *options, bool groups, struct err *err);
 
 /* Length of the weight's name without ".weight". */
 size_t encode_module(const struct encoding *e);

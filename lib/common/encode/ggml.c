@@ -39,6 +39,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     struct err *err)
 {
     enum dtype type = e->encoder->type;
+    const uint8_t *begin = y;
     uint64_t cols = run_of(e), matrix = e->importance && e->matrix_rows != 0 ? e->matrix_rows : e->rows;
     char name[STR_SHOWN];
     (void)part;
@@ -58,6 +59,10 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
                 PRIu64, str_shown(name, e->weight.name, e->weight.name_len), dtype_name(type), (first + done) * cols);
         y += rows * e->part[0].grain;
     }
+    if (run->compare && run->kernels->block_f32[type]) {
+        run->kernels->block_f32[type](run->back, begin, count * e->part[0].elems / dtype_facts(type)->elems);
+        run->compare(run->of, first * cols, run->x, run->back, run->n);
+    }
     return true;
 }
 
@@ -66,10 +71,15 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 const struct encoder encode_ggml[] = {
     GGML("q8_0", Q8_0), GGML("q4_0", Q4_0), GGML("q4_1", Q4_1), GGML("q5_0", Q5_0), GGML("q5_1", Q5_1),
     GGML("q2_k", Q2_K), GGML("q3_k", Q3_K), GGML("q4_k", Q4_K), GGML("q5_k", Q5_K), GGML("q6_k", Q6_K),
+    GGML("q8_k", Q8_K),
     GGML("iq4_nl", IQ4_NL), GGML("iq4_xs", IQ4_XS), GGML("iq3_s", IQ3_S), GGML("iq3_xxs", IQ3_XXS),
     GGML("iq2_s", IQ2_S), GGML("iq2_xs", IQ2_XS), GGML("iq2_xxs", IQ2_XXS), GGML("iq1_m", IQ1_M), GGML("iq1_s", IQ1_S),
     GGML("tq1_0", TQ1_0), GGML("tq2_0", TQ2_0), GGML("mxfp4", MXFP4), GGML("nvfp4", NVFP4), GGML("q1_0", Q1_0),
-    GGML("q2_0", Q2_0), { .name = NULL },
+    GGML("q2_0", Q2_0),
+    /* Names of mixes, with the type of what no rule of theirs speaks of. */
+    GGML("q2_k_s", Q2_K), GGML("q3_k_s", Q3_K), GGML("q3_k_m", Q3_K), GGML("q3_k_l", Q3_K), GGML("q4_k_s", Q4_K),
+    GGML("q4_k_m", Q4_K), GGML("q5_k_s", Q5_K), GGML("q5_k_m", Q5_K), GGML("iq2_m", IQ2_S), GGML("iq3_xs", IQ3_S),
+    GGML("iq3_m", IQ3_S), GGML("mxfp4_moe", MXFP4), { .name = NULL },
 };
 
 const struct encoder *

@@ -109,7 +109,7 @@ static struct block
 nvfp4_ct(enum dtype d, float most, float global)
 {
     float s = global * rounded(d, most / 6.0f);
-    uint8_t code = encode_e4m3(s > 448 ? 448 : s);
+    uint8_t code = e4m3_of_float(s > 448 ? 448 : s);
     struct block b = { code != 0 ? code : 0x20, 0 };
     b.scale = float8_to_float(DTYPE_F8_E4M3, b.code) / global;
     return b;
@@ -121,7 +121,7 @@ nvfp4_modelopt(float most, float scale_2)
 {
     float s = scale_2 > 0 ? most / (6.0f * scale_2) : 0.0f;
     s = s == 0 ? 1.0f : s;
-    struct block b = { encode_e4m3(s > 448 ? 448 : s < 0x1p-9f ? 0x1p-9f : s), 0 };
+    struct block b = { e4m3_of_float(s > 448 ? 448 : s < 0x1p-9f ? 0x1p-9f : s), 0 };
     b.scale = float8_to_float(DTYPE_F8_E4M3, b.code) * scale_2;
     return b;
 }
@@ -144,13 +144,13 @@ find(const struct encoding *e, const struct encode_run *run, const float *x)
 }
 
 static void
-put_block(const struct encoding *e, uint8_t *q, const float *x, const struct block *b)
+put_block(const struct encoding *e, const struct kernels *k, uint8_t *q, const float *x, const struct block *b)
 {
     const struct numbers *n = numbers_of(e);
     enum dtype d = groups_dtype(e);
     uint32_t count = block_of(e);
     if (n->kind == MXFP8)
-        encode_e4m3_block(q, x, count, b->scale, d, true);
+        k->encode_e4m3(q, x, count, &(const struct encode_fp8){ .scale = b->scale, .adds_zero = true, .quotient = d });
     else if (n->kind == MXFP4 && n->modelopt)
         encode_e2m1_down(q, x, count, b->scale);
     else
@@ -175,7 +175,7 @@ put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first
     for (size_t i = 0; i < run->n; i += block) {
         struct block b = find(e, run, run->x + i);
         uint8_t q[BLOCK_MOST], *to = numbers_of(e)->kind == MXFP8 ? y : q;
-        put_block(e, to, run->x + i, &b);
+        put_block(e, run->kernels, to, run->x + i, &b);
         if (run->compare)
             back(e, run->back + i, to, &b);
         if (to == q)

@@ -3,15 +3,18 @@
 
 #include <strings.h>
 
+#include "encode/bnb4.h"
+#include "encode/bnb8.h"
 #include "encode/columns.h"
 #include "encode/comfy.h"
 #include "encode/ct.h"
+#include "encode/fp8.h"
 #include "encode/ggml.h"
 #include "encode/mlx.h"
 #include "encode/mx.h"
 
-static const struct encoder *const lists[] = { encode_ggml, encode_ct, encode_columns, encode_mx, encode_mlx,
-    encode_comfy };
+static const struct encoder *const lists[] = { encode_fp8, encode_bnb4, encode_bnb8, encode_ct, encode_columns, encode_mx,
+    encode_mlx, encode_comfy, encode_ggml };
 
 const struct encoder *
 encode_at(size_t i)

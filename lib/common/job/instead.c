@@ -6,6 +6,8 @@
 
 #include "cli/progress.h"
 #include "report/outline.h"
+#include "report/preview.h"
+#include "writer/lay_out.h"
 
 static bool
 print_number(uint64_t n)
@@ -26,17 +28,73 @@ print_plan(const struct pipeline *p, struct err *err)
     return ok;
 }
 
-bool
-job_print(const struct job *job, const struct pipeline *p, struct err *err)
+/* Words are about to be written to standard output. */
+static bool
+begin(const struct job *job, const struct pipeline *p, struct err *err)
 {
-    bool ok = model_spares_stdout(p->model, err);
     cli_progress_no_bar(job->cli.bar);
     meter_phase(p->model->meter, "writing", 0);
+    return model_spares_stdout(p->model, err);
+}
+
+static bool
+print_preview(const struct job *job, const struct preview *in, struct err *err)
+{
+    return (cli_human(&job->cli) ? preview_text : preview_json)(stdout, in, err);
+}
+
+bool
+job_print(const struct job *job, const struct pipeline *p, const struct choice *choice, struct err *err)
+{
+    const struct preview preview = { .choice = choice, .size = pieces_nbytes(p->pieces) };
+    bool ok = begin(job, p, err);
     if (job->instead == JOB_PLAN)
         ok = ok && print_plan(p, err);
+    else if (job->instead == JOB_DRY_RUN)
+        ok = ok && print_preview(job, &preview, err);
     else if (job->instead == JOB_SIZE)
         ok = ok && print_number(p->to - p->from);
     else
         ok = ok && print_number(cut_parts(&job->cut, pieces_nbytes(p->pieces)));
     return ok && cli_finish_stdout(err);
+}
+
+/* Lay each file out, which finds what the format cannot hold: names and all bytes. */
+static bool
+survey_files(const struct job *job, const struct preview *in, struct str *files, uint64_t *size,
+    const struct writer_options *layout, struct err *err)
+{
+    char name[SHARD_NAME];
+    for (size_t i = 0; i < in->shards->n; i++) {
+        struct pieces *pieces = lay_out_file(job->writer, in->choice, in->shards, i, layout, err);
+        if (!pieces)
+            return false;
+        *size += pieces_nbytes(pieces);
+        pieces_free(pieces);
+        if (!job->dir.path && !shard_split_name(&files[i], job->split.path, i, in->shards->n, err))
+            return false;
+        if (job->dir.path)
+            str_text(&files[i], shard_name(name, i, in->shards->n));
+        if (files[i].failed)
+            return err_memory(err, files[i].room);
+    }
+    return true;
+}
+
+bool
+job_preview_files(const struct job *job, const struct pipeline *p, const struct choice *choice,
+    const struct writer_options *layout, struct err *err)
+{
+    struct shards shards;
+    bool ok = shards_cut(&shards, choice, job->dir.path ? job->dir.shard_size : job->split.size, job->writer->align, err);
+    struct str *files = ok ? calloc(shards.n, sizeof *files) : NULL;
+    struct preview in = { .choice = choice, .shards = &shards, .files = files };
+    ok = ok && (files || err_memory(err, shards.n * sizeof *files))
+        && survey_files(job, &in, files, &in.size, layout, err) && begin(job, p, err) && print_preview(job, &in, err)
+        && cli_finish_stdout(err);
+    for (size_t i = 0; files && i < shards.n; i++)
+        str_clear(&files[i]);
+    free(files);
+    shards_clear(&shards);
+    return ok;
 }

@@ -2,57 +2,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/progress.h"
 #include "cli/remarks.h"
+#include "container/merge.h"
+#include "job/budget.h"
+#include "job/imatrix.h"
 #include "pipeline/early.h"
-
-/* What is seen of it while it is made: under -v its checksum, for a test what is NaN or infinite in it. */
-struct seen {
-    struct checksum sum;
-    struct scan scan;
-    struct hook hooks[2];
-    size_t nhooks;
-};
-
-static bool
-see(struct seen *seen, const struct job *job, const struct pipeline *p, struct err *err)
-{
-    *seen = (struct seen){ .sum.kernels = p->kernels };
-    if (job->cli.verbose != 0)
-        seen->hooks[seen->nhooks++] = checksum_hook(&seen->sum);
-    if (job->instead != JOB_TEST)
-        return true;
-    seen->hooks[seen->nhooks++] = scan_hook(&seen->scan);
-    return scan_init(&seen->scan, p->pieces, err);
-}
-
-/* Write the output, or the part of it that is wanted; a test makes it and keeps nothing. */
-static bool
-write_output(const struct job *job, struct pipeline *p, const struct roles *roles, struct err *err)
-{
-    bool test = job->instead == JOB_TEST;
-    struct seen seen;
-    bool ok = see(&seen, job, p, err);
-    p->hooks = seen.hooks;
-    p->nhooks = seen.nhooks;
-    meter_phase(p->model->meter, "opening the output", 0);
-    ok = ok && (test ? sink_nowhere(&p->sink, err) : sink_open(&p->sink, &job->output, err))
-        && pipeline_run(p, err);
-    meter_phase(p->model->meter, "completing the output", 0);
-    ok = ok && sink_commit(p->sink, err);
-    sink_close(p->sink);
-    if (ok) {
-        if (test)
-            job_warn_of_values(&job->cli, p, &seen.scan);
-        job_warn_of_f16(&job->cli, p);
-        job_note_scales(&job->cli, p, roles);
-        job_note_end(job, p, &seen.sum);
-    }
-    scan_clear(&seen.scan);
-    return ok;
-}
 
 struct spool_note {
     const struct cli *cli;
@@ -78,38 +34,6 @@ read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
     return model_read(model, t, buf, err);
 }
 
-/* One file, or standard output; or what is wanted instead. */
-static bool
-write_file(const struct job *job, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
-{
-    bool prints = job->instead != JOB_OUTPUT && job->instead != JOB_TEST;
-    struct pieces *pieces = pieces_new(err);
-    struct writer_options layout = job->layout;
-    layout.kernels = p->kernels;
-    p->pieces = pieces;
-    bool ok = pieces && job->writer->lay_out(pieces, choice, &layout, err)
-        && cut_find(&job->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err)
-        && (prints ? job_print(job, p, err) : write_output(job, p, roles, err));
-    pieces_free(pieces);
-    return ok;
-}
-
-/* A directory of files. */
-static bool
-write_directory(const struct job *job, struct pipeline *p, struct choice *choice, struct err *err)
-{
-    struct model_dir dir = job->dir;
-    dir.release = CLI_VERSION;
-    char shown[STR_SHOWN], size[STR_SIZE];
-    if (!model_dir_write(&dir, p, choice, &job->layout, err))
-        return false;
-    job_warn_of_f16(&job->cli, p);
-    cli_note(&job->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files that were "
-        "finished before: %zu", dir.nbytes, str_size(size, dir.nbytes), str_shown(shown, dir.path, strlen(dir.path)),
-        meter_read(p->model->meter).age, dir.kept);
-    return true;
-}
-
 /* What weights are decoded to. Block types of GGUF are made of F32, as llama.cpp has it; other schemes of what amn-remember
  * would write. */
 static enum dtype
@@ -119,8 +43,38 @@ elements(const struct job *job)
     return e && e->type != DTYPE_UNKNOWN && !job->cast ? DTYPE_F32 : job->to;
 }
 
+/* Which tensors are wanted, decoded or as they are, and under which names. */
 static bool
-run(const struct job *job, const struct kernels *kernels, struct err *err)
+choose(const struct job *job, struct choice *choice, const struct catalog *catalog, const struct roles *roles,
+    struct err *err)
+{
+    if (!job->keep_quantized)
+        return choice_make(choice, catalog, roles, elements(job), job->cast, err) && naming_apply(&job->naming, choice, err);
+    return keep_make(choice, catalog, roles, job->writer->packed, job->writer->name, err)
+        && naming_apply(&job->naming, choice, err) && keep_check(choice, roles, err);
+}
+
+/* Which of them lose precision, and what they become. */
+static bool
+reduce(struct job *job, struct pipeline *p, struct choice *choice, struct err *err)
+{
+    struct reduction *r = &job->reduction;
+    struct model *model = p->model;
+    const struct encoder **assigned = NULL;
+    if (!r->encoder)
+        return true;
+    bool ok = (!job->imatrix || imatrix_read(&r->importance, job->imatrix, &job->cli.limits, model->catalog, &model->inputs,
+        err)) && (job->ncandidates == 0 || budget_assign(&assigned, job, p, choice, model->catalog, err));
+    r->assigned = assigned;
+    ok = ok && (!assigned || job->instead != JOB_DRY_RUN || budget_print(choice, assigned, err))
+        && reduction_apply(r, choice, model->catalog, err) && early_facts(p, choice, err);
+    r->assigned = NULL;
+    free(assigned);
+    return ok;
+}
+
+static bool
+run(struct job *job, const struct kernels *kernels, struct err *err)
 {
     struct model model = { 0 };
     const struct model_options how = { .limits = &job->cli.limits, .config = job->cli.config,
@@ -131,25 +85,26 @@ run(const struct job *job, const struct kernels *kernels, struct err *err)
     struct choice choice = { 0 };
     struct pipeline p = { .model = &model, .kernels = kernels, .jobs = job->jobs, .no_verify = job->no_verify,
         .nonfinite_ok = job->nonfinite_ok };
+    struct keys keys = { 0 };
 
     job->cli.bar->meter.spools = note_spool;
     job->cli.bar->meter.of = &note;
     bool ok = scheme_known(job->cli.scheme, err)
         && job_check(job, err)
-        && (job->instead != JOB_OUTPUT || job->dir.path || sink_check(&job->output, err))
-        && model_open(&model, job->cli.operand, &how, err)
+        && (job->instead != JOB_OUTPUT || job->dir.path || job->split.size != 0 || sink_check(&job->output, err))
+        && merge_open(&model, job->cli.operands, job->cli.noperands, &how, err)
         && model_complete(&model, err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
-        && choice_make(&choice, model.catalog, roles, elements(job), job->cast, err)
-        && naming_apply(&job->naming, &choice, err)
-        && (!job->reduction.encoder || (reduction_apply(&job->reduction, &choice, model.catalog, err)
-            && early_facts(&p, &choice, err)));
+        && choose(job, &choice, model.catalog, roles, err)
+        && reduce(job, &p, &choice, err)
+        && job_keys(&keys, job, &model, &choice, err);
     if (ok) {
         cli_remarks(&job->cli, model.name, model.catalog);
-        ok = job->dir.path ? write_directory(job, &p, &choice, err) : write_file(job, &p, &choice, roles, err);
+        ok = job_write(job, &p, &choice, roles, err);
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
+    keys_clear(&keys);
     choice_clear(&choice);
     roles_free(roles);
     model_clear(&model);
@@ -167,6 +122,7 @@ job_run(struct job *job)
     bool ok = kernels && job_settle(job, &err) && run(job, kernels, &err);
     cli_progress_stop(&progress);
     naming_clear(&job->naming);
-    naming_clear(&job->reduction.which);
+    reduction_clear(&job->reduction);
+    keys_given_clear(&job->keys);
     return ok ? 0 : cli_fail(&job->cli, &err);
 }

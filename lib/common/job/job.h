@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 #include "pipeline/model_dir.h"
+#include "pipeline/split_files.h"
 #include "plan/cut.h"
 #include "plan/naming.h"
 #include "plan/reduction.h"
@@ -13,22 +14,35 @@
 #include "writer/writer.h"
 
 /* What is wanted instead of the output: a number or a text, or only that the output is made. */
-enum job_instead { JOB_OUTPUT, JOB_SIZE, JOB_PARTS, JOB_PLAN, JOB_TEST };
+enum job_instead { JOB_OUTPUT, JOB_SIZE, JOB_PARTS, JOB_PLAN, JOB_DRY_RUN, JOB_TEST };
+
+enum { JOB_CANDIDATES = 32 };
 
 /* Set by options; strings are borrowed from argv. */
 struct job {
     struct cli cli;
     const struct writer *writer;    /* of one file; NULL: as the scheme or the extension of the output has it */
     const char *scheme;             /* that weights are encoded by, or NULL; borrowed */
+    const char *input_scheme;       /* while the options of amn-forget are read: that of the input, or NULL */
     bool forgets;                   /* without a scheme there is nothing to do */
     struct writer_options layout;
     enum dtype to;                  /* of recovered weights: BF16, F16 or F32 */
-    bool cast;                      /* and of all other floats */
+    bool cast;                      /* and of all other floats, for the user named it */
     struct reduction reduction;     /* what becomes of weights; without an encoder nothing is encoded */
+    uint64_t target_size;           /* bytes of the output, or 0; of the encoders of candidates each weight gets one */
+    double target_bpw;              /* bits an element of the model instead, or 0 */
+    const char *candidate_names;    /* separated by commas; borrowed, or NULL */
+    const struct encoder *candidates[JOB_CANDIDATES];       /* ncandidates */
+    size_t ncandidates;
+    const char *imatrix;            /* the file of an importance matrix, or NULL; borrowed */
+    const char *report;             /* a file for what encoding took from each weight, or NULL; borrowed */
     bool nonfinite_ok;              /* NaN and infinity are encoded */
+    bool keep_quantized;            /* nothing is decoded: what is quantized moves as it is */
     struct naming naming;           /* which tensors, under which names; owned */
+    struct keys_given keys;         /* what to put into the metadata; owned */
     struct sink_options output;
-    struct model_dir dir;           /* a directory; no path: the output is one file */
+    struct model_dir dir;           /* a directory; no path: the output is one file, or: */
+    struct split_files split;       /* files of a split model; size 0: the output is one file */
     struct cut cut;                 /* the bytes that are wanted */
     unsigned jobs;                  /* workers; 0: as many as pay */
     bool no_verify;                 /* checksums of the input are not looked at */
@@ -39,9 +53,10 @@ struct job {
 /* struct cli_take, of a struct job: the options that all tools that write have. */
 bool job_take(void *job, const struct cli_option *option, const char *arg, struct err *err);
 
-/* Options that name what the output is: a scheme; a format, or a scheme too. */
-bool job_take_scheme(struct job *job, const struct cli_option *option, const char *arg, struct err *err);
+/* --to: a format, or a scheme too. */
 bool job_take_format(struct job *job, const struct cli_option *option, const char *arg, struct err *err);
+/* When all are taken: what the output is, a file, a directory, or standard output. */
+void job_take_output(struct job *job);
 
 /* Whether the options go together, as far as only all of them tell; else ERR_USAGE. */
 bool job_check(const struct job *job, struct err *err);

@@ -30,10 +30,11 @@ job_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct
 }
 
 void
-job_warn_of_f16(const struct cli *cli, const struct pipeline *p)
+job_warn_of_range(const struct job *job, const struct pipeline *p)
 {
     if (p->infinite != 0)
-        cli_warn(cli, p->model->name, "%" PRIu64 " values are infinite in F16, whose largest is 65504", p->infinite);
+        cli_warn(&job->cli, p->model->name, "%" PRIu64 " values are infinite in %s%s", p->infinite, dtype_name(job->to),
+            job->to == DTYPE_F16 ? ", whose largest is 65504" : "");
 }
 
 void

@@ -1,5 +1,5 @@
-/* encode_fp4: rows of floats to MXFP4 and NVFP4. kernel_encode (kernels.h) says what goes in; importance does not matter.
- * Cannot fail; the bytes of ggml's C on x86-64. */
+/* encode_fp4: rows of floats to MXFP4 and NVFP4. kernel_encode (kernels.h) says what goes in; importance does not
+ * matter. Cannot fail; the bytes of ggml's C on x86-64. */
 #ifndef KERNEL_ENCODE_FP4_H
 #define KERNEL_ENCODE_FP4_H
 

@@ -1,7 +1,7 @@
-/* encode_k_finish: the K types from what a search found to the bytes of a block; the layouts are drawn in ref/k_quants.c.
- * The scales (and minima) of the groups become small integers times one factor of binary16, and the codes are made anew for
- * what a decoder will take the scales for; where that is 0 those of the search stay. Inline, so that each set of kernels
- * compiles it for its CPU.
+/* encode_k_finish: the K types from what a search found to the bytes of a block; the layouts are drawn in
+ * ref/k_quants.c. The scales (and minima) of the groups become small integers times one factor of binary16, and the
+ * codes are made anew for what a decoder will take the scales for; where that is 0 those of the search stay. Inline,
+ * so that each set of kernels compiles it for its CPU.
  *
  * Source: ggml-quants.c, quantize_row_<type>_ref and quantize_row_<type>_impl. */
 #ifndef KERNEL_ENCODE_K_FINISH_H
@@ -125,8 +125,8 @@ q2_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *
 
 /* --- Q3_K */
 
-/* The 16 scales of 6 bits, moved up by 32, and their factor. All 0 when no scale is anything else: there, and only there,
- * they stand for -32 and not for what they are. */
+/* The 16 scales of 6 bits, moved up by 32, and their factor. When all scales are 0 the factor is, and so are, for no
+ * reason but that of the source, the bits. */
 static inline float
 q3_k_integers(uint8_t integers[K_GROUPS], const struct k_groups *groups, bool weighted)
 {
@@ -182,7 +182,8 @@ q6_k_put(uint8_t *restrict ql, uint8_t *restrict qh, const uint8_t *restrict cod
     codes -= QK_K;
     for (int h = 0; h < 2; h++, qh += 32, codes += 128)
         for (int l = 0; l < 32; l++)
-            qh[l] = (uint8_t)(codes[l] >> 4 | codes[l + 32] >> 4 << 2 | codes[l + 64] >> 4 << 4 | codes[l + 96] >> 4 << 6);
+            qh[l] = (uint8_t)(codes[l] >> 4 | codes[l + 32] >> 4 << 2 | codes[l + 64] >> 4 << 4
+                | codes[l + 96] >> 4 << 6);
 }
 
 /* y: 210 bytes, all 0 when no scale is larger than that. */

@@ -1,10 +1,11 @@
-/* encode_math: how ggml's encoders make integers of floats. They cast without a check, and what came of that on x86-64 is
- * what stands in files, so it is written out here for values of any size, infinite or NaN. */
+/* encode_math: how ggml's encoders make integers of floats. They cast without a check, and what came of that on
+ * x86-64 is what stands in files, so it is written out here for values of any size, infinite or NaN. */
 #ifndef KERNEL_ENCODE_MATH_H
 #define KERNEL_ENCODE_MATH_H
 
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/bytes.h"
@@ -19,11 +20,14 @@ clamp_int(int i, int low, int high)
     return i > high ? high : i < low ? low : i;
 }
 
-/* The nearest integer, ties to even, for |v| < 2^22. Beyond it whatever the same bits say: -2^22 for infinity, 0 for NaN. */
+/* The nearest integer, ties to even, for |v| < 2^22. Beyond it what the same bits say, -2^22 for infinity. 0 for NaN:
+ * which payload an operation hands on is not defined, so ggml's result is that of a NaN without. */
 static inline int
 nearest_int(float v)
 {
-    return (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000;
+    int i = (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000;
+
+    return i & -(v == v);                   /* not a branch: loops stay fit for vectors */
 }
 
 /* Without its fraction; what does not fit an int is INT_MIN, so that its low byte is 0. */
@@ -48,12 +52,16 @@ inverse_or_0(float d)
 }
 
 static inline void
+store_word(uint8_t *p, unsigned v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+}
+
+static inline void
 store_half(uint8_t *p, float v)
 {
-    uint16_t h = half_of_float(v);
-
-    p[0] = (uint8_t)h;
-    p[1] = (uint8_t)(h >> 8);
+    store_word(p, half_of_float(v));
 }
 
 /* What a decoder will take d for. */
@@ -61,6 +69,13 @@ static inline float
 through_half(float d)
 {
     return half_to_float(half_of_float(d));
+}
+
+/* The greater; b when either is NaN, so that a maximum starts again behind one. */
+static inline float
+greater(float a, float b)
+{
+    return a > b ? a : b;
 }
 
 /* The value of largest magnitude, with its sign: of equal ones the first. 0 when all are 0 or NaN. */
@@ -91,7 +106,7 @@ absmax_since_nan(const float *x, int n)
     float a = 0.0f;
 
     for (int i = 0; i < n; i++)
-        a = a > fabsf(x[i]) ? a : fabsf(x[i]);
+        a = greater(a, fabsf(x[i]));
     return a;
 }
 
@@ -103,6 +118,14 @@ sum_of_squares(const float *x, size_t n)
     for (size_t i = 0; i < n; i++)
         sum += x[i] * x[i];
     return sum;
+}
+
+/* A weight for each of n floats whose importance is known: w = importance * sqrt(sigma + x^2). */
+static inline void
+weigh_by_importance(float *w, const float *x, const float *importance, float sigma, int n)
+{
+    for (int i = 0; i < n; i++)
+        w[i] = importance[i] * sqrtf(sigma + x[i] * x[i]);
 }
 
 #endif

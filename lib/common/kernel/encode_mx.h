@@ -1,4 +1,4 @@
-/* encode_mx: blocks of floats to FP4 (E2M1) and FP8 (E4M3) with a scale a block. Codes are one a byte. */
+/* encode_mx: blocks of floats to FP4 (E2M1) with a scale a block, and such scales. Codes are one a byte. */
 #ifndef KERNEL_ENCODE_MX_H
 #define KERNEL_ENCODE_MX_H
 
@@ -7,9 +7,6 @@
 #include <stdint.h>
 
 #include "dtype/dtype.h"
-
-/* The E4M3 code nearest to f, ties to even: PyTorch's cast. Beyond 464 it is NaN. */
-uint8_t encode_e4m3(float f);
 
 /* The code of a power of two that is the scale of a block (float8_e8m0 of it) from the largest magnitude: as
  * compressed-tensors has it for values of this type, with `below` powers of two between it and that magnitude (2 for
@@ -24,10 +21,6 @@ void encode_e2m1(uint8_t *restrict q, const float *restrict x, size_t n, float s
 /* The same as two others have it: ties to zero, and zeros are negative; and zeros keep their sign. In F32. */
 void encode_e2m1_down(uint8_t *restrict q, const float *restrict x, size_t n, float scale);
 void encode_e2m1_signed(uint8_t *restrict q, const float *restrict x, size_t n, float scale);
-
-/* q[i] is the code of x[i] / scale, rounded to the type, held to 448; zeros have no sign if `plus_zero`. */
-void encode_e4m3_block(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype,
-    bool plus_zero);
 
 /* Two codes to a byte, the first in the low nibble; or in the high one. n is even. */
 void encode_nibbles(uint8_t *restrict y, const uint8_t *restrict q, size_t n, bool high_first);

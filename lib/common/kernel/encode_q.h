@@ -1,6 +1,6 @@
-/* encode_q: rows of floats to the types whose blocks have factors of their own: one or two of binary16 and codes of 1 to
- * 8 bits, or ternary. kernel_encode (kernels.h) says what goes in. Importance matters to Q4_0, Q4_1, Q5_0, Q5_1 only.
- * Cannot fail; the bytes of ggml's C, built without fused multiplications, on x86-64. */
+/* encode_q: rows of floats to the types whose blocks have factors of their own: one or two of binary16 and codes of 1
+ * to 8 bits, or ternary. kernel_encode (kernels.h) says what goes in. Importance matters to Q4_0, Q4_1, Q5_0, Q5_1
+ * only. Cannot fail; the bytes of ggml's C, built without fused multiplications, on x86-64. */
 #ifndef KERNEL_ENCODE_Q_H
 #define KERNEL_ENCODE_Q_H
 

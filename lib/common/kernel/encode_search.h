@@ -1,5 +1,5 @@
-/* encode_search: the searches for the scale of a group of floats that ggml's encoders share. Each tries some scales, and
- * keeps the one with the least weighted squared error.
+/* encode_search: the searches for the scale of a group of floats that ggml's encoders share. Each tries some scales,
+ * and keeps the one with the least weighted squared error.
  *   x        n floats
  *   weights  n floats, how much an error matters
  *   codes    n bytes, the code of each float under the scale returned

@@ -8,9 +8,12 @@
 #include "kernel/codes8.h"
 #include "kernel/convrot.h"
 #include "kernel/crc.h"
+#include "kernel/encode_bnb.h"
 #include "kernel/encode_fp4.h"
+#include "kernel/encode_fp8.h"
 #include "kernel/encode_k.h"
 #include "kernel/encode_q.h"
+#include "kernel/encode_iq.h"
 #include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
@@ -81,10 +84,23 @@ static const struct kernels scalar = {
         [DTYPE_Q8_0] = q8_0_encode,             [DTYPE_Q2_K] = q2_k_encode,
         [DTYPE_Q3_K] = q3_k_encode,             [DTYPE_Q4_K] = q4_k_encode,
         [DTYPE_Q5_K] = q5_k_encode,             [DTYPE_Q6_K] = q6_k_encode,
+        [DTYPE_Q8_K] = q8_k_encode,
         [DTYPE_TQ1_0] = tq1_0_encode,           [DTYPE_TQ2_0] = tq2_0_encode,
         [DTYPE_MXFP4] = mxfp4_encode,           [DTYPE_NVFP4] = nvfp4_encode,
         [DTYPE_Q1_0] = q1_0_encode,             [DTYPE_Q2_0] = q2_0_encode,
+        [DTYPE_IQ2_XXS] = iq2_xxs_encode,       [DTYPE_IQ2_XS] = iq2_xs_encode,
+        [DTYPE_IQ3_XXS] = iq3_xxs_encode,       [DTYPE_IQ1_S] = iq1_s_encode,
+        [DTYPE_IQ4_NL] = iq4_nl_encode,         [DTYPE_IQ3_S] = iq3_s_encode,
+        [DTYPE_IQ2_S] = iq2_s_encode,           [DTYPE_IQ4_XS] = iq4_xs_encode,
+        [DTYPE_IQ1_M] = iq1_m_encode,
     },
+    .encode_e4m3 = encode_e4m3,
+    .encode_e5m2 = encode_e5m2,
+    .encode_absmax = encode_absmax,
+    .encode_nf4 = encode_nf4,
+    .encode_fp4 = encode_fp4,
+    .encode_fp4_cpu = encode_fp4_cpu,
+    .encode_int8_row = encode_int8_row,
     .fp8_f32 = {
         [DTYPE_F8_E4M3] = fp8_e4m3_f32,         [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_f32,
         [DTYPE_F8_E5M2] = fp8_e5m2_f32,         [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_f32,
@@ -112,6 +128,7 @@ static const struct kernels scalar = {
     .int8_row_bf16 = int8_row_bf16,
     .turn = turn,
     .crc = crc_add,
+    .loss = loss_add,
 };
 
 #if defined(__x86_64__)

@@ -16,6 +16,8 @@
 #include "kernel/affine.h"
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
+#include "kernel/encode_fp8.h"
+#include "kernel/loss.h"
 
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
@@ -93,6 +95,18 @@ typedef uint32_t kernel_crc(uint32_t crc, const uint8_t *x, size_t n);
 typedef bool kernel_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance);
 
+/* encode_fp8.h: floats to float8 codes, and the largest magnitude of each group. */
+typedef void kernel_encode_fp8(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how);
+typedef void kernel_encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group);
+
+/* encode_bnb.h: blocks of floats to 4-bit codes, a row to INT8. */
+typedef void kernel_encode_bnb4(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n,
+    size_t block);
+typedef float kernel_encode_int8_row(int8_t *restrict y, const float *restrict x, size_t n);
+
+/* loss.h: what encoding took from n elements. */
+typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
+
 struct kernels {
     const char *name;                               /* "scalar", "avx2", "avx512" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
@@ -101,6 +115,10 @@ struct kernels {
     kernel_block_f32 *block_f32[DTYPE_COUNT];       /* by block dtype; NULL: not decodable yet */
     kernel_block_bf16 *block_bf16[DTYPE_COUNT];     /* NULL: use block_f32, then round_bf16 */
     kernel_encode *encode[DTYPE_COUNT];             /* by block dtype; NULL: nothing can make it */
+    kernel_encode_fp8 *encode_e4m3, *encode_e5m2;
+    kernel_encode_absmax *encode_absmax;
+    kernel_encode_bnb4 *encode_nf4, *encode_fp4, *encode_fp4_cpu;
+    kernel_encode_int8_row *encode_int8_row;
     kernel_fp8_f32 *fp8_f32[DTYPE_COUNT];           /* by float8 dtype; never NULL for those four */
     kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
     kernel_codes4_f32 *codes4_f32;
@@ -121,6 +139,7 @@ struct kernels {
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_turn *turn;
     kernel_crc *crc;
+    kernel_loss *loss;
 };
 
 /* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE

@@ -50,9 +50,9 @@ survey(const struct task *t, unsigned jobs, struct err *err)
     while (started + 1 < jobs && pthread_create(&threads[started], NULL, help, (void *)t) == 0)
         started++;
     const float *facts = take(t, err);
-    bool ok = facts && e->encoder->early(e, facts, err);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
+    bool ok = facts && e->encoder->early(e, facts, err);        /* which changes what the threads have looked at */
     if (facts)
         surveys_release(t->p->surveys, facts);
     free(threads);

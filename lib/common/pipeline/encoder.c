@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "encode/losses.h"
 #include "pipeline/surveys.h"
 
 /* What reads elements for one call. */
@@ -12,6 +13,8 @@ struct reader {
     struct panels *panels;
     struct bench *b;
     const struct piece *elements;
+    struct loss_lanes *loss;            /* what is taken is added up, or NULL */
+    uint64_t compared;                  /* elements */
 };
 
 /* struct encode_run */
@@ -22,10 +25,21 @@ read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
     return block_floats(r->p, r->panels, r->b, r->elements, first, count, x, err);
 }
 
+/* struct encode_run */
+static void
+compare(void *of, uint64_t first, const float *x, const float *back, size_t n)
+{
+    struct reader *r = of;
+    (void)first;
+    r->p->kernels->loss(r->loss, x, back, n);
+    r->compared += n;
+}
+
 static struct encode_run
 lend(struct reader *r, const float *facts)
 {
-    return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats };
+    return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats,
+        .compare = r->loss ? compare : NULL, .back = r->b->floats + ENCODE_FLOATS };
 }
 
 /* struct surveyor */
@@ -39,7 +53,7 @@ look(void *of, const struct encoding *e, uint64_t region, float *facts, struct e
 static bool
 find_room(struct bench *b, struct err *err)
 {
-    size_t n = ENCODE_FLOATS * sizeof *b->floats;
+    size_t n = 2 * ENCODE_FLOATS * sizeof *b->floats;
     if (!b->floats)
         b->floats = malloc(n);
     return b->floats || err_memory(err, n);
@@ -64,7 +78,8 @@ make_grains(struct reader *r, const struct encoded *of, const float *facts, uint
     return true;
 }
 
-/* Bytes [from, to) of one grain: made whole, once for the two blocks that have some of it. */
+/* Bytes [from, to) of one grain: made whole, once for the two blocks that have some of it. What it takes counts where it
+ * begins. */
 static bool
 cut_grain(struct reader *r, const struct encoded *of, const float *facts, uint64_t number, uint32_t from, uint32_t to,
     uint8_t *y, struct err *err)
@@ -80,7 +95,11 @@ cut_grain(struct reader *r, const struct encoded *of, const float *facts, uint64
         g->room = size;
     }
     g->encoding = NULL;
-    if (!kept && !make_grains(r, of, facts, number, 1, g->p, err))
+    struct loss_lanes *loss = r->loss;
+    r->loss = from == 0 ? loss : NULL;
+    bool ok = (kept && !r->loss) || make_grains(r, of, facts, number, 1, g->p, err);
+    r->loss = loss;
+    if (!ok)
         return false;
     g->encoding = of->encoding;
     g->part = of->part;
@@ -105,11 +124,31 @@ make(struct reader *r, const struct encoded *of, const float *facts, uint64_t fr
         && (rest == 0 || cut_grain(r, of, facts, from / size + whole, 0, (uint32_t)rest, y + whole * size, err));
 }
 
+/* The same, and what it takes is added up, in runs that do not depend on the size of a block. */
+static bool
+make_counted(struct reader *r, const struct encoded *of, const float *facts, uint64_t at, uint64_t from, uint64_t to,
+    uint8_t *y, struct err *err)
+{
+    if (!r->p->losses)
+        return make(r, of, facts, from, to, y, err);
+    for (uint64_t end; from < to; y += end - from, from = end) {
+        struct loss_lanes loss = { .distance = { 0 } };
+        end = num_min(to, (at + from - r->p->from) / PIPELINE_BLOCK * PIPELINE_BLOCK + PIPELINE_BLOCK + r->p->from - at);
+        r->loss = &loss;
+        r->compared = 0;
+        if (!make(r, of, facts, from, end, y, err))
+            return false;
+        if (r->compared != 0)
+            losses_add(r->p->losses, of->encoding, &loss, r->compared);
+    }
+    return true;
+}
+
 const float *
 encoder_facts(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *elements,
     const struct encoding *e, struct err *err)
 {
-    struct reader r = { p, panels, b, elements };
+    struct reader r = { .p = p, .panels = panels, .b = b, .elements = elements };
     const struct surveyor by = { look, &r };
     return find_room(b, err) ? surveys_take(p->surveys, e, &by, err) : NULL;
 }
@@ -120,7 +159,7 @@ encoder_bytes(const struct pipeline *p, struct panels *panels, struct bench *b, 
 {
     const struct encoded *of = piece->of.encoded;
     const struct encoding *e = of->encoding;
-    struct reader r = { p, panels, b, of->elements };
+    struct reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements };
     if (e->part[of->part].bytes) {
         memcpy(y, e->part[of->part].bytes + from, (size_t)(to - from));
         return true;
@@ -128,7 +167,7 @@ encoder_bytes(const struct pipeline *p, struct panels *panels, struct bench *b, 
     const float *facts = NULL;
     if (!find_room(b, err) || (e->nfacts != 0 && !(facts = encoder_facts(p, panels, b, of->elements, e, err))))
         return false;
-    bool ok = make(&r, of, facts, from, to, y, err);
+    bool ok = make_counted(&r, of, facts, piece->at, from, to, y, err);
     if (facts)
         surveys_release(p->surveys, facts);
     return ok;

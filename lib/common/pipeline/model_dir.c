@@ -15,6 +15,7 @@
 #include "pipeline/journal.h"
 #include "pipeline/side_files.h"
 #include "plan/shards.h"
+#include "writer/lay_out.h"
 #include "writer/shard_index.h"
 
 /* A job while it runs. */
@@ -154,15 +155,7 @@ remove_temps(const struct job *job, struct err *err)
 static struct pieces *
 lay_out(const struct job *job, size_t i, struct err *err)
 {
-    const struct shard *shard = &job->shards.list[i];
-    struct choice some = *job->choice;
-    struct pieces *pieces = pieces_new(err);
-    some.list += shard->first;
-    some.n = shard->n;
-    if (pieces && writer_safetensors.lay_out(pieces, &some, job->options, err))
-        return pieces;
-    pieces_free(pieces);
-    return NULL;
+    return lay_out_file(&writer_safetensors, job->choice, &job->shards, i, job->options, err);
 }
 
 /* Go on with a CRC-32 over [at, end) of a source. */
@@ -257,11 +250,11 @@ add_text(uint32_t crc, const char *text)
 static bool
 add_input(uint32_t *crc, const struct model *m, uint32_t i, struct err *err)
 {
-    uint64_t stamp[2];
+    uint64_t stamp[2], from, to;
     source_stamp(m->src[i], stamp);
     *crc = crc_add(*crc, (const uint8_t *)stamp, sizeof stamp);
-    return source_is_file(m->src[i])
-        || add_bytes(crc, m->src[i], catalog_facts_of(m->catalog)->header_end, model_end(m), err);
+    model_data(m, i, &from, &to);
+    return source_is_file(m->src[i]) || add_bytes(crc, m->src[i], from, to, err);
 }
 
 /* What the bytes of the output depend on, as a number: the release; the headers, hence names, types, shapes and
@@ -284,6 +277,8 @@ measure(struct job *job, uint32_t *number, struct err *err)
         const struct chosen *chosen = &job->choice->list[i];
         if (chosen->decode)
             crc = add_text(crc, chosen->decode->scheme->code);
+        if (chosen->encoding)
+            crc = add_text(crc, chosen->encoding->encoder->name);
         if (chosen->name)
             crc = add_text(crc, chosen->decode ? chosen->decode->name : chosen->copy->name);
     }
@@ -315,11 +310,30 @@ write_index(const struct job *job, struct err *err)
     return ok;
 }
 
+/* What config.json says of the weights that are encoded: the first one speaks for all. */
+static bool
+describe(struct str *out, const struct choice *choice)
+{
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct encoding *e = choice->list[i].encoding;
+        if (!e || !e->encoder->config)
+            continue;
+        e->encoder->config(out, e);
+        return true;
+    }
+    return false;
+}
+
 /* What comes before the weights. When that fails there is nothing to go on with, unless there was. */
 static bool
 begin(struct job *job, struct err *err)
 {
-    if (remove_temps(job, err) && side_files_write(job->p->model, job->dir->path, job->choice->decodes, err))
+    struct str quantization = { 0 };
+    bool quantizes = describe(&quantization, job->choice);
+    bool ok = (!quantization.failed || err_memory(err, quantization.len)) && remove_temps(job, err)
+        && side_files_write(job->p->model, job->dir->path, job->choice->decodes, quantizes ? &quantization : NULL, err);
+    str_clear(&quantization);
+    if (ok)
         return true;
     if (job->journal.n == 0)
         journal_drop(&job->journal);
@@ -330,7 +344,7 @@ static bool
 write_all(struct job *job, struct err *err)
 {
     uint32_t number;
-    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, err)
+    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err)
         && (check_dir(job, err) || in_dir(job->dir, err)) && model_spool(job->p->model, err)
         && measure(job, &number, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
         && journal_open(&job->journal, job->dir->path, number, job->shards.n, job->dir->resume, err)

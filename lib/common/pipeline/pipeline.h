@@ -36,6 +36,7 @@ struct pipeline {
     unsigned jobs;                      /* workers; 0: as many as pay */
     bool no_verify;                     /* the checksums of the input are not looked at */
     bool nonfinite_ok;                  /* NaN and infinity are encoded, as the reference of the encoder does it */
+    struct losses *losses;              /* adds up what encoding takes, or NULL; borrowed */
     struct verify *verify;              /* set while it runs */
     struct surveys *surveys;            /* likewise, where something is encoded */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, besides those of the pieces */

@@ -125,7 +125,7 @@ copy_entries(struct model *m, const char *to, bool decodes, struct err *err)
 
 /* config.json as the catalog keeps it: that of the directory, beside the file, or named. */
 static bool
-write_config(struct model *m, const char *to, bool decodes, struct err *err)
+write_config(struct model *m, const char *to, bool decodes, const struct str *quantization, struct err *err)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < catalog_config_count(m->catalog); i++) {
@@ -133,10 +133,11 @@ write_config(struct model *m, const char *to, bool decodes, struct err *err)
         struct str text = { 0 };
         if (strcmp(config->name, "config.json") != 0)
             continue;
-        if (decodes)
+        if (decodes || quantization)
             ok = plain_config_text(&text, config->text, config->n, err);
         else
             str_add(&text, config->text, config->n);
+        ok = ok && (!quantization || quantized_config_text(&text, quantization, err));
         ok = ok && (!text.failed || err_memory(err, text.room)) && write_text(m, to, config->name, &text, err);
         str_clear(&text);
     }
@@ -144,7 +145,8 @@ write_config(struct model *m, const char *to, bool decodes, struct err *err)
 }
 
 bool
-side_files_write(struct model *m, const char *to, bool decodes, struct err *err)
+side_files_write(struct model *m, const char *to, bool decodes, const struct str *quantization, struct err *err)
 {
-    return write_config(m, to, decodes, err) && (!m->folder || copy_entries(m, to, decodes, err));
+    return write_config(m, to, decodes, quantization, err)
+        && (!m->folder || copy_entries(m, to, decodes || quantization, err));
 }

@@ -197,14 +197,15 @@ read_gaps(struct verify *v, struct checked *c, uint8_t *buf, struct err *err)
 }
 
 static bool
-compare_crc(const struct checked *c, struct err *err)
+compare_crc(const struct verify *v, const struct checked *c, struct err *err)
 {
     char name[STR_SHOWN];
     if (c->n != 1 || c->run[0].to - c->run[0].from != c->check->extent.nbytes || c->run[0].crc == c->check->crc)
         return true;
-    return err_set(err, ERR_MALFORMED, c->check->extent.at, "tensor %s: the CRC-32 of its bytes is %08" PRIx32 ", the archive "
+    err_set(err, ERR_MALFORMED, c->check->extent.at, "tensor %s: the CRC-32 of its bytes is %08" PRIx32 ", the archive "
         "says %08" PRIx32 ": the file is damaged, fetch it again (--no-verify reads it all the same)",
         str_shown(name, c->tensor->name, c->tensor->name_len), c->run[0].crc, c->check->crc);
+    return err_in_file(err, source_name(v->model->src[c->check->extent.file]));
 }
 
 bool
@@ -215,7 +216,7 @@ verify_end(struct verify *v, bool all, struct err *err)
     if (all && !buf)
         return err_memory(err, STEP);
     for (size_t i = 0; ok && i < v->n; i++)
-        ok = !v->list[i].tensor || ((!all || read_gaps(v, &v->list[i], buf, err)) && compare_crc(&v->list[i], err));
+        ok = !v->list[i].tensor || ((!all || read_gaps(v, &v->list[i], buf, err)) && compare_crc(v, &v->list[i], err));
     free(buf);
     return ok;
 }

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "catalog/catalog.h"
 #include "encode/encode.h"
+#include "encode/mix.h"
 #include "scheme/roles.h"
 
 /* An input tensor that is kept, or a weight to decode: exactly one is not NULL. With an encoding, what is encoded, and one part
@@ -28,6 +29,8 @@ struct choice {
     struct chosen *list;        /* n of them; owned. A writer may order them anew */
     size_t n;
     struct names names;         /* of tensors that are called otherwise than in the input; owned */
+    size_t encoded;             /* weights that are encoded */
+    const struct mix *mix;      /* the mix that their types are of, or NULL; static */
     bool decodes;               /* some weight of the input is decoded, so that what speaks of quantization is no longer true */
 };
 

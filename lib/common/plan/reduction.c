@@ -1,29 +1,93 @@
 #include "plan/reduction.h"
 
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/array.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "encode/ggml.h"
+#include "encode/mix.h"
+#include "kernel/encode_iq.h"
 
 enum { LEAST = 32 };            /* rows and columns of a weight that is worth it */
 
-/* A list that grows while another is walked. */
-struct list {
-    struct chosen *p;
-    size_t n, room;
+struct reduction_rule {
+    regex_t re;
+    const char *scheme;
+    const struct encoder *encoder;      /* or NULL, and: */
+    enum dtype plain;
 };
 
-static bool
-push(struct list *list, const struct chosen *chosen, struct err *err)
+/* --- what the user says */
+
+bool
+reduction_rule(struct reduction *r, const char *text, struct err *err)
 {
-    struct chosen *p = array_grow(list->p, list->n, &list->room, sizeof *p, err);
-    if (!p)
+    const char *equals = strrchr(text, '=');
+    struct reduction_rule *rules = array_grow(r->rules, r->nrules, &r->rules_room, sizeof *rules, err);
+    struct str re = { 0 };
+    char why[128], shown[STR_SHOWN];
+    if (!rules)
         return false;
-    list->p = p;
-    p[list->n++] = *chosen;
+    r->rules = rules;
+    if (!equals || equals == text || equals[1] == '\0')
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is not REGEX=SCHEME",
+            str_shown(shown, text, strlen(text)));
+    str_add(&re, text, (size_t)(equals - text));
+    if (re.failed)
+        return err_memory(err, re.len);
+    int code = regcomp(&rules[r->nrules].re, re.p, REG_EXTENDED | REG_NOSUB);
+    if (code != 0) {
+        regerror(code, &rules[r->nrules].re, why, sizeof why);
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s': %s", str_shown(shown, re.p, re.len), why);
+    } else {
+        rules[r->nrules++].scheme = equals + 1;
+    }
+    str_clear(&re);
+    return code == 0;
+}
+
+bool
+reduction_settle(struct reduction *r, struct err *err)
+{
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < r->nrules; i++) {
+        struct reduction_rule *rule = &r->rules[i];
+        bool gguf = r->encoder->type != DTYPE_UNKNOWN;
+        unsigned plain = 0;
+        while (dtype_targets[plain] && strcasecmp(rule->scheme, dtype_targets[plain]) != 0)
+            plain++;
+        rule->encoder = dtype_targets[plain] ? NULL : encode_find(rule->scheme, gguf);
+        rule->plain = dtype_targets[plain] ? dtype_target(plain) : DTYPE_UNKNOWN;
+        if (!dtype_targets[plain] && (!rule->encoder || (rule->encoder->type != DTYPE_UNKNOWN) != gguf))
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is no scheme that goes into one file with %s",
+                str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
+    }
     return true;
+}
+
+void
+reduction_clear(struct reduction *r)
+{
+    for (size_t i = 0; i < r->nrules; i++)
+        regfree(&r->rules[i].re);
+    free(r->rules);
+    naming_clear(&r->which);
+    importance_clear(&r->importance);
+    *r = (struct reduction){ 0 };
+}
+
+/* The first rule that finds something in a name; a name that holds NUL is looked at up to there. */
+static const struct reduction_rule *
+rule_of(const struct reduction *r, const struct tensor *t)
+{
+    for (size_t i = 0; i < r->nrules; i++)
+        if (regexec(&r->rules[i].re, t->name, 0, NULL, 0) == 0)
+            return &r->rules[i];
+    return NULL;
 }
 
 /* --- what is eligible */
@@ -45,9 +109,9 @@ has_part(const struct tensor *t, const char *word)
     return false;
 }
 
-/* Tensors that quantizers leave alone by name: schemes.md 11. */
+/* Why a tensor of another model than one of GGUF's keys is left alone by its name, or NULL: schemes.md 11. */
 static const char *
-spared_by_name(const struct tensor *t)
+spared_by_name(const struct tensor *t, uint64_t cols)
 {
     static const char tail[] = "weight";
     size_t n = sizeof tail - 1;
@@ -61,81 +125,169 @@ spared_by_name(const struct tensor *t)
         return "the head";
     if (has_part(t, "gate") || has_part(t, "router") || has_word(t, "ffn_gate_inp"))
         return "a router";
-    return NULL;
+    return shape_dim(&t->shape, t->shape.rank - 2) < LEAST || cols < LEAST ? "too small" : NULL;
 }
 
-/* Why a tensor of floats stays as it is, or NULL. */
-static const char *
-spared(const struct reduction *r, const struct tensor *t, uint64_t rows, uint64_t cols)
+/* --- one tensor */
+
+/* A tensor of the choice while it is decided on. */
+struct one {
+    struct chosen *chosen;
+    struct tensor t;
+    uint64_t rows, cols;
+    const struct reduction_rule *rule;
+    const struct encoder *encoder;      /* or NULL: it stays */
+    size_t place;
+};
+
+/* What is known before any type is chosen; false when it stays. */
+static bool
+look(struct one *one, const struct reduction *r, bool mixed)
 {
+    const struct tensor *t = &one->t;
+    uint64_t numel = 0;
+    const char **why = &one->chosen->why;
+    if (!dtype_is_float(t->dtype))
+        return false;
     if (t->shape.rank < 2)
-        return "no matrix";
-    if (rows == 0 || cols == 0)
-        return "it has no elements";
+        return *why = "no matrix", false;
+    one->cols = shape_dim(&t->shape, t->shape.rank - 1);
+    if (!shape_numel(&t->shape, &numel) || numel == 0)
+        return *why = "it has no elements", false;
+    one->rows = numel / one->cols;
     if (!naming_keeps(&r->which, t))
-        return "not asked for";
-    if (r->pure || naming_includes(&r->which))
-        return NULL;
-    const char *why = spared_by_name(t);
-    return why ? why : shape_dim(&t->shape, t->shape.rank - 2) < LEAST || cols < LEAST ? "too small" : NULL;
+        return *why = "not asked for", false;
+    one->rule = rule_of(r, t);
+    if (!one->rule && !r->pure && !naming_includes(&r->which))
+        *why = mixed ? mix_spares(t) : spared_by_name(t, one->cols);
+    return !*why;
 }
 
-/* --- one weight */
-
-/* The encoding of a tensor that is eligible, or NULL: `why` is then set, or err. */
-static struct encoding *
-encode(const struct reduction *r, const struct tensor *t, uint64_t rows, uint64_t cols, struct catalog *memory,
-    const char **why, struct err *err)
+/* The encoder of a type, or none: the tensor is cast, or stays. */
+static void
+take_type(struct one *one, enum dtype type)
 {
-    struct encoding *e = catalog_alloc(memory, sizeof *e, err);
-    if (!e)
-        return NULL;
-    *e = (struct encoding){ .encoder = r->encoder, .memory = memory, .weight = *t, .rows = rows, .cols = cols };
-    if (r->encoder->fit(e, &r->how, err) == ENCODE_YES)
-        return e;
-    *why = e->why;
-    return NULL;
+    if (type == DTYPE_UNKNOWN)
+        one->chosen->why = "the block does not divide its rows";
+    else if (type < DTYPE_SCALARS)
+        one->chosen->dtype = type;
+    else
+        one->encoder = encode_ggml_of(type);
+}
+
+static void
+decide(struct one *one, const struct reduction *r, struct mix_state *mix)
+{
+    const struct encoder *e = one->rule ? one->rule->encoder : r->assigned ? r->assigned[one->place] : r->encoder;
+    if (!e && one->rule)
+        one->chosen->dtype = one->rule->plain;
+    else if (!e || e->type == DTYPE_UNKNOWN || r->uniform || r->assigned)
+        one->encoder = e;
+    else
+        take_type(one, mix_fallback(mix && !one->rule ? mix_type(mix, &one->t) : e->type, one->cols));
+}
+
+/* Weights of importance, where there are some. What cannot do without is ERR_USAGE. */
+static bool
+weigh(struct encoding *e, const struct reduction *r, struct err *err)
+{
+    uint64_t matrices = 1;
+    char shown[STR_SHOWN];
+    e->importance = importance_of(&r->importance, &e->weight, e->cols, &matrices, err);
+    e->matrix_rows = matrices > 1 ? e->rows / matrices : 0;
+    if (err->kind != ERR_NONE)
+        return false;
+    return e->importance || !encode_needs_importance(e->encoder->type) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        "tensor %s: %s needs an importance matrix%s", str_shown(shown, e->weight.name, e->weight.name_len), e->encoder->label,
+        r->importance.n != 0 ? ", and that of --imatrix does not have it" : ": --imatrix FILE");
+}
+
+/* The encoding of a tensor; none when it does not fit, which says why. False is a failure. */
+static bool
+encode(const struct one *one, const struct reduction *r, struct catalog *memory, struct err *err)
+{
+    struct encode_part parts[ENCODE_PARTS];
+    struct encoding e = { .encoder = one->encoder, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
+        .part = parts, .place = one->place };
+    if (e.encoder->type != DTYPE_UNKNOWN && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
+        return false;
+    enum encode_fit fit = e.encoder->fit(&e, &r->how, err);
+    one->chosen->why = fit == ENCODE_NO ? e.why : NULL;
+    if (fit != ENCODE_YES)
+        return fit == ENCODE_NO;
+    struct encoding *kept = catalog_alloc(memory, sizeof e + e.nparts * sizeof *parts, err);
+    if (!kept)
+        return false;
+    e.part = memcpy(kept + 1, parts, e.nparts * sizeof *parts);
+    *kept = e;
+    one->chosen->encoding = kept;
+    return true;
+}
+
+/* --- all of them */
+
+static int
+compare(const void *a, const void *b)
+{
+    return mix_order(&((const struct one *)a)->t, &((const struct one *)b)->t);
 }
 
 static bool
-add(const struct reduction *r, struct list *list, const struct chosen *chosen, struct catalog *memory, size_t *encoded,
-    struct err *err)
+decide_all(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    struct chosen c = *chosen;
-    const struct tensor t = chosen_source(chosen);
-    uint64_t numel = 0, cols = t.shape.rank != 0 ? shape_dim(&t.shape, t.shape.rank - 1) : 0;
-    if (!dtype_is_float(t.dtype) || !shape_numel(&t.shape, &numel))
-        return push(list, &c, err);
-    uint64_t rows = cols != 0 ? numel / cols : 0;
-    c.why = spared(r, &t, rows, cols);
-    if (!c.why)
-        c.encoding = encode(r, &t, rows, cols, memory, &c.why, err);
-    if (err->kind != ERR_NONE)
-        return false;
-    if (!c.encoding)
-        return push(list, &c, err);
-    ++*encoded;
-    for (; c.part < c.encoding->nparts; c.part++)
-        if (!push(list, &c, err))
-            return false;
+    bool named = r->encoder->type != DTYPE_UNKNOWN && !r->assigned && !r->uniform;
+    const struct mix *mix = named ? mix_find(r->encoder->name) : NULL;
+    struct mix_state state;
+    bool mixed = mix && !r->pure && mix_begin(&state, mix, choice->input, r->importance.n != 0), ok = true;
+    struct one *list = calloc(choice->n + 1, sizeof *list);
+    if (!list)
+        return err_memory(err, (choice->n + 1) * sizeof *list);
+    for (size_t i = 0; i < choice->n; i++)
+        list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]), .place = i };
+    choice->mix = mix;
+    if (mixed)
+        qsort(list, choice->n, sizeof *list, compare);
+    for (size_t i = 0; mixed && i < choice->n; i++)
+        mix_count(&state, &list[i].t);
+    for (size_t i = 0; ok && i < choice->n; i++) {
+        if (look(&list[i], r, mixed))
+            decide(&list[i], r, mixed ? &state : NULL);
+        ok = !list[i].encoder || encode(&list[i], r, memory, err);
+    }
+    free(list);
+    return ok;
+}
+
+/* The list anew, with all parts of what is encoded; which are numbered. */
+static bool
+spread(struct choice *choice, struct err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < choice->n; i++)
+        n += choice->list[i].encoding ? choice->list[i].encoding->nparts : 1;
+    struct chosen *list = malloc((n + 1) * sizeof *list);
+    if (!list)
+        return err_memory(err, (n + 1) * sizeof *list);
+    n = 0;
+    for (size_t i = 0; i < choice->n; i++) {
+        struct chosen *c = &choice->list[i];
+        if (c->encoding)
+            c->encoding->number = choice->encoded++;
+        do
+            list[n++] = *c;
+        while (c->encoding && ++c->part < c->encoding->nparts);
+    }
+    free(choice->list);
+    choice->list = list;
+    choice->n = n;
     return true;
 }
 
 bool
 reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    struct list list = { 0 };
-    size_t encoded = 0;
-    bool ok = true;
-    for (size_t i = 0; ok && i < choice->n; i++)
-        ok = add(r, &list, &choice->list[i], memory, &encoded, err);
-    if (!ok) {
-        free(list.p);
-        return false;
-    }
-    free(choice->list);
-    choice->list = list.p;
-    choice->n = list.n;
-    return (encoded != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no weight that %s could encode: --include GLOB "
-        "takes others than the usual ones", r->encoder->label)) && choice_distinct(choice, err);
+    return decide_all(r, choice, memory, err) && spread(choice, err)
+        && (choice->encoded != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no weight that becomes %s: --include GLOB takes "
+            "others than the usual ones", r->encoder->label))
+        && choice_distinct(choice, err);
 }

@@ -2,16 +2,17 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/num.h"
 
 static bool
-tensor_nbytes(uint64_t *nbytes, const struct chosen *chosen, struct err *err)
+tensor_nbytes(uint64_t *nbytes, const struct chosen *chosen, uint64_t align, struct err *err)
 {
     struct chosen one = *chosen;
     const struct choice alone = { .list = &one, .n = 1 };
-    return choice_nbytes(&alone, nbytes, err);
+    return choice_nbytes(&alone, nbytes, err) && num_align(nbytes, *nbytes, align);
 }
 
 static struct shard *
@@ -22,7 +23,7 @@ add(struct shards *s, size_t *room, size_t first, struct err *err)
         return NULL;
     s->list = list;
     if (s->n == SHARDS_MAX) {
-        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "the model would have more than %d files: --shard-size is too small",
+        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "the model would have more than %d files: a larger size of one is needed",
             SHARDS_MAX);
         return NULL;
     }
@@ -31,14 +32,14 @@ add(struct shards *s, size_t *room, size_t first, struct err *err)
 }
 
 bool
-shards_cut(struct shards *s, const struct choice *choice, uint64_t most, struct err *err)
+shards_cut(struct shards *s, const struct choice *choice, uint64_t most, uint64_t align, struct err *err)
 {
     size_t room = 0;
     *s = (struct shards){ 0 };
     struct shard *shard = add(s, &room, 0, err);
     for (size_t i = 0; shard && i < choice->n; i++) {
         uint64_t nbytes, sum;
-        if (!tensor_nbytes(&nbytes, &choice->list[i], err))
+        if (!tensor_nbytes(&nbytes, &choice->list[i], align, err))
             return false;
         if (shard->n != 0 && (!num_add(&sum, shard->nbytes, nbytes) || sum > most)
             && !(shard = add(s, &room, i, err)))
@@ -65,4 +66,14 @@ shard_name(char buf[SHARD_NAME], size_t i, size_t n)
     else
         snprintf(buf, SHARD_NAME, "model-%05u-of-%05u.safetensors", (unsigned)i + 1, (unsigned)n);
     return buf;
+}
+
+bool
+shard_split_name(struct str *name, const char *path, size_t i, size_t n, struct err *err)
+{
+    static const char suffix[] = ".gguf";
+    size_t stem = strlen(path) - (str_ends(path, suffix) ? strlen(suffix) : 0);
+    str_add(name, path, stem);
+    str_format(name, "-%05u-of-%05u%s", (unsigned)i + 1, (unsigned)n, suffix);
+    return !name->failed || err_memory(err, name->room);
 }

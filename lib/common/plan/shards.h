@@ -19,12 +19,16 @@ struct shards {
     uint64_t nbytes;            /* of all data */
 };
 
-/* `most` bytes of data a file. Clear it also after a failure. */
-bool shards_cut(struct shards *shards, const struct choice *choice, uint64_t most, struct err *err);
+/* `most` bytes of data a file, where each tensor takes a multiple of `align`. Clear it also after a failure. */
+bool shards_cut(struct shards *shards, const struct choice *choice, uint64_t most, uint64_t align, struct err *err);
 void shards_clear(struct shards *shards);
 
 /* "model-00001-of-00003.safetensors", for shard i of n; "model.safetensors" when it is the only one. Returns buf. */
 enum { SHARD_NAME = 48, SHARDS_MAX = 99999 };
 const char *shard_name(char buf[SHARD_NAME], size_t i, size_t n);
+
+/* The same of a split model: "PATH-00001-of-00003.gguf" for a path that ends with .gguf, also of an only one. The caller
+ * clears it. */
+bool shard_split_name(struct str *name, const char *path, size_t i, size_t n, struct err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "report/listing.h"
 #include "report/ndjson.h"
 #include "report/summary.h"
 
@@ -91,78 +92,6 @@ parse_json(FILE *out, const struct parse *in, struct err *err)
 
 /* ---- text ---- */
 
-enum { NAME, TYPE, SHAPE, SIZE, COLUMNS, COLUMN_MAX = 56 };
-
-/* The cells that are aligned; what the tensor is for follows them. */
-struct listing {
-    struct page page;
-    struct str cell[COLUMNS];
-    size_t width[COLUMNS];
-};
-
-static void
-set_cells(struct listing *t, const char *name, size_t name_len, const char *type, const char *shape, const char *size)
-{
-    for (int c = 0; c < COLUMNS; c++)
-        t->cell[c].len = 0;
-    str_add_escaped(&t->cell[NAME], name, name_len);
-    str_text(&t->cell[TYPE], type);
-    str_text(&t->cell[SHAPE], shape);
-    str_text(&t->cell[SIZE], size);
-}
-
-static void
-set_titles(struct listing *t)
-{
-    set_cells(t, "Tensor", strlen("Tensor"), "Type", "Shape", "Size");
-}
-
-static void
-set_tensor(struct listing *t, const struct tensor *tensor)
-{
-    char dtype[SUMMARY_DTYPE], shape[SHAPE_TEXT], size[STR_SIZE];
-    set_cells(t, tensor->name, tensor->name_len, summary_dtype(dtype, tensor), shape_text(shape, &tensor->shape),
-        tensor->dtype == DTYPE_UNKNOWN ? "?" : str_size(size, tensor->extent.nbytes));
-}
-
-static void
-set_totals(struct listing *t, const struct summary *s)
-{
-    char name[64], size[STR_SIZE + 4], nbytes[STR_SIZE];
-    snprintf(name, sizeof name, "%zu tensor%s", s->tensors, s->tensors == 1 ? "" : "s");
-    snprintf(size, sizeof size, "%s%s", str_size(nbytes, s->nbytes), s->unsized ? " + ?" : "");
-    set_cells(t, name, strlen(name), "", "", size);
-}
-
-/* A cell wider than COLUMN_MAX only shifts its own row. */
-static void
-widen(struct listing *t)
-{
-    for (int c = 0; c < COLUMNS; c++) {
-        size_t width = page_columns(t->cell[c].p, t->cell[c].len);
-        if (width > t->width[c] && width <= COLUMN_MAX)
-            t->width[c] = width;
-    }
-}
-
-/* The cells, sizes to the right, and the last one, which may be empty. */
-static void
-add_row(struct listing *t, const char *last)
-{
-    struct str *out = &t->page.text;
-    for (int c = 0; c < COLUMNS; c++) {
-        const struct str *cell = &t->cell[c];
-        size_t width = page_columns(cell->p, cell->len);
-        int pad = width < t->width[c] ? (int)(t->width[c] - width) : 0;
-        out->failed |= cell->failed;
-        str_format(out, "%*s", c == SIZE ? pad : 0, "");
-        str_add(out, cell->p ? cell->p : "", cell->len);
-        str_format(out, "%*s", c == SIZE ? 0 : pad + 2, "");
-    }
-    str_format(out, "%s%s\n", *last ? "  " : "", last);
-    page_turn(&t->page);
-}
-
 /* The last cell: of a weight how it is quantized, of a companion what it is to its weight, else nothing. */
 static const char *
 purpose(char label[SUMMARY_LABEL], const struct roles *roles, size_t i)
@@ -182,8 +111,8 @@ add_totals(struct listing *t, const struct summary *s)
         str_text(&last, s->parameters == 1 ? " parameter" : " parameters");
     }
     t->page.text.failed |= last.failed;
-    set_totals(t, s);
-    add_row(t, last.p ? last.p : "");
+    listing_totals(t, s->tensors, s->nbytes, s->unsized != 0);
+    listing_print(t, last.p ? last.p : "");
     str_clear(&last);
 }
 
@@ -197,19 +126,21 @@ add_table(struct listing *t, const struct parse *in, const struct summary *s)
         str_text(&t->page.text, "0 tensors\n");
         return;
     }
-    set_titles(t);
-    widen(t);
-    set_totals(t, s);
-    widen(t);
+    listing_titles(t);
+    listing_measure(t);
+    listing_totals(t, s->tensors, s->nbytes, s->unsized != 0);
+    listing_measure(t);
     for (size_t i = 0; i < n; i++) {
-        set_tensor(t, catalog_at(in->catalog, i));
-        widen(t);
+        const struct tensor *tensor = catalog_at(in->catalog, i);
+        listing_tensor(t, tensor, tensor->extent.nbytes);
+        listing_measure(t);
     }
-    set_titles(t);
-    add_row(t, "Quantization");
+    listing_titles(t);
+    listing_print(t, "Quantization");
     for (size_t i = 0; i < n && t->page.sys == 0; i++) {
-        set_tensor(t, catalog_at(in->catalog, i));
-        add_row(t, purpose(label, in->roles, i));
+        const struct tensor *tensor = catalog_at(in->catalog, i);
+        listing_tensor(t, tensor, tensor->extent.nbytes);
+        listing_print(t, purpose(label, in->roles, i));
     }
     add_totals(t, s);
 }
@@ -217,17 +148,15 @@ add_table(struct listing *t, const struct parse *in, const struct summary *s)
 bool
 parse_text(FILE *out, const struct parse *in, struct err *err)
 {
-    struct listing t = { 0 };
+    struct listing t;
     struct summary s;
-    page_init(&t.page, out);
+    listing_init(&t, out);
     bool ok = summary_make(&s, in->catalog, in->roles, err);
     if (ok) {
         if (in->heading)
             page_heading(&t.page, in->heading, in->first);
         add_table(&t, in, &s);
     }
-    for (int c = 0; c < COLUMNS; c++)
-        str_clear(&t.cell[c]);
     summary_clear(&s);
-    return page_finish(&t.page, err) && ok;
+    return listing_finish(&t, err) && ok;
 }

@@ -22,6 +22,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "kernel/bnb_maps.h"
 #include "scheme/bnb4.h"
 #include "scheme/bnb4_state.h"
 #include "scheme/table.h"
@@ -42,16 +43,6 @@ own(const struct weight *w)
 }
 
 enum { MAP = 16, NESTED = 256, MINUS_ZERO = 8 };
-
-/* The tables, for a weight without quant_map. */
-static const uint32_t nf4_bits[MAP] = {
-    0xbf800000, 0xbf3239b1, 0xbf066b30, 0xbeca32a0, 0xbe91a24d, 0xbe3d353f, 0xbdba7871, 0x00000000,
-    0x3da2faff, 0x3e24cae3, 0x3e7c04dd, 0x3ead033a, 0x3ee1a4b8, 0x3f1007ab, 0x3f3913b3, 0x3f800000,
-};
-static const uint32_t fp4_bits[MAP] = {
-    0x00000000, 0x3baaaaab, 0x3f2aaaab, 0x3f800000, 0x3eaaaaab, 0x3f000000, 0x3e2aaaab, 0x3e800000,
-    0x80000000, 0xbbaaaaab, 0xbf2aaaab, 0xbf800000, 0xbeaaaaab, 0xbf000000, 0xbe2aaaab, 0xbe800000,
-};
 
 /* Whether part p is one-dimensional with n elements, unless that is ANY. */
 static bool
@@ -183,7 +174,7 @@ read_map(float map[MAP], const struct weight *w, const uint8_t *stored)
 {
     bool fp4 = own(w)->type == TYPE_FP4;
     for (unsigned i = 0; i < MAP; i++)
-        map[i] = w->part[QUANT_MAP] ? float_at(stored, i) : float_of_bits(fp4 ? fp4_bits[i] : nf4_bits[i]);
+        map[i] = w->part[QUANT_MAP] ? float_at(stored, i) : float_of_bits(fp4 ? bnb_fp4_map[i] : bnb_nf4_map[i]);
     if (fp4)
         map[MINUS_ZERO] = -0.0f;
 }

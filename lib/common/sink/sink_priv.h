@@ -23,8 +23,8 @@ ssize_t direct_write(struct direct *direct, int fd, const void *p, size_t n, uin
 /* False and errno. */
 bool direct_close(struct direct *direct);
 
-/* temp.c: the file whose name is not its last one. There is one in a process; from temp_make() to temp_rename() or
- * temp_remove(), each called while no other thread takes signals, every signal that ends the process removes it first. */
+/* temp.c: the files whose names are not their last ones. From temp_make() to temp_rename() or temp_remove(), each called
+ * while no other thread takes signals, every signal that ends the process removes them first. */
 
 /* A new file, for writing; `name` ends in XXXXXX and becomes its name. -1 and errno. */
 int temp_make(char *name);

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,17 +10,20 @@
 #include "base/signals.h"
 #include "sink/sink_priv.h"
 
-/* What a handler can reach: the name to remove, and whether a file has it. Changed while signals are held only. */
-static atomic_bool armed;
-static char armed_name[PATH_MAX];
+/* What a handler can reach: the names to remove. Changed while signals are held only. */
+struct temp {
+    struct temp *next;
+    char name[];
+};
+static struct temp *_Atomic armed;
 
 /* Runs on any thread. The default action is set behind the removal, or a second signal would end the process between
  * the two; raise() has it happen when the handler returns, so that the status is that of the signal. */
 static void
 on_signal(int sig)
 {
-    if (atomic_load(&armed))
-        unlink(armed_name);
+    for (const struct temp *t = atomic_load(&armed); t; t = t->next)
+        unlink(t->name);
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -66,17 +68,37 @@ int
 temp_make(char *name)
 {
     sigset_t old;
-    if (strlen(name) >= sizeof armed_name)
-        return errno = ENAMETOOLONG, -1;
+    struct temp *temp = malloc(sizeof *temp + strlen(name) + 1);
+    if (!temp)
+        return -1;
     signals_hold(&old);
     int fd = mkostemp(name, O_CLOEXEC);
     if (fd >= 0) {
-        strcpy(armed_name, name);
-        atomic_store(&armed, true);
+        temp->next = atomic_load(&armed);
+        strcpy(temp->name, name);
+        atomic_store(&armed, temp);
         catch_signals();
     }
     signals_release(&old);
+    int sys = errno;
+    if (fd < 0)
+        free(temp);
+    errno = sys;
     return fd;
+}
+
+/* The name is no longer to be removed. */
+static void
+disarm(const char *name)
+{
+    struct temp *first = atomic_load(&armed), **at = &first;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at = &(*at)->next;
+    struct temp *temp = *at;
+    if (temp)
+        *at = temp->next;
+    atomic_store(&armed, first);
+    free(temp);
 }
 
 /* rename() that replaces nothing. Where the file system has no such call, there are two names for a moment. */
@@ -99,7 +121,7 @@ temp_rename(const char *name, const char *path, bool keep)
     signals_hold(&old);
     bool ok = (keep ? rename_new(name, path) : rename(name, path)) == 0;
     if (ok)
-        atomic_store(&armed, false);
+        disarm(name);
     signals_release(&old);
     return ok;
 }
@@ -110,6 +132,6 @@ temp_remove(const char *name)
     sigset_t old;
     signals_hold(&old);
     unlink(name);
-    atomic_store(&armed, false);
+    disarm(name);
     signals_release(&old);
 }

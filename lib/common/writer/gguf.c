@@ -1,5 +1,6 @@
 /* Layout: container/gguf.c. Rules: src/gguf.cpp of ggml, which a reader of ours may be kinder than: data in the order of
- * the infos, each tensor and the last one too padded to 32 bytes, names of at most 63 bytes, at most 4 dimensions.
+ * the infos, each tensor and the last one too padded to 32 bytes, or as general.alignment says, names of at most 63 bytes,
+ * at most 4 dimensions.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "writer/put_priv.h"
-#include "writer/stale.h"
 #include "writer/writer.h"
 
 enum { VERSION = 3, ALIGNMENT = 32, NAME_MAX_BYTES = 63, RANK_MAX = 4 };
@@ -25,8 +25,6 @@ put_string(struct str *out, const char *p, size_t n)
 static void
 put_value(struct str *out, const struct meta_value *v)
 {
-    double f;
-    uint64_t bits;
     switch (v->type) {
     case META_STRING:
         put_string(out, v->as.s.p, v->as.s.n);
@@ -40,39 +38,54 @@ put_value(struct str *out, const struct meta_value *v)
             put_value(out, &item);
         break;
     }
-    case META_F32:
-        put(out, bits_of_float((float)v->as.f), 4);
-        break;
-    case META_F64:
-        f = v->as.f;
-        memcpy(&bits, &f, sizeof bits);
-        put(out, bits, 8);
+    case META_F32: case META_F64:
+        put(out, meta_float_bits(v), meta_type_size(v->type));
         break;
     default:        /* a signed number has the bits of the unsigned one */
         put(out, v->as.u, meta_type_size(v->type));
     }
 }
 
-static void
-put_keys(struct str *out, const struct choice *choice)
+/* How many keys there are, with so many more that come behind these, and these. */
+static bool
+put_keys(struct str *out, const struct keys *keys, size_t more, struct err *err)
 {
-    for (size_t i = 0; i < catalog_meta_count(choice->input) && !out->failed; i++) {
-        const struct meta *m = catalog_meta_at(choice->input, i);
-        if (stale_key(m, choice))
-            continue;
+    put(out, (keys ? keys->n : 0) + more, 8);
+    for (size_t i = 0; keys && i < keys->n && !out->failed; i++) {
+        const struct meta *m = &keys->list[i];
+        char shown[STR_SHOWN];
+        if (m->key_len == 0 || m->key_len > limits_default.gguf_key || memchr(m->key, '\0', m->key_len))
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key '%s': a key in a GGUF file has 1 to %" PRIu64 " bytes, "
+                "none of them NUL", str_shown(shown, m->key, m->key_len), limits_default.gguf_key);
         put_string(out, m->key, m->key_len);
         put(out, m->value.type, 4);
         put_value(out, &m->value);
     }
+    return true;
 }
 
-static uint64_t
-key_count(const struct choice *choice)
+/* What each file of a split model says, as gguf-split does. */
+static void
+put_split(struct str *out, const struct writer_split *split)
 {
-    uint64_t n = 0;
-    for (size_t i = 0; i < catalog_meta_count(choice->input); i++)
-        n += !stale_key(catalog_meta_at(choice->input, i), choice);
-    return n;
+    static const char no[] = "split.no", count[] = "split.count", tensors[] = "split.tensors.count";
+    put_string(out, no, sizeof no - 1);
+    put(out, META_U16, 4);
+    put(out, split->no, 2);
+    put_string(out, count, sizeof count - 1);
+    put(out, META_U16, 4);
+    put(out, split->count, 2);
+    put_string(out, tensors, sizeof tensors - 1);
+    put(out, META_I32, 4);
+    put(out, split->tensors, 4);
+}
+
+/* The key was checked when it was given. */
+static uint64_t
+alignment_of(const struct keys *keys)
+{
+    const struct meta_value *v = keys ? keys_find(keys, "general.alignment") : NULL;
+    return v && v->type == META_U32 ? v->as.u : ALIGNMENT;
 }
 
 /* --- tensors */
@@ -99,7 +112,7 @@ measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
 
 /* *at: where its data begin, from the first data byte; then where those of the next one do. */
 static bool
-put_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct err *err)
+put_tensor(struct str *out, const struct chosen *chosen, uint64_t alignment, uint64_t *at, struct err *err)
 {
     const struct tensor t = chosen_tensor(chosen);
     uint32_t rank = t.shape.rank;
@@ -114,22 +127,26 @@ put_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct er
         put(out, shape_dim(&t.shape, rank), 8);
     put(out, (uint64_t)dtype_facts(t.dtype)->ggml, 4);
     put(out, *at, 8);
-    return (num_add(at, *at, nbytes) && num_align(at, *at, ALIGNMENT))
+    return (num_add(at, *at, nbytes) && num_align(at, *at, alignment))
         || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^64 bytes");
 }
 
 static bool
-add_header(struct str *out, const struct choice *choice, struct err *err)
+add_header(struct str *out, const struct choice *choice, const struct keys *keys, const struct writer_split *split,
+    struct err *err)
 {
+    enum { SPLIT_KEYS = 3 };
     uint64_t at = 0;
     out->max = limits_default.alloc;
     str_text(out, "GGUF");
     put(out, VERSION, 4);
     put(out, choice->n, 8);
-    put(out, key_count(choice), 8);
-    put_keys(out, choice);
+    if (!put_keys(out, keys, split ? SPLIT_KEYS : 0, err))
+        return false;
+    if (split)
+        put_split(out, split);
     for (size_t i = 0; i < choice->n; i++)
-        if (!put_tensor(out, &choice->list[i], &at, err))
+        if (!put_tensor(out, &choice->list[i], alignment_of(keys), &at, err))
             return false;
     if (out->full)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "GGUF header of the output: more than the limit of %zu bytes",
@@ -139,9 +156,9 @@ add_header(struct str *out, const struct choice *choice, struct err *err)
 
 /* Zeros up to the next multiple of the alignment. */
 static bool
-pad(struct pieces *pieces, struct err *err)
+pad(struct pieces *pieces, uint64_t alignment, struct err *err)
 {
-    return pieces_zero(pieces, -pieces_nbytes(pieces) % ALIGNMENT, err);
+    return pieces_zero(pieces, -pieces_nbytes(pieces) % alignment, err);
 }
 
 static bool
@@ -150,12 +167,15 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     struct str header = { 0 };
     if (options->order != WRITER_ORDER_INPUT)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "a GGUF file has no order but that of its input");
-    bool ok = add_header(&header, choice, err) && pieces_text(pieces, &header, err)
-        && (choice->n == 0 || pad(pieces, err));
+    const struct keys *keys = !options->split || options->split->no == 0 ? options->keys : NULL;
+    uint64_t alignment = alignment_of(keys);
+    bool ok = add_header(&header, choice, keys, options->split, err) && pieces_text(pieces, &header, err)
+        && (choice->n == 0 || pad(pieces, alignment, err));
     for (size_t i = 0; ok && i < choice->n; i++)
-        ok = pieces_chosen(pieces, &choice->list[i], err) && pad(pieces, err);
+        ok = pieces_chosen(pieces, &choice->list[i], err) && pad(pieces, alignment, err);
     str_clear(&header);
     return ok;
 }
 
-const struct writer writer_gguf = { .name = "GGUF", .lay_out = lay_out };
+const struct writer writer_gguf = { .name = "GGUF", .align = ALIGNMENT, .packed = KEEP_BLOCKS, .keys = KEYS_TYPED,
+    .lay_out = lay_out };

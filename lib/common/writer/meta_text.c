@@ -5,13 +5,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A short decimal form that reads back as f. */
+enum { F32_NAN = 0x7FC00000 };
+#define F64_NAN (UINT64_C(0x7FF8) << 48)
+
 static void
-add_float(struct str *s, double f, bool single)
+add_nan(struct str *s, const struct meta_value *v)
 {
+    uint64_t bits = meta_float_bits(v);
+    if (bits == (v->type == META_F32 ? F32_NAN : F64_NAN))
+        str_text(s, "NaN");
+    else
+        str_format(s, "\"NaN(%0*" PRIx64 ")\"", v->type == META_F32 ? 8 : 16, bits);
+}
+
+/* A short decimal form that reads back as the same. */
+static void
+add_float(struct str *s, const struct meta_value *v)
+{
+    double f = v->as.f;
+    bool single = v->type == META_F32;
     char text[40];
-    if (isnan(f) || isinf(f)) {
-        str_text(s, isnan(f) ? "NaN" : f < 0 ? "-Infinity" : "Infinity");
+    if (isnan(f)) {
+        add_nan(s, v);
+        return;
+    }
+    if (isinf(f)) {
+        str_text(s, f < 0 ? "-Infinity" : "Infinity");
         return;
     }
     /* Token scores are mostly whole numbers: those need no search. */
@@ -27,9 +46,51 @@ add_float(struct str *s, double f, bool single)
     str_text(s, text);
 }
 
-/* `inside`: within an array, where strings need quotes. */
+/* A string of type strx. */
 static void
-add_value(struct str *s, const struct meta_value *v, bool inside)
+add_bytes(struct str *s, const char *p, size_t n)
+{
+    uint32_t code;
+    for (size_t len; n != 0; p += len, n -= len) {
+        len = str_utf8_char(p, n, &code);
+        if (len == 0) {
+            str_format(s, "\\x%02x", (unsigned)(uint8_t)*p);
+            len = 1;
+        } else if (*p == '\\') {
+            str_text(s, "\\\\");
+        } else {
+            str_add(s, p, len);
+        }
+    }
+}
+
+/* Whether some of the strings is no text, so that all of them are of type strx. */
+static bool
+is_odd(const struct meta_array *a)
+{
+    struct meta_iter it = meta_first(a);
+    struct meta_value item;
+    while (a->type == META_STRING && meta_next(&it, &item))
+        if (!str_is_utf8(item.as.s.p, item.as.s.n))
+            return true;
+    return false;
+}
+
+static void
+add_quoted(struct str *s, const struct meta_value *v, bool odd)
+{
+    struct str text = { .max = s->max };
+    if (odd)
+        add_bytes(&text, v->as.s.p, v->as.s.n);
+    str_text(s, "\"");
+    str_add_json(s, odd ? text.p : v->as.s.p, odd ? text.len : v->as.s.n, false);
+    str_text(s, "\"");
+    s->failed = s->failed || text.failed;
+    str_clear(&text);
+}
+
+static void
+add_value(struct str *s, const struct meta_value *v, bool odd)
 {
     switch (v->type) {
     case META_U8: case META_U16: case META_U32: case META_U64:
@@ -39,28 +100,23 @@ add_value(struct str *s, const struct meta_value *v, bool inside)
         str_format(s, "%" PRId64, v->as.i);
         break;
     case META_F32: case META_F64:
-        add_float(s, v->as.f, v->type == META_F32);
+        add_float(s, v);
         break;
     case META_BOOL:
         str_text(s, v->as.u ? "true" : "false");
         break;
     case META_STRING:
-        if (inside) {
-            str_text(s, "\"");
-            str_add_json(s, v->as.s.p, v->as.s.n, false);
-            str_text(s, "\"");
-        } else {
-            str_add(s, v->as.s.p, v->as.s.n);
-        }
+        add_quoted(s, v, odd);
         break;
     default: {
         struct meta_iter it = meta_first(&v->as.a);
         struct meta_value item;
+        odd = is_odd(&v->as.a);
         str_text(s, "[");
         for (uint64_t i = 0; !s->failed && meta_next(&it, &item); i++) {
             if (i != 0)
                 str_text(s, ",");
-            add_value(s, &item, true);
+            add_value(s, &item, odd);
         }
         str_text(s, "]");
     }
@@ -70,5 +126,64 @@ add_value(struct str *s, const struct meta_value *v, bool inside)
 void
 meta_text(struct str *s, const struct meta_value *value)
 {
-    add_value(s, value, false);
+    if (value->type != META_STRING)
+        add_value(s, value, false);
+    else if (str_is_utf8(value->as.s.p, value->as.s.n))
+        str_add(s, value->as.s.p, value->as.s.n);
+    else
+        add_bytes(s, value->as.s.p, value->as.s.n);
+}
+
+/* --- types */
+
+/* Whether all arrays in an array are of one type, that of the first in `type`. */
+static bool
+is_uniform(const struct meta_array *a, struct str *type)
+{
+    struct meta_iter it = meta_first(a);
+    struct meta_value item;
+    struct str other = { 0 };
+    bool same = true;
+    if (meta_next(&it, &item))
+        meta_text_type(type, &item);
+    while (same && meta_next(&it, &item)) {
+        other.len = 0;
+        meta_text_type(&other, &item);
+        same = str_compare(type->p, type->len, other.p, other.len) == 0;
+        type->failed = type->failed || other.failed;
+    }
+    str_clear(&other);
+    return same;
+}
+
+static void
+add_types(struct str *s, const struct meta_array *a)
+{
+    struct str type = { .max = s->max };
+    if (is_uniform(a, &type)) {
+        str_add(s, type.p, type.len);
+        s->failed = s->failed || type.failed;
+    } else {
+        struct meta_iter it = meta_first(a);
+        struct meta_value item;
+        for (uint64_t i = 0; !s->failed && meta_next(&it, &item); i++) {
+            str_text(s, i != 0 ? "," : "");
+            meta_text_type(s, &item);
+        }
+    }
+    str_clear(&type);
+}
+
+void
+meta_text_type(struct str *s, const struct meta_value *value)
+{
+    enum meta_type type = value->type == META_ARRAY ? value->as.a.type : value->type;
+    bool odd = value->type == META_ARRAY ? is_odd(&value->as.a)
+        : type == META_STRING && !str_is_utf8(value->as.s.p, value->as.s.n);
+    str_text(s, value->type == META_ARRAY ? "[" : "");
+    if (type == META_ARRAY)
+        add_types(s, &value->as.a);
+    else
+        str_format(s, "%s%s", meta_type_name(type), odd ? "x" : "");
+    str_text(s, value->type == META_ARRAY ? "]" : "");
 }

@@ -101,4 +101,4 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     return ok;
 }
 
-const struct writer writer_npy = { .name = "NPY", .lay_out = lay_out };
+const struct writer writer_npy = { .name = "NPY", .align = 1, .lay_out = lay_out };

@@ -284,4 +284,4 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     return add_directory(pieces, z, err);
 }
 
-const struct writer writer_npz = { .name = "NPZ", .lay_out = lay_out };
+const struct writer writer_npz = { .name = "NPZ", .align = 1, .lay_out = lay_out };

@@ -1,5 +1,7 @@
 #include "writer/plain_config.h"
 
+#include <string.h>
+
 #include "base/json_pull.h"
 #include "base/limits.h"
 
@@ -93,4 +95,24 @@ plain_config_text(struct str *out, const char *text, size_t n, struct err *err)
         return err_set(err, ERR_MALFORMED, e.json.fault ? pull_fault_at(&e.json) : 0, "config.json is not a JSON object%s%s",
             e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
     return !out->failed || err_memory(err, out->room);
+}
+
+bool
+quantized_config_text(struct str *text, const struct str *quantization, struct err *err)
+{
+    struct str out = { 0 };
+    size_t at = 0;
+    while (at < text->len && text->p[at] != '{')
+        at++;
+    size_t next = at + 1 < text->len ? at + 1 : text->len;
+    while (next < text->len && strchr(" \t\r\n", text->p[next]))
+        next++;
+    str_add(&out, text->p, at + 1);
+    str_text(&out, "\n  \"quantization_config\": ");
+    str_add(&out, quantization->p, quantization->len);
+    str_text(&out, next < text->len && text->p[next] != '}' ? "," : "");
+    str_add(&out, text->p + at + 1, text->len - at - 1);
+    str_clear(text);
+    *text = out;
+    return !out.failed || err_memory(err, out.room);
 }

@@ -1,4 +1,4 @@
-/* plain_config: config.json of a model that is no longer quantized. */
+/* plain_config: config.json of a model that is no longer quantized, or now is. */
 #ifndef WRITER_PLAIN_CONFIG_H
 #define WRITER_PLAIN_CONFIG_H
 
@@ -9,5 +9,8 @@
  * objects below it (text_config, language_config ...), however deep. All other bytes stay as they are. What is not one
  * JSON object is ERR_MALFORMED. */
 bool plain_config_text(struct str *out, const char *text, size_t n, struct err *err);
+
+/* Put a member quantization_config, a JSON object, first into such a text. */
+bool quantized_config_text(struct str *text, const struct str *quantization, struct err *err);
 
 #endif

@@ -18,4 +18,4 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     return pieces_chosen(pieces, &choice->list[0], err);
 }
 
-const struct writer writer_raw = { .name = "raw", .lay_out = lay_out };
+const struct writer writer_raw = { .name = "raw", .align = 1, .lay_out = lay_out };

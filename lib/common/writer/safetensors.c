@@ -9,7 +9,6 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "writer/meta_text.h"
-#include "writer/stale.h"
 #include "writer/writer.h"
 
 enum { PREFIX = 8, ALIGN = 8 };
@@ -32,16 +31,6 @@ add_string(struct str *out, const char *p, size_t n)
 
 /* --- metadata */
 
-/* Whether all values are strings, which need no key that says their types. */
-static bool
-is_untyped(const struct catalog *input)
-{
-    for (size_t i = 0; i < catalog_meta_count(input); i++)
-        if (catalog_meta_at(input, i)->value.type != META_STRING)
-            return false;
-    return true;
-}
-
 static void
 add_key(struct str *out, bool *any, const char *key, size_t n)
 {
@@ -52,58 +41,75 @@ add_key(struct str *out, bool *any, const char *key, size_t n)
     str_add(out, ":", 1);
 }
 
-/* A value that is no string: as text, which must fit what is left of the header. */
+/* What is made of a value: a string, which must fit what is left of the header. */
 static void
-add_text(struct str *out, const struct meta_value *value)
+add_made(struct str *out, const struct meta_value *value, void (*make)(struct str *s, const struct meta_value *value))
 {
     struct str text = { .max = out->max - out->len };
-    meta_text(&text, value);
+    make(&text, value);
     if (text.failed) {
         out->failed = true;
-        out->full = text.full;
+        out->full = out->full || text.full;
     } else {
         add_string(out, text.p ? text.p : "", text.len);
     }
     str_clear(&text);
 }
 
-/* Carry the metadata over as strings, and say what types they had when they were no strings. */
+static bool
+is_plain(const struct meta_value *v)
+{
+    return v->type == META_STRING && str_is_utf8(v->as.s.p, v->as.s.n);
+}
+
+/* The keys whose values are no strings, with their types. */
 static void
-add_metadata(struct str *out, const struct choice *choice)
+add_types(struct str *out, const struct keys *keys)
+{
+    bool any = false;
+    str_text(out, "{");
+    for (size_t i = 0; i < keys->n && !out->failed; i++) {
+        const struct meta *m = &keys->list[i];
+        if (is_plain(&m->value))
+            continue;
+        add_key(out, &any, m->key, m->key_len);
+        add_made(out, &m->value, meta_text_type);
+    }
+    str_text(out, "}");
+}
+
+/* The metadata as strings, and what types they have when they are no strings. */
+static bool
+add_metadata(struct str *out, const struct keys *keys, struct err *err)
 {
     static const char types_key[] = META_TEXT_TYPES;
     struct str types = { .max = out->max };
-    bool any = false, has_format = false, typed = false, untyped = is_untyped(choice->input);
+    bool any = false, typed = false;
     str_format(out, "{\"%s\":{", metadata_name);
-    for (size_t i = 0; i < catalog_meta_count(choice->input) && !out->failed; i++) {
-        const struct meta *m = catalog_meta_at(choice->input, i);
-        bool ours = !untyped && text_is(m->key, m->key_len, types_key), format = text_is(m->key, m->key_len, "format");
-        if (ours || stale_key(m, choice))
-            continue;
-        str_text(&types, types.len ? " " : "");
-        meta_add_type(&types, &m->value);
-        typed = typed || m->value.type != META_STRING;
-        has_format = has_format || format;
+    for (size_t i = 0; keys && i < keys->n && !out->failed; i++) {
+        const struct meta *m = &keys->list[i];
+        char shown[STR_SHOWN];
+        if (!str_is_utf8(m->key, m->key_len))
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key %s: a key in a safetensors file must be UTF-8; "
+                "--no-metadata leaves all of them out", str_shown(shown, m->key, m->key_len));
+        typed = typed || !is_plain(&m->value);
         add_key(out, &any, m->key, m->key_len);
-        if (format)
-            str_text(out, "\"pt\"");
-        else if (m->value.type == META_STRING)
-            add_string(out, m->value.as.s.p, m->value.as.s.n);
-        else
-            add_text(out, &m->value);
+        add_made(out, &m->value, meta_text);
+    }
+    if (!keys || !keys_find(keys, "format")) {
+        add_key(out, &any, "format", 6);
+        str_text(out, "\"pt\"");
     }
     if (typed) {
+        add_types(&types, keys);
         add_key(out, &any, types_key, sizeof types_key - 1);
         add_string(out, types.p ? types.p : "", types.len);
         out->failed = out->failed || types.failed;
         out->full = out->full || types.full;
     }
-    if (!has_format) {
-        add_key(out, &any, "format", 6);
-        str_text(out, "\"pt\"");
-    }
     str_add(out, "}", 1);
     str_clear(&types);
+    return true;
 }
 
 /* --- tensors */
@@ -163,13 +169,14 @@ compare_reference(const void *pa, const void *pb)
 
 /* The header of all tensors, whose data lie one behind the other. The caller clears `out` in any case. */
 static bool
-add_header(struct str *out, const struct choice *choice, struct err *err)
+add_header(struct str *out, const struct choice *choice, const struct keys *keys, struct err *err)
 {
     static const char zero[PREFIX];
     uint64_t at = 0;
     out->max = PREFIX + limits_default.json_header;
     str_add(out, zero, PREFIX);
-    add_metadata(out, choice);
+    if (!add_metadata(out, keys, err))
+        return false;
     for (size_t i = 0; i < choice->n; i++)
         if (!add_tensor(out, &choice->list[i], &at, err))
             return false;
@@ -191,11 +198,12 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     struct str header = { 0 };
     if (options->order == WRITER_ORDER_NAME && choice->n != 0)
         qsort(choice->list, choice->n, sizeof *choice->list, compare_reference);
-    bool ok = add_header(&header, choice, err) && pieces_text(pieces, &header, err);
+    bool ok = add_header(&header, choice, options->keys, err) && pieces_text(pieces, &header, err);
     for (size_t i = 0; ok && i < choice->n; i++)
         ok = pieces_chosen(pieces, &choice->list[i], err);
     str_clear(&header);
     return ok;
 }
 
-const struct writer writer_safetensors = { .name = "safetensors", .lay_out = lay_out };
+const struct writer writer_safetensors = { .name = "safetensors", .align = 1, .packed = KEEP_CODES, .keys = KEYS_TEXT,
+    .lay_out = lay_out };

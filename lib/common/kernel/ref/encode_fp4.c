@@ -1,5 +1,5 @@
-/* encode_fp4: the layouts are drawn in ref/fp4_blocks.c. A scale comes from the largest magnitude of its elements, then each
- * of them takes the nearest of the values that the 16 codes have under this scale.
+/* encode_fp4: the layouts are drawn in ref/fp4_blocks.c. A scale comes from the largest magnitude of its elements,
+ * then each of them takes the nearest of the values that the 16 codes have under this scale.
  *
  * Source: ggml-quants.c, quantize_row_mxfp4_ref and quantize_row_nvfp4_ref; ggml-impl.h, ggml_fp32_to_ue4m3. */
 #include "kernel/encode_fp4.h"
@@ -8,7 +8,7 @@
 #include "kernel/encode_math.h"
 #include "kernel/fp4_blocks.h"
 
-/* The code nearest to x, of equals the lowest; so neither -0 nor, for a NaN, anything but 0. values: of the 16 codes. */
+/* The code nearest to x, of equals the lowest: so never -0, and 0 for a NaN. values: of the 16 codes. */
 static uint8_t
 nearest_code(float x, const float values[16])
 {
@@ -90,8 +90,8 @@ mxfp4_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t c
     return true;
 }
 
-/* The E4M3 code nearest to absmax / 6, halves going up. What would round up to the first normal value does not, and from
- * 256 on it is 448. */
+/* The E4M3 code nearest to absmax / 6, halves going up. What would round up to the first normal value does not, and
+ * from 256 on it is 448. */
 uint8_t
 nvfp4_scale_code(float absmax)
 {

@@ -1,15 +1,18 @@
-/* encode_k: in three steps: a search finds the scale (and the minimum) of every group and the codes of its elements; the
- * other two are in encode_k_finish.h.
+/* encode_k: in three steps: a search finds the scale (and the minimum) of every group and the codes of its elements;
+ * the other two are in encode_k_finish.h.
  *
- * A weight says how much the error of an element matters. Without importance it depends on the element alone, and on its
- * group in Q4_K and Q5_K. With it, it is importance * sqrt(s + x * x), where s is once or twice the mean square of the block
- * (in Q6_K the importance alone), and the scales are searched for as the elements are, a group weighing as much as its
- * elements.
+ * A weight says how much the error of an element matters. Without importance it depends on the element alone, and on
+ * its group in Q4_K and Q5_K. With it, it is importance * sqrt(s + x * x), where s is once or twice the mean square
+ * of the block (in Q6_K the importance alone), and the scales are searched for as the elements are, a group weighing
+ * as much as its elements.
  *
  * Source: ggml-quants.c, quantize_row_<type>_ref and quantize_row_<type>_impl. */
 #include "kernel/encode_k.h"
 
+#include <string.h>
+
 #include "kernel/encode_k_finish.h"
+#include "kernel/nan.h"
 
 static float
 sum_of(const float *x, int n)
@@ -19,14 +22,6 @@ sum_of(const float *x, int n)
     for (int i = 0; i < n; i++)
         sum += x[i];
     return sum;
-}
-
-/* weights of n elements; s: as above. */
-static void
-weigh(float *weights, const float *x, const float *importance, float s, int n)
-{
-    for (int i = 0; i < n; i++)
-        weights[i] = importance[i] * sqrtf(s + x[i] * x[i]);
 }
 
 static void
@@ -39,7 +34,7 @@ q2_k_search(struct k_groups *groups, const float *restrict x, const float *restr
         float weights[16];
 
         if (importance != NULL)
-            weigh(weights, xg, importance + 16 * g, s, 16);
+            weigh_by_importance(weights, xg, importance + 16 * g, s, 16);
         else
             for (int i = 0; i < 16; i++)
                 weights[i] = fabsf(xg[i]);
@@ -61,7 +56,7 @@ q3_k_search(struct k_groups *groups, const float *restrict x, const float *restr
             groups->scale[g] = search_symmetric_q3(groups->codes + 16 * g, x + 16 * g);
             continue;
         }
-        weigh(weights, x + 16 * g, importance + 16 * g, s, 16);
+        weigh_by_importance(weights, x + 16 * g, importance + 16 * g, s, 16);
         groups->weight[g] = sum_of(weights, 16);
         groups->scale[g] = search_symmetric(groups->codes + 16 * g, x + 16 * g, weights, 16, 4);
     }
@@ -86,7 +81,7 @@ q45_k_search(struct k_groups *groups, const float *restrict x, const float *rest
         float weights[32];
 
         if (importance != NULL)
-            weigh(weights, xg, importance + 32 * g, s, 32);
+            weigh_by_importance(weights, xg, importance + 32 * g, s, 32);
         else {
             float root = sqrtf(sum_of_squares(xg, 32) / 32.0f);
 
@@ -186,4 +181,34 @@ bool
 q6_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
 {
     return encode_rows(y, x, rows, cols, importance, q6_k_block, Q6_K_BYTES);
+}
+
+/* d F32, 256 codes, the sums of each 16 of them: what intermediate sums of llama.cpp are. Importance is not looked at. */
+static void
+q8_k_block(uint8_t *y, const float *x)
+{
+    float most = extreme(x, QK_K), inverse = -127.0f / most, d = most != 0.0f ? 1.0f / inverse : 0.0f;
+
+    memset(y, 0, Q8_K_BYTES);
+    d = nan_canonical(d);
+    memcpy(y, &d, sizeof d);
+    for (int i = 0, sum = 0; most != 0.0f && i < QK_K; i++) {
+        int code = clamp_int(nearest_int(inverse * x[i]), INT_MIN, 127);
+
+        y[4 + i] = (uint8_t)code;
+        sum += (int8_t)code;
+        if (i % 16 == 15) {
+            store_word(y + 4 + QK_K + i / 16 * 2, (unsigned)sum);
+            sum = 0;
+        }
+    }
+}
+
+bool
+q8_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+{
+    (void)importance;
+    for (size_t n = rows * cols / QK_K; n > 0; n--, y += Q8_K_BYTES, x += QK_K)
+        q8_k_block(y, x);
+    return true;
 }

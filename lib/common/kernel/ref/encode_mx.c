@@ -9,19 +9,6 @@
 #include "dtype/float8.h"
 #include "kernel/rounded.h"
 
-uint8_t
-encode_e4m3(float f)
-{
-    uint32_t bits = bits_of_float(f), magnitude = bits & 0x7FFFFFFF;
-    uint8_t sign = (uint8_t)(bits >> 24 & 0x80);
-
-    if (magnitude > 0x43E80000)                 /* 464, half way to what would be 480; or NaN */
-        return sign | 0x7F;
-    if (magnitude < 0x3C800000)                 /* 2^-6: one unit in the last place of 2^14 is 2^-9, ours */
-        return (uint8_t)(sign | (bits_of_float(float_of_bits(magnitude) + 0x1p14f) - 0x46800000));
-    return (uint8_t)(sign | (magnitude - 0x3C000000 + 0x7FFFF + (magnitude >> 20 & 1)) >> 20);
-}
-
 /* The nearest power of two, where mantissas from 1.75 on count as the next one. F16 rounds its subnormals to 2^-14 or
  * 0; a scale that is 0 in F16 becomes 1. */
 uint8_t
@@ -104,18 +91,6 @@ encode_e2m1_signed(uint8_t *restrict q, const float *restrict x, size_t n, float
         float v = x[i] / scale;
 
         q[i] = (uint8_t)(magnitude_of(fabsf(v)) | (signbit(v) != 0) << 3);
-    }
-}
-
-void
-encode_e4m3_block(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype, bool plus_zero)
-{
-    float zero = plus_zero ? 0.0f : -0.0f;      /* the one of compressed-tensors is a zero point */
-
-    for (size_t i = 0; i < n; i++) {
-        float v = rounded(dtype, x[i] / scale) + zero;
-
-        q[i] = encode_e4m3(v > 448 ? 448 : v < -448 ? -448 : v);
     }
 }
 

@@ -1,8 +1,8 @@
 /* encode_q: the layouts are drawn in ref/q_blocks.c and ref/ternary.c. Without importance a factor is what makes the
  * largest value fit, and the codes follow from the factor as it was before its rounding to binary16.
  *
- * With importance the four small types search for the factor. A float then weighs importance * sqrt(s + x * x), where s is
- * the mean square of its whole row.
+ * With importance the four small types search for the factor. A float then weighs importance * sqrt(s + x * x), where
+ * s is the mean square of its whole row.
  *
  * Source: ggml-quants.c, quantize_row_<type>_ref, quantize_row_<type>_impl, quantize_<type>. */
 #include "kernel/encode_q.h"
@@ -269,7 +269,8 @@ ternary_block(uint8_t digits[QK_K], uint8_t *restrict d, const float *restrict x
         digits[j] = (uint8_t)(rounded_int(x[j] * inverse) + 1);
 }
 
-/* `count` digits, `width` apart, of each of `width` bytes: the number they write in base 3, as a fraction of 3^5 rounded up. */
+/* `count` digits, `width` apart, of each of `width` bytes: the number they write in base 3, as a fraction of 3^5
+ * rounded up. */
 static void
 put_digits(uint8_t *restrict y, const uint8_t *restrict digits, int width, int count)
 {

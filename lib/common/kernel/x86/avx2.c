@@ -20,7 +20,16 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_convrot(k);
     avx2_use_bits(k);
     avx2_use_turn(k);
+    avx2_use_encode_q(k);
+    avx2_use_encode_k(k);
+    avx2_use_encode_fp4(k);
     avx2_use_crc(k);
+    avx2_use_encode_fp8(k);
+    avx2_use_encode_bnb(k);
+    avx2_use_loss(k);
+    avx2_use_encode_iq4(k);
+    avx2_use_encode_iq(k);
+    avx2_use_encode_iq1(k);
 }
 
 #endif

@@ -18,6 +18,11 @@ void avx2_use_widen(struct kernels *k);
 void avx2_use_fp8(struct kernels *k);
 void avx512_use_fp8(struct kernels *k);
 
+/* Floats to E4M3 and E5M2, and to bitsandbytes' codes */
+void avx2_use_encode_fp8(struct kernels *k);
+void avx2_use_encode_bnb(struct kernels *k);
+kernel_encode_absmax avx2_encode_absmax;
+
 /* To F32 every block type, to BF16 those not below */
 void avx2_use_blocks(struct kernels *k);
 void avx512_use_blocks(struct kernels *k);
@@ -49,6 +54,20 @@ void avx2_use_bits(struct kernels *k);
 /* Matrices turned */
 void avx2_use_turn(struct kernels *k);
 void avx512_use_turn(struct kernels *k);
+
+/* Floats to blocks */
+void avx2_use_encode_q(struct kernels *k);
+/* with importance, not NULL */
+kernel_encode q4_0_weighted_avx2, q4_1_weighted_avx2, q5_0_weighted_avx2, q5_1_weighted_avx2;
+void avx2_use_encode_k(struct kernels *k);
+void avx2_use_encode_fp4(struct kernels *k);
+/* The encoders of ggml's IQ types */
+void avx2_use_encode_iq4(struct kernels *k);
+void avx2_use_encode_iq(struct kernels *k);
+void avx2_use_encode_iq1(struct kernels *k);
+
+/* What encoding took */
+void avx2_use_loss(struct kernels *k);
 
 /* CRC-32 */
 void avx2_use_crc(struct kernels *k);

@@ -1,0 +1,340 @@
+/* bitsandbytes NF4 and FP4, as scheme/bnb4.c reads them: for a weight X of n elements in B blocks,
+ *
+ *     X                                     [ceil(n / 2), 1] U8     two codes a byte, the high nibble first
+ *     X.absmax                              [B] F32, or nested U8   bnb4_nested.h
+ *     X.quant_map                           [16] F32
+ *     X.nested_absmax, X.nested_quant_map   [ceil(B / 256)], [256] F32
+ *     X.quant_state.bitsandbytes__nf4       U8, JSON; or __fp4
+ *
+ * The formula is kernel/encode_bnb.h. What lies beside is in the order of QuantState.as_dict (bitsandbytes functional.py).
+ *
+ * Nested, absmax has the mean of all taken off, so that a weight is read before anything is laid out: the text of its state
+ * has the mean in it. */
+#include "encode/bnb4.h"
+
+#include <string.h>
+
+#include "base/num.h"
+#include "encode/bnb4_nested.h"
+#include "kernel/bnb_maps.h"
+#include "kernel/encode_bnb.h"
+
+enum rule { NF4, FP4, FP4_CPU };
+enum { CODES, ABSMAX, QUANT_MAP, NESTED_ABSMAX, MINUS_ZERO = 8 };
+
+struct form {
+    enum rule rule;
+    bool nested;
+};
+
+struct bnb4 {
+    uint64_t blocksize, blocks;
+    struct bnb4_sum sum;
+    float offset;
+};
+
+static const struct form *
+form(const struct encoding *e)
+{
+    return e->encoder->numbers;
+}
+
+static const struct bnb4 *
+own(const struct encoding *e)
+{
+    return e->own;
+}
+
+/* --- what becomes of it */
+
+static bool
+take_blocksize(const struct encoding *e, const struct encode_options *options, uint64_t *blocksize, struct err *err)
+{
+    uint64_t n = *blocksize = options->group_size != 0 ? options->group_size : 64;
+    return encode_plain(e, options, true, err) && ((n >= 32 && n <= 4096 && (n & (n - 1)) == 0)
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size: %s has blocks of 32, 64, 128, 256, 512, 1024, 2048 or 4096",
+            e->encoder->label));
+}
+
+static const char *
+quant_type(const struct encoding *e)
+{
+    return form(e)->rule == NF4 ? "nf4" : "fp4";
+}
+
+/* The weight's type as PyTorch calls it. */
+static const char *
+dtype_word(const struct encoding *e)
+{
+    return e->weight.dtype == DTYPE_BF16 ? "bfloat16" : e->weight.dtype == DTYPE_F16 ? "float16" : "float32";
+}
+
+/* The last part; its text is known from here on. */
+static bool
+add_state(struct encoding *e, struct err *err)
+{
+    struct str text = { 0 };
+    str_format(&text, "{\"quant_type\": \"%s\", \"blocksize\": %u, \"dtype\": \"%s\", \"shape\": [", quant_type(e),
+        (unsigned)own(e)->blocksize, dtype_word(e));
+    for (uint32_t i = 0; i < e->weight.shape.rank; i++)
+        str_format(&text, "%s%llu", i != 0 ? ", " : "", (unsigned long long)shape_dim(&e->weight.shape, i));
+    str_text(&text, "]");
+    if (form(e)->nested) {
+        str_format(&text, ", \"nested_blocksize\": %d, \"nested_dtype\": \"float32\", \"nested_offset\": ", BNB4_NESTED);
+        bnb4_add_number(&text, own(e)->offset);
+    }
+    str_text(&text, "}");
+    uint8_t *bytes = text.failed ? NULL : encode_alloc(e, text.len, err);
+    const uint64_t len = text.len;
+    struct encode_part *part = !bytes ? NULL : encode_add_part(e, e->weight.name_len, form(e)->rule == NF4
+        ? ".quant_state.bitsandbytes__nf4" : ".quant_state.bitsandbytes__fp4", DTYPE_U8, &len, 1, err);
+    if (part) {
+        memcpy(bytes, text.p, text.len);
+        part->bytes = bytes;
+    } else if (text.failed) {
+        err_memory(err, text.len);
+    }
+    str_clear(&text);
+    return part != NULL;
+}
+
+static bool
+add_map(struct encoding *e, const char *suffix, const uint32_t *map, uint64_t n, struct err *err)
+{
+    struct encode_part *part = encode_add_part(e, e->weight.name_len, suffix, DTYPE_F32, &n, 1, err);
+    if (part)
+        part->bytes = (const uint8_t *)map;
+    return part != NULL;
+}
+
+static bool
+add_absmax(struct encoding *e, struct err *err)
+{
+    struct encode_part *part = encode_add_part(e, e->weight.name_len, ".absmax", form(e)->nested ? DTYPE_U8 : DTYPE_F32,
+        &own(e)->blocks, 1, err);
+    if (!part)
+        return false;
+    if (form(e)->nested)
+        part->grain = BNB4_NESTED;          /* read by encode() */
+    else
+        part->elems = (uint32_t)own(e)->blocksize;
+    return true;
+}
+
+static bool
+add_nested(struct encoding *e, struct err *err)
+{
+    uint64_t n = num_ceil_div(own(e)->blocks, BNB4_NESTED);
+    return encode_add_part(e, e->weight.name_len, ".nested_absmax", DTYPE_F32, &n, 1, err)
+        && add_map(e, ".nested_quant_map", bnb_dynamic_map, 256, err);
+}
+
+static enum encode_fit
+fit(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    uint64_t numel = e->rows * e->cols, dim[] = { num_ceil_div(numel, 2), 1 };
+    struct bnb4 *b = encode_alloc(e, sizeof *b, err);
+    if (!b || !take_blocksize(e, options, &b->blocksize, err))
+        return ENCODE_FAIL;
+    if (e->weight.shape.rank != 2) {
+        e->why = "no weight of a linear layer";
+        return ENCODE_NO;
+    }
+    b->blocks = num_ceil_div(numel, b->blocksize);
+    b->offset = 0.0f;
+    e->own = b;
+    struct encode_part *codes = encode_add_part(e, e->weight.name_len, "", DTYPE_U8, dim, 2, err);
+    if (!codes)
+        return ENCODE_FAIL;
+    codes->elems = (uint32_t)b->blocksize;
+    codes->grain = codes->elems / 2;
+    if (form(e)->nested) {
+        b->sum = bnb4_sum_of(b->blocks);
+        e->nregions = b->sum.regions;
+        e->nfacts = 1 + b->sum.floats;
+    }
+    return add_absmax(e, err) && add_map(e, ".quant_map", form(e)->rule == NF4 ? bnb_nf4_map : bnb_fp4_map, 16, err)
+        && (!form(e)->nested || add_nested(e, err)) && add_state(e, err) ? ENCODE_YES : ENCODE_FAIL;
+}
+
+/* --- absmax */
+
+/* Those of n elements that begin a block; the last block of the weight has a least one when it is short. */
+static size_t
+absmax_of(const struct encoding *e, const struct encode_run *run, const float *x, size_t n, float *absmax)
+{
+    size_t blocksize = (size_t)own(e)->blocksize, count = (size_t)num_ceil_div(n, blocksize);
+    run->kernels->encode_absmax(absmax, x, n, blocksize);
+    if (n % blocksize != 0 && absmax[count - 1] < ENCODE_BNB_LEAST)
+        absmax[count - 1] = ENCODE_BNB_LEAST;
+    return count;
+}
+
+enum { AT_ONCE = ENCODE_FLOATS / 32 };
+
+/* Those of blocks [first, first + count), at most AT_ONCE. */
+static bool
+read_absmax(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, float *absmax,
+    struct err *err)
+{
+    uint64_t blocksize = own(e)->blocksize, numel = e->rows * e->cols;
+    uint64_t at = first * blocksize, end = num_min(numel, (first + count) * blocksize);
+    for (uint64_t n; at < end; at += n) {
+        n = num_min(end - at, ENCODE_FLOATS);
+        if (!run->read(run->of, at, (size_t)n, run->x, err))
+            return false;
+        absmax += absmax_of(e, run, run->x, (size_t)n, absmax);
+    }
+    return true;
+}
+
+/* --- the mean of all */
+
+static bool
+survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+{
+    uint64_t first, end;
+    float absmax[AT_ONCE];
+    struct bnb4_lanes lanes = { 0 };
+    bnb4_sum_region(&own(e)->sum, region, &first, &end);
+    for (uint64_t n; first < end; first += n) {
+        n = num_min(end - first, ENCODE_FLOATS / own(e)->blocksize);
+        if (!read_absmax(e, run, first, n, absmax, err))
+            return false;
+        bnb4_sum_add(&own(e)->sum, &lanes, absmax, (size_t)n);
+    }
+    bnb4_sum_keep(&own(e)->sum, &lanes, region, facts + 1);
+    return true;
+}
+
+static void
+settle(const struct encoding *e, float *facts)
+{
+    facts[0] = bnb4_sum_mean(&own(e)->sum, facts + 1);
+}
+
+/* The mean is kept, and what it came of is not wanted again. */
+static bool
+early(struct encoding *e, const float *facts, struct err *err)
+{
+    struct bnb4 *b = e->own;
+    b->offset = facts[0];
+    e->nfacts = 0;
+    e->nparts--;
+    return add_state(e, err);
+}
+
+/* --- encoding */
+
+/* Those of blocks [first, first + count) as they will be read: of all that share a nested absmax with them. run->back is
+ * room for elements. */
+static bool
+stored_absmax(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, float *absmax,
+    struct err *err)
+{
+    struct encode_run other = *run;
+    other.x = run->back;
+    for (uint64_t end = first + count, n; first < end; first += n, absmax += n) {
+        float all[BNB4_NESTED];
+        uint8_t codes[BNB4_NESTED];
+        uint64_t from = first - first % BNB4_NESTED, of = num_min(BNB4_NESTED, own(e)->blocks - from);
+        n = num_min(end, from + of) - first;
+        if (!read_absmax(e, &other, from, of, all, err))
+            return false;
+        float mean = own(e)->offset, most = bnb4_nested_absmax(all, (size_t)of, mean);
+        bnb4_nested_codes(codes, all, (size_t)of, mean, most);
+        bnb4_nested_values(absmax, codes + (first - from), (size_t)n, mean, most);
+    }
+    return true;
+}
+
+static bool
+encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t first, uint8_t *y, struct err *err)
+{
+    static const uint32_t *const maps[] = { [NF4] = bnb_nf4_map, [FP4] = bnb_fp4_map, [FP4_CPU] = bnb_fp4_map };
+    const struct kernels *k = run->kernels;
+    kernel_encode_bnb4 *const kernel[] = { [NF4] = k->encode_nf4, [FP4] = k->encode_fp4, [FP4_CPU] = k->encode_fp4_cpu };
+    float absmax[AT_ONCE], map[16];
+    kernel[form(e)->rule](y, absmax, run->x, run->n, (size_t)own(e)->blocksize);
+    if (!run->compare)
+        return true;
+    if (form(e)->nested && !stored_absmax(e, run, first, num_ceil_div(run->n, own(e)->blocksize), absmax, err))
+        return false;
+    memcpy(map, maps[form(e)->rule], sizeof map);
+    const struct codes4 c = { .map = map, .scales = absmax, .group = (size_t)own(e)->blocksize };
+    if (form(e)->rule != NF4)
+        map[MINUS_ZERO] = -0.0f;
+    k->codes4_f32(run->back, y, 0, run->n, &c);
+    run->compare(run->of, first * own(e)->blocksize, run->x, run->back, run->n);
+    return true;
+}
+
+static void
+encode_scales(const struct encoding *e, const struct encode_run *run, uint8_t *y)
+{
+    float absmax[AT_ONCE];
+    size_t n = absmax_of(e, run, run->x, run->n, absmax);
+    memcpy(y, absmax, n * sizeof *absmax);
+}
+
+/* Grains of either nested part: 256 codes, or what they have been divided by. */
+static bool
+encode_nested(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+    uint8_t *y, struct err *err)
+{
+    float absmax[BNB4_NESTED], most;
+    for (uint64_t end = first + count; first < end; first++, y += e->part[part].grain) {
+        uint64_t block = first * BNB4_NESTED, n = num_min(BNB4_NESTED, own(e)->blocks - block);
+        if (!read_absmax(e, run, block, n, absmax, err))
+            return false;
+        most = bnb4_nested_absmax(absmax, (size_t)n, own(e)->offset);
+        if (part == NESTED_ABSMAX)
+            memcpy(y, &most, sizeof most);
+        else
+            bnb4_nested_codes(y, absmax, (size_t)n, own(e)->offset, most);
+    }
+    return true;
+}
+
+static bool
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    if (part == CODES)
+        return encode_codes(e, run, first, y, err);
+    if (form(e)->nested)
+        return encode_nested(e, run, part, first, count, y, err);
+    encode_scales(e, run, y);
+    return true;
+}
+
+/* --- config.json */
+
+static void
+config(struct str *out, const struct encoding *e)
+{
+    str_format(out, "{\"quant_method\": \"bitsandbytes\", \"_load_in_8bit\": false, \"_load_in_4bit\": true, "
+        "\"llm_int8_threshold\": 6.0, \"llm_int8_skip_modules\": null, \"llm_int8_enable_fp32_cpu_offload\": false, "
+        "\"llm_int8_has_fp16_weight\": false, \"bnb_4bit_quant_type\": \"%s\", \"bnb_4bit_use_double_quant\": %s, "
+        "\"bnb_4bit_compute_dtype\": \"%s\", \"bnb_4bit_quant_storage\": \"uint8\", \"load_in_4bit\": true, "
+        "\"load_in_8bit\": false}", quant_type(e), form(e)->nested ? "true" : "false", dtype_word(e));
+}
+
+static const struct form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cpu = { FP4_CPU, false }, nf4_nested = { NF4, true },
+    fp4_nested = { FP4, true }, fp4_cpu_nested = { FP4_CPU, true };
+
+#define BNB4(code, text, form) .name = code, .label = "bitsandbytes " text, .type = DTYPE_UNKNOWN, .numbers = &form, \
+    .fit = fit, .encode = encode, .config = config
+#define PLAIN(code, text, form) { BNB4(code, text, form) }
+#define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), .survey = survey, .settle = settle, \
+    .early = early }
+
+/* "fp4" rounds as the CUDA kernel does, and "fp4-cpu" as that of the CPU. */
+const struct encoder encode_bnb4[] = {
+    PLAIN("nf4", "NF4", nf4), PLAIN("bnb-nf4", "NF4", nf4),
+    PLAIN("fp4", "FP4", fp4), PLAIN("bnb-fp4", "FP4", fp4), PLAIN("fp4-cpu", "FP4 of the CPU", fp4_cpu),
+    NESTED("nf4-double-quant", "NF4", nf4_nested), NESTED("bnb-nf4-double-quant", "NF4", nf4_nested),
+    NESTED("fp4-double-quant", "FP4", fp4_nested), NESTED("bnb-fp4-double-quant", "FP4", fp4_nested),
+    NESTED("fp4-cpu-double-quant", "FP4 of the CPU", fp4_cpu_nested),
+    { .name = NULL },
+};

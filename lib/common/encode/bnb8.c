@@ -1,0 +1,109 @@
+/* bitsandbytes INT8, as scheme/bnb8.c reads it:
+ *
+ *     P.weight          [R, C] I8     rint(x * (127 / SCB)), x as F16
+ *     P.SCB             [R] F32       the largest magnitude of the row
+ *     P.weight_format   [] U8         0: row-major
+ *
+ * The formula is kernel/encode_bnb.h. Sources: bitsandbytes backends/default/ops.py, int8_vectorwise_quant; nn/modules.py,
+ * Linear8bitLt. */
+#include "encode/bnb8.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "dtype/half.h"
+
+enum { CODES, SCB };
+
+static enum encode_fit
+fit(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    static const uint8_t row_major[] = { 0 };
+    size_t module = encode_module(e);
+    if (!encode_plain(e, options, false, err))
+        return ENCODE_FAIL;
+    if (e->weight.shape.rank != 2 || module == e->weight.name_len) {
+        e->why = "no weight of a linear layer";
+        return ENCODE_NO;
+    }
+    if (e->cols > ENCODE_FLOATS) {
+        e->why = "its rows are too long";
+        return ENCODE_NO;
+    }
+    e->part[e->nparts++] = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = DTYPE_I8,
+        .shape = e->weight.shape, .grain = (uint32_t)e->cols, .elems = (uint32_t)e->cols };
+    struct encode_part *scb = encode_add_part(e, module, ".SCB", DTYPE_F32, &e->rows, 1, err);
+    struct encode_part *format = scb ? encode_add_part(e, module, ".weight_format", DTYPE_U8, NULL, 0, err) : NULL;
+    if (!format)
+        return ENCODE_FAIL;
+    scb->elems = (uint32_t)e->cols;
+    format->bytes = row_major;
+    return ENCODE_YES;
+}
+
+/* An absmax that is infinite would make zeros of its row. Of one that was infinite it does, as in the reference. */
+static bool
+check(const struct encoding *e, const struct encode_run *run, uint64_t row, const float *x, float absmax, struct err *err)
+{
+    char name[STR_SHOWN];
+    float most;
+    if (!isinf(absmax))
+        return true;
+    run->kernels->encode_absmax(&most, x, (size_t)e->cols, (size_t)e->cols);
+    return !isfinite(most) || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %g in row %" PRIu64 " is more than "
+        "65504, and INT8 goes through F16: --exclude leaves the tensor as it is", str_shown(name, e->weight.name,
+        e->weight.name_len), (double)most, row);
+}
+
+static bool
+encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    size_t cols = (size_t)e->cols;
+    for (size_t r = 0; r < count; r++) {
+        const float *x = run->x + r * cols;
+        uint8_t *codes = y + r * cols;
+        float absmax = run->kernels->encode_int8_row((int8_t *)codes, x, cols);
+        if (!check(e, run, first + r, x, absmax, err))
+            return false;
+        if (run->compare)
+            run->kernels->int8_row_f32(run->back + r * cols, codes, cols, absmax);
+    }
+    if (run->compare)
+        run->compare(run->of, first * cols, run->x, run->back, run->n);
+    return true;
+}
+
+static bool
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    if (part == CODES)
+        return encode_codes(e, run, first, count, y, err);
+    for (uint64_t i = 0; i < count; i++, y += sizeof(float)) {
+        const float *x = run->x + i * e->cols;
+        float absmax;
+        run->kernels->encode_absmax(&absmax, x, (size_t)e->cols, (size_t)e->cols);
+        absmax = half_to_float(half_of_float(absmax));
+        if (!check(e, run, first + i, x, absmax, err))
+            return false;
+        memcpy(y, &absmax, sizeof absmax);
+    }
+    return true;
+}
+
+static void
+config(struct str *out, const struct encoding *e)
+{
+    (void)e;
+    str_text(out, "{\"quant_method\": \"bitsandbytes\", \"_load_in_8bit\": true, \"_load_in_4bit\": false, "
+        "\"llm_int8_threshold\": 6.0, \"llm_int8_skip_modules\": null, \"llm_int8_enable_fp32_cpu_offload\": false, "
+        "\"llm_int8_has_fp16_weight\": false, \"bnb_4bit_quant_type\": \"fp4\", \"bnb_4bit_use_double_quant\": false, "
+        "\"bnb_4bit_compute_dtype\": \"float32\", \"bnb_4bit_quant_storage\": \"uint8\", \"load_in_4bit\": false, "
+        "\"load_in_8bit\": true}");
+}
+
+#define BNB8(code) { .name = code, .label = "bitsandbytes INT8", .type = DTYPE_UNKNOWN, .fit = fit, .encode = encode, .config = config }
+
+const struct encoder encode_bnb8[] = { BNB8("int8"), BNB8("bnb-int8"), { .name = NULL } };

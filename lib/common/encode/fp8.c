@@ -1,0 +1,339 @@
+/* FP8: codes as wide as the weight, and scales that multiply them.
+ *
+ *     X                float8 codes, the weight's shape
+ *     X_scale_inv      [ceil(R / 128), ceil(C / 128)], with the matrices of a rank of three before: F32, or E8M0
+ *     X_scale          [R, 1] or [1], of the weight's own type: compressed-tensors
+ *
+ * A is the largest magnitude of what shares a scale, max the largest code; what is divided is clamped to max.
+ *
+ *     blocks           s = A / max, code of x / s; all in F32
+ *     of transformers  k = (1 / A) * max, code of x * k, stored is 1 / k: what its Fp8Quantize makes of max / A
+ *     powers of two    the same as blocks, with s the next power of two
+ *     compressed       s = A / max and x / s rounded to the weight's type; where s is 0, its epsilon;
+ *                      a zero point of 0 is added, so that no quotient is -0
+ *
+ * A block of zeros has the scale 1, and so has one that is too small to be divided. Sources: transformers
+ * integrations/finegrained_fp8.py; DeepSeek-V3 inference/kernel.py; compressed-tensors quantization/utils/helpers.py. */
+#include "encode/fp8.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "dtype/bfloat16.h"
+#include "dtype/float8.h"
+#include "dtype/half.h"
+
+enum { BLOCK = 128, GRAIN = 32, REGION = 1 << 20, CODES = 0, SCALES = 1 };
+enum share { BLOCKS, ROWS, TENSOR };
+enum rule { DIVIDED, MULTIPLIED, POWER, COMPRESSED };
+
+struct form {
+    enum dtype codes;
+    enum share share;
+    enum rule rule;
+};
+
+struct fp8 {
+    uint64_t rows, grid_rows, grid_cols;        /* of one matrix */
+};
+
+static const struct form *
+form(const struct encoding *e)
+{
+    return e->encoder->numbers;
+}
+
+static const struct fp8 *
+own(const struct encoding *e)
+{
+    return e->own;
+}
+
+/* --- what becomes of it */
+
+static bool
+add_parts(struct encoding *e, enum dtype scales, const uint64_t *dim, uint32_t rank, struct err *err)
+{
+    struct encode_part *codes = &e->part[e->nparts++];
+    uint32_t grain = form(e)->share == ROWS ? (uint32_t)e->cols : GRAIN;
+    *codes = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = form(e)->codes,
+        .shape = e->weight.shape, .grain = grain, .elems = grain };
+    struct encode_part *part = encode_add_part(e, e->weight.name_len, form(e)->rule == COMPRESSED ? "_scale" : "_scale_inv",
+        scales, dim, rank, err);
+    if (part && form(e)->share == ROWS)
+        part->elems = (uint32_t)e->cols;
+    return part != NULL;
+}
+
+static bool
+fit_blocks(struct encoding *e, struct err *err)
+{
+    struct fp8 *f = encode_alloc(e, sizeof *f, err);
+    uint32_t rank = e->weight.shape.rank;
+    if (!f)
+        return false;
+    f->rows = shape_dim(&e->weight.shape, rank - 2);
+    f->grid_rows = num_ceil_div(f->rows, BLOCK);
+    f->grid_cols = num_ceil_div(e->cols, BLOCK);
+    const uint64_t dim[] = { e->rows / f->rows, f->grid_rows, f->grid_cols };
+    e->own = f;
+    e->nregions = dim[0] * dim[1];
+    e->nfacts = e->nregions * dim[2];
+    return add_parts(e, form(e)->rule == POWER ? DTYPE_F8_E8M0 : DTYPE_F32, dim + 3 - rank, rank, err);
+}
+
+/* The type that a compressed weight is divided in. */
+static enum dtype
+arithmetic(const struct encoding *e)
+{
+    return e->weight.dtype == DTYPE_BF16 || e->weight.dtype == DTYPE_F16 ? e->weight.dtype : DTYPE_F32;
+}
+
+static enum encode_fit
+fit(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    const uint64_t dim[] = { e->rows, 1 };
+    uint32_t rank = e->weight.shape.rank;
+    if (!encode_plain(e, options, false, err))
+        return ENCODE_FAIL;
+    if (form(e)->share == BLOCKS ? rank < 2 || rank > 3 : rank != 2) {
+        e->why = "its loaders want a matrix";
+        return ENCODE_NO;
+    }
+    if (form(e)->share == BLOCKS)
+        return fit_blocks(e, err) ? ENCODE_YES : ENCODE_FAIL;
+    if (form(e)->share == ROWS && e->cols > ENCODE_FLOATS) {
+        e->why = "its rows are too long";
+        return ENCODE_NO;
+    }
+    if (form(e)->share == TENSOR) {
+        e->nregions = num_ceil_div(e->rows * e->cols, REGION);
+        e->nfacts = 1 + e->nregions;
+    }
+    return add_parts(e, arithmetic(e), form(e)->share == ROWS ? dim : dim + 1, form(e)->share == ROWS ? 2 : 1, err)
+        ? ENCODE_YES : ENCODE_FAIL;
+}
+
+/* --- scales */
+
+static float
+in_type(float v, enum dtype type)
+{
+    return type == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : type == DTYPE_F16
+        ? half_to_float(half_of_float(v)) : v;
+}
+
+/* The power of two that is not below s. */
+static float
+power_above(float s)
+{
+    uint32_t bits = bits_of_float(s < FLT_MIN ? FLT_MIN : s);
+    return float_of_bits((bits + 0x7FFFFFu) & 0x7F800000u);
+}
+
+/* What elements of this largest magnitude are divided by, or multiplied with. */
+static float
+factor_of(const struct encoding *e, float most)
+{
+    float max = form(e)->codes == DTYPE_F8_E4M3 ? 448.0f : 57344.0f, s;
+    enum dtype type = arithmetic(e);
+    switch (form(e)->rule) {
+    case COMPRESSED:
+        s = in_type(most / max, type);
+        return s != 0.0f ? s : type == DTYPE_BF16 ? 0x1p-7f : type == DTYPE_F16 ? 0x1p-10f : 0x1p-23f;
+    case MULTIPLIED:
+        s = 1.0f / most * max;
+        return most > 0.0f && s <= FLT_MAX ? s : 1.0f;
+    default:
+        s = most / max;
+        return !(s > 0.0f) ? 1.0f : form(e)->rule == POWER ? power_above(s) : s;
+    }
+}
+
+/* What is stored, and multiplies the codes. */
+static float
+scale_of(const struct encoding *e, float factor)
+{
+    return form(e)->rule == MULTIPLIED ? 1.0f / factor : factor;
+}
+
+/* Of magnitudes, where a NaN is the largest. */
+static float
+larger(float a, float b)
+{
+    return bits_of_float(a) > bits_of_float(b) ? a : b;
+}
+
+/* A band of blocks: `most` has one magnitude each. */
+static bool
+survey_band(const struct encoding *e, const struct encode_run *run, uint64_t band, float *most, struct err *err)
+{
+    enum { AT_ONCE = ENCODE_FLOATS / BLOCK };
+    float found[AT_ONCE];
+    uint64_t row = band / own(e)->grid_rows * own(e)->rows + band % own(e)->grid_rows * BLOCK;
+    uint64_t rows = num_min(BLOCK, own(e)->rows - row % own(e)->rows);
+    uint64_t cols = num_min(e->cols, ENCODE_FLOATS), step = ENCODE_FLOATS / cols;
+    for (uint64_t done = 0; done < rows; done += step)
+        for (uint64_t c = 0, n; c < e->cols; c += n) {
+            n = num_min(cols, e->cols - c);
+            uint64_t count = n < e->cols ? 1 : num_min(step, rows - done);
+            if (!run->read(run->of, (row + done) * e->cols + c, (size_t)(count * n), run->x, err))
+                return false;
+            for (uint64_t r = 0; r < count; r++) {
+                run->kernels->encode_absmax(found, run->x + r * n, (size_t)n, BLOCK);
+                for (uint64_t i = 0; i < num_ceil_div(n, BLOCK); i++)
+                    most[c / BLOCK + i] = larger(most[c / BLOCK + i], found[i]);
+            }
+        }
+    return true;
+}
+
+static bool
+survey_run(const struct encoding *e, const struct encode_run *run, uint64_t first, float *most, struct err *err)
+{
+    uint64_t end = num_min(first + REGION, e->rows * e->cols);
+    for (uint64_t n; first < end; first += n) {
+        float found;
+        n = num_min(end - first, ENCODE_FLOATS);
+        if (!run->read(run->of, first, (size_t)n, run->x, err))
+            return false;
+        run->kernels->encode_absmax(&found, run->x, (size_t)n, (size_t)n);
+        *most = larger(*most, found);
+    }
+    return true;
+}
+
+static bool
+survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+{
+    return form(e)->share == BLOCKS ? survey_band(e, run, region, facts + region * own(e)->grid_cols, err)
+        : survey_run(e, run, region * REGION, facts + 1 + region, err);
+}
+
+/* Magnitudes become factors; that of a tensor is the first. */
+static void
+settle(const struct encoding *e, float *facts)
+{
+    bool one = form(e)->share == TENSOR;
+    for (uint64_t i = 1; one && i < e->nfacts; i++)
+        facts[0] = larger(facts[0], facts[i]);
+    for (uint64_t i = 0; i < (one ? 1 : e->nfacts); i++)
+        facts[i] = factor_of(e, facts[i]);
+}
+
+/* --- encoding */
+
+/* The factor of element `at`, whose row is at hand if rows have their own; *n elements have the same. */
+static float
+factor_at(const struct encoding *e, const struct encode_run *run, uint64_t at, const float *x, uint64_t *n)
+{
+    uint64_t col = at % e->cols, row = at / e->cols;
+    float most;
+    switch (form(e)->share) {
+    case TENSOR:
+        return run->facts[0];
+    case ROWS:
+        *n = e->cols;
+        run->kernels->encode_absmax(&most, x, (size_t)e->cols, (size_t)e->cols);
+        return factor_of(e, most);
+    default:
+        *n = num_min(*n, num_min(BLOCK - col % BLOCK, e->cols - col));
+        row = row / own(e)->rows * own(e)->grid_rows + row % own(e)->rows / BLOCK;
+        return run->facts[row * own(e)->grid_cols + col / BLOCK];
+    }
+}
+
+static void
+encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t first, uint8_t *y)
+{
+    enum dtype type = form(e)->codes;
+    struct encode_fp8 how = { .multiplies = form(e)->rule == MULTIPLIED, .adds_zero = form(e)->rule == COMPRESSED,
+        .quotient = form(e)->rule == COMPRESSED ? arithmetic(e) : DTYPE_F32 };
+    for (uint64_t done = 0, n; done < run->n; done += n) {
+        n = run->n - done;
+        how.scale = factor_at(e, run, first + done, run->x + done, &n);
+        float scale = scale_of(e, how.scale);
+        (type == DTYPE_F8_E4M3 ? run->kernels->encode_e4m3 : run->kernels->encode_e5m2)(y + done, run->x + done, (size_t)n,
+            &how);
+        if (run->compare)
+            run->kernels->fp8_f32[type](run->back + done, (size_t)n, y + done, (size_t)n, 1, (size_t)n, &scale, (size_t)n);
+    }
+    if (run->compare)
+        run->compare(run->of, first, run->x, run->back, run->n);
+}
+
+static void
+store(uint8_t *y, enum dtype type, float scale)
+{
+    uint16_t half = type == DTYPE_BF16 ? bfloat16_of_float(scale) : half_of_float(scale);
+    if (type == DTYPE_F8_E8M0)
+        *y = (uint8_t)(bits_of_float(scale) >> 23);
+    else if (type == DTYPE_F32)
+        memcpy(y, &scale, sizeof scale);
+    else
+        memcpy(y, &half, sizeof half);
+}
+
+static bool
+encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    (void)err;
+    if (part == CODES) {
+        encode_codes(e, run, first * e->part[CODES].elems, y);
+        return true;
+    }
+    for (uint64_t i = 0; i < count; i++, y += e->part[part].grain) {
+        uint64_t ignored = 0;
+        float factor = form(e)->share == ROWS ? factor_at(e, run, i, run->x + i * e->cols, &ignored) : run->facts[first + i];
+        store(y, e->part[part].dtype, scale_of(e, factor));
+    }
+    return true;
+}
+
+/* --- config.json */
+
+static void
+config_blocks(struct str *out, const struct encoding *e)
+{
+    str_format(out, "{\"quant_method\": \"fp8\", \"modules_to_not_convert\": null, \"modules_to_convert\": null, "
+        "\"activation_scheme\": \"dynamic\", \"weight_block_size\": [%d, %d], \"dequantize\": false, \"scale_fmt\": \"%s\", "
+        "\"expert_dtype\": \"fp8\"}", BLOCK, BLOCK, form(e)->rule == POWER ? "ue8m0" : "float");
+}
+
+static void
+config_compressed(struct str *out, const struct encoding *e)
+{
+    str_format(out, "{\"config_groups\": {\"group_0\": {\"targets\": [\"Linear\"], \"weights\": {\"num_bits\": 8, \"type\": "
+        "\"float\", \"symmetric\": true, \"group_size\": null, \"strategy\": \"%s\", \"dynamic\": false}, "
+        "\"input_activations\": {\"num_bits\": 8, \"type\": \"float\", \"symmetric\": true, \"group_size\": null, "
+        "\"strategy\": \"token\", \"dynamic\": true}, \"output_activations\": null, \"format\": null}}, "
+        "\"quant_method\": \"compressed-tensors\", \"kv_cache_scheme\": null, \"format\": \"float-quantized\", "
+        "\"quantization_status\": \"compressed\", \"global_compression_ratio\": null, \"ignore\": [\"lm_head\"]}",
+        form(e)->share == ROWS ? "channel" : "tensor");
+}
+
+static const struct form fine = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, BLOCKS, DIVIDED },
+    multiplied = { DTYPE_F8_E4M3, BLOCKS, MULTIPLIED }, power = { DTYPE_F8_E4M3, BLOCKS, POWER },
+    rows = { DTYPE_F8_E4M3, ROWS, COMPRESSED }, rows_e5m2 = { DTYPE_F8_E5M2, ROWS, COMPRESSED },
+    tensor = { DTYPE_F8_E4M3, TENSOR, COMPRESSED }, tensor_e5m2 = { DTYPE_F8_E5M2, TENSOR, COMPRESSED };
+
+/* Rows have no facts. Of E5M2 no loader has a config. */
+#define FP8(code, text, form, told) { .name = code, .label = text, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fit, \
+    .survey = survey, .settle = settle, .encode = encode, .config = told }
+
+const struct encoder encode_fp8[] = {
+    FP8("fp8", "FP8 E4M3 by blocks", fine, config_blocks),
+    FP8("fp8-fine-grained", "FP8 E4M3 by blocks", fine, config_blocks),
+    FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2, NULL),
+    FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2, NULL),
+    FP8("fp8-transformers", "FP8 E4M3 by blocks, rounded as transformers does", multiplied, config_blocks),
+    FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power, config_blocks),
+    FP8("fp8-per-channel", "FP8 E4M3 by rows", rows, config_compressed),
+    FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2, NULL),
+    FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor, config_compressed),
+    FP8("fp8-per-tensor-e5m2", "FP8 E5M2 by tensors", tensor_e5m2, NULL),
+    { .name = NULL },
+};

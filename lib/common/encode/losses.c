@@ -1,0 +1,184 @@
+#include "encode/losses.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* A sum of doubles without rounding: an integer for every 32 exponents, the lowest of which is that of the least subnormal.
+ * A mantissa of 53 bits shifted by 31 leaves 43 bits for carries. */
+enum { STEP = 32, BINS = 2098 / STEP + 1, LEAST = -1074 };
+
+struct exact {
+    __int128 bin[BINS];
+    bool lost;                  /* something was added that is no number */
+};
+
+struct sums {
+    uint64_t n;
+    float most;
+    struct exact distance, noise, signal, back, both;
+};
+
+struct losses {
+    pthread_mutex_t lock;
+    struct weight_loss {
+        struct sums *sums;      /* while not all of the weight is added; owned */
+        struct loss loss;       /* then */
+    } *list;                    /* n, by number */
+    size_t n;
+    struct sums all;            /* of the weights that are complete */
+    bool failed;                /* there was no memory */
+};
+
+static void
+exact_add(struct exact *sum, double v)
+{
+    int e;
+    double m = frexp(v, &e);            /* m of 53 bits, below 1 */
+    if (!isfinite(v)) {
+        sum->lost = true;
+        return;
+    }
+    if (v == 0)
+        return;
+    int low = e - 53;
+    if (low < LEAST) {
+        m = ldexp(m, low - LEAST);
+        low = LEAST;
+    }
+    int64_t digits = (int64_t)ldexp(m, 53);
+    sum->bin[(low - LEAST) / STEP] += (__int128)digits * ((__int128)1 << (low - LEAST) % STEP);
+}
+
+static void
+exact_join(struct exact *to, const struct exact *from)
+{
+    for (int i = 0; i < BINS; i++)
+        to->bin[i] += from->bin[i];
+    to->lost = to->lost || from->lost;
+}
+
+/* Nearly the sum: carries go up, then from the highest digit down. */
+static double
+exact_value(const struct exact *sum)
+{
+    __int128 carry = 0, digit[BINS];
+    double v = 0;
+    for (int i = 0; i < BINS; i++) {
+        digit[i] = sum->bin[i] + carry;
+        carry = i + 1 < BINS ? digit[i] >> STEP : 0;
+        digit[i] -= carry * ((__int128)1 << STEP);
+    }
+    for (int i = BINS; i-- > 0;)
+        v += ldexp((double)digit[i], i * STEP + LEAST);
+    return sum->lost ? NAN : v;
+}
+
+struct losses *
+losses_new(size_t n, struct err *err)
+{
+    struct losses *l = calloc(1, sizeof *l);
+    if (!l) {
+        err_memory(err, sizeof *l);
+        return NULL;
+    }
+    l->n = n;
+    l->list = calloc(l->n + 1, sizeof *l->list);
+    if (!l->list) {
+        err_memory(err, (l->n + 1) * sizeof *l->list);
+        free(l);
+        return NULL;
+    }
+    pthread_mutex_init(&l->lock, NULL);
+    return l;
+}
+
+void
+losses_free(struct losses *l)
+{
+    if (!l)
+        return;
+    pthread_mutex_destroy(&l->lock);
+    for (size_t i = 0; i < l->n; i++)
+        free(l->list[i].sums);
+    free(l->list);
+    free(l);
+}
+
+static void
+add_lanes(struct exact *to, const double lanes[LOSS_LANES])
+{
+    for (unsigned i = 0; i < LOSS_LANES; i++)
+        exact_add(to, lanes[i]);
+}
+
+static void
+join(struct sums *to, const struct sums *from)
+{
+    to->n += from->n;
+    to->most = from->most > to->most ? from->most : to->most;
+    exact_join(&to->distance, &from->distance);
+    exact_join(&to->noise, &from->noise);
+    exact_join(&to->signal, &from->signal);
+    exact_join(&to->back, &from->back);
+    exact_join(&to->both, &from->both);
+}
+
+static struct loss
+value_of(const struct sums *s)
+{
+    double noise = exact_value(&s->noise), signal = exact_value(&s->signal), back = exact_value(&s->back);
+    double length = sqrt(signal) * sqrt(back);
+    return (struct loss){
+        .n = s->n,
+        .distance = s->n != 0 ? exact_value(&s->distance) / (double)s->n : 0,
+        .most = s->most,
+        .sqnr = noise == 0 ? INFINITY : 10 * log10(signal / noise),
+        .cosine = length > 0 ? exact_value(&s->both) / length : noise == 0,
+        .noise = noise,
+    };
+}
+
+/* All of a weight is added: five numbers of it stay. */
+static void
+complete(struct losses *l, struct weight_loss *w)
+{
+    w->loss = value_of(w->sums);
+    join(&l->all, w->sums);
+    free(w->sums);
+    w->sums = NULL;
+}
+
+void
+losses_add(struct losses *l, const struct encoding *e, const struct loss_lanes *sum, uint64_t n)
+{
+    struct weight_loss *w = &l->list[e->number];
+    pthread_mutex_lock(&l->lock);
+    struct sums *s = w->sums = w->sums ? w->sums : calloc(1, sizeof *s);
+    l->failed = l->failed || !s;
+    if (s) {
+        s->n += n;
+        for (unsigned i = 0; i < LOSS_LANES; i++)
+            s->most = sum->most[i] > s->most ? sum->most[i] : s->most;
+        add_lanes(&s->distance, sum->distance);
+        add_lanes(&s->noise, sum->noise);
+        add_lanes(&s->signal, sum->signal);
+        add_lanes(&s->back, sum->back);
+        add_lanes(&s->both, sum->both);
+        if (s->n == e->rows * e->cols)
+            complete(l, w);
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+bool
+losses_check(const struct losses *l, struct err *err)
+{
+    return !l->failed || err_memory(err, sizeof(struct sums));
+}
+
+struct loss
+losses_of(const struct losses *l, const struct encoding *e)
+{
+    return e ? l->list[e->number].loss : value_of(&l->all);
+}

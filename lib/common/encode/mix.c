@@ -1,0 +1,372 @@
+#include "encode/mix.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/str.h"
+
+enum name {
+    Q4_0, Q5_0, Q4_1, Q5_1, Q8_0, Q6_K, Q1_0, Q2_0, TQ1_0, TQ2_0, Q2_K, Q2_K_S, Q3_K_S, Q3_K_M, Q3_K_L, Q4_K_S, Q4_K_M,
+    Q5_K_S, Q5_K_M, IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ2_M, IQ3_XXS, IQ3_XS, IQ3_S, IQ3_M, IQ4_NL, IQ4_XS, MXFP4_MOE,
+    NVFP4, NAMES
+};
+
+const struct mix mix_list[] = {
+    [Q4_0] = { "q4_0", 2, DTYPE_Q4_0 }, [Q4_1] = { "q4_1", 3, DTYPE_Q4_1 }, [Q8_0] = { "q8_0", 7, DTYPE_Q8_0 },
+    [Q5_0] = { "q5_0", 8, DTYPE_Q5_0 }, [Q5_1] = { "q5_1", 9, DTYPE_Q5_1 }, [Q2_K] = { "q2_k", 10, DTYPE_Q2_K },
+    [Q3_K_S] = { "q3_k_s", 11, DTYPE_Q3_K }, [Q3_K_M] = { "q3_k_m", 12, DTYPE_Q3_K },
+    [Q3_K_L] = { "q3_k_l", 13, DTYPE_Q3_K }, [Q4_K_S] = { "q4_k_s", 14, DTYPE_Q4_K },
+    [Q4_K_M] = { "q4_k_m", 15, DTYPE_Q4_K }, [Q5_K_S] = { "q5_k_s", 16, DTYPE_Q5_K },
+    [Q5_K_M] = { "q5_k_m", 17, DTYPE_Q5_K }, [Q6_K] = { "q6_k", 18, DTYPE_Q6_K },
+    [IQ2_XXS] = { "iq2_xxs", 19, DTYPE_IQ2_XXS }, [IQ2_XS] = { "iq2_xs", 20, DTYPE_IQ2_XS },
+    [Q2_K_S] = { "q2_k_s", 21, DTYPE_Q2_K }, [IQ3_XS] = { "iq3_xs", 22, DTYPE_IQ3_S },
+    [IQ3_XXS] = { "iq3_xxs", 23, DTYPE_IQ3_XXS }, [IQ1_S] = { "iq1_s", 24, DTYPE_IQ1_S },
+    [IQ4_NL] = { "iq4_nl", 25, DTYPE_IQ4_NL }, [IQ3_S] = { "iq3_s", 26, DTYPE_IQ3_S },
+    [IQ3_M] = { "iq3_m", 27, DTYPE_IQ3_S }, [IQ2_S] = { "iq2_s", 28, DTYPE_IQ2_XS },
+    [IQ2_M] = { "iq2_m", 29, DTYPE_IQ2_S }, [IQ4_XS] = { "iq4_xs", 30, DTYPE_IQ4_XS },
+    [IQ1_M] = { "iq1_m", 31, DTYPE_IQ1_M }, [TQ1_0] = { "tq1_0", 36, DTYPE_TQ1_0 },
+    [TQ2_0] = { "tq2_0", 37, DTYPE_TQ2_0 }, [MXFP4_MOE] = { "mxfp4_moe", 38, DTYPE_MXFP4 },
+    [NVFP4] = { "nvfp4", 39, DTYPE_NVFP4 }, [Q1_0] = { "q1_0", 40, DTYPE_Q1_0 }, [Q2_0] = { "q2_0", 41, DTYPE_Q2_0 },
+    [NAMES] = { NULL, 0, DTYPE_UNKNOWN },
+};
+
+const struct mix *
+mix_find(const char *name)
+{
+    static const char *const short_for[][2] = { { "q3_k", "q3_k_m" }, { "q4_k", "q4_k_m" }, { "q5_k", "q5_k_m" } };
+    for (size_t i = 0; i < sizeof short_for / sizeof *short_for; i++)
+        if (strcasecmp(name, short_for[i][0]) == 0)
+            name = short_for[i][1];
+    for (const struct mix *m = mix_list; m->name; m++)
+        if (strcasecmp(name, m->name) == 0)
+            return m;
+    return NULL;
+}
+
+/* --- the model */
+
+/* A number of the architecture, or of the first layer where there is one a layer. */
+static uint64_t
+number(const struct catalog *c, const char *architecture, size_t n, const char *suffix)
+{
+    struct str key = { 0 };
+    uint64_t out = 0;
+    str_add(&key, architecture, n);
+    str_text(&key, suffix);
+    const struct meta *m = key.failed ? NULL : catalog_meta_find(c, key.p);
+    if (m && m->value.type == META_ARRAY) {
+        struct meta_iter it = meta_first(&m->value.as.a);
+        struct meta_value first;
+        if (!meta_next(&it, &first) || !meta_as_u64(&first, &out))
+            out = 0;
+    } else if (m && !meta_as_u64(&m->value, &out)) {
+        out = 0;
+    }
+    str_clear(&key);
+    return out;
+}
+
+static bool
+is_one_of(const char *p, size_t n, const char *const names[])
+{
+    for (; *names; names++)
+        if (strlen(*names) == n && memcmp(p, *names, n) == 0)
+            return true;
+    return false;
+}
+
+bool
+mix_begin(struct mix_state *s, const struct mix *mix, const struct catalog *c, bool importance)
+{
+    static const char *const falcon[] = { "falcon", NULL }, *const sized[] = { "llama", "qwen2", "qwen2vl", "deci", NULL };
+    const struct meta *m = catalog_meta_find(c, "general.architecture");
+    size_t n;
+    const char *name = m && m->value.type == META_STRING ? meta_bytes(&m->value, &n) : NULL;
+    *s = (struct mix_state){ .mix = mix, .importance = importance, .tied = true };
+    if (!name)
+        return false;
+    uint64_t heads = number(c, name, n, ".attention.head_count"), kv = number(c, name, n, ".attention.head_count_kv");
+    s->layers = number(c, name, n, ".block_count");
+    s->experts = number(c, name, n, ".expert_count");
+    s->gqa = kv != 0 ? heads / kv : 1;
+    s->falcon = is_one_of(name, n, falcon);
+    s->big = is_one_of(name, n, sized) && s->layers == 80 && s->gqa > 1;
+    return true;
+}
+
+/* --- names */
+
+enum kind { OTHER, EMBEDDING, OUTPUT, VALUE, KEY, QUERY, ATTENTION, DOWN, GATE, UP };
+
+static bool
+has(const struct tensor *t, const char *word)
+{
+    return memmem(t->name, t->name_len, word, strlen(word)) != NULL;
+}
+
+static bool
+is(const struct tensor *t, const char *name)
+{
+    return t->name_len == strlen(name) && memcmp(t->name, name, t->name_len) == 0;
+}
+
+static enum kind
+kind_of(const struct tensor *t)
+{
+    static const struct {
+        const char *word;
+        enum kind kind;
+    } words[] = {
+        { "attn_qkv.weight", VALUE }, { "attn_kv_b.weight", VALUE }, { "attn_v.weight", VALUE }, { "attn_k.weight", KEY },
+        { "attn_q.weight", QUERY }, { "attn_output.weight", ATTENTION }, { "ffn_up", UP }, { "ffn_gate", GATE },
+        { "ffn_down", DOWN },
+    };
+    if (is(t, "output.weight"))
+        return OUTPUT;
+    if (is(t, "token_embd.weight") || is(t, "per_layer_token_embd.weight"))
+        return EMBEDDING;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (has(t, words[i].word))
+            return words[i].kind;
+    return OTHER;
+}
+
+const char *
+mix_spares(const struct tensor *t)
+{
+    static const char *const norms[] = { "_norm.weight", NULL };
+    static const char *const routers[] = { "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", NULL };
+    static const char *const small[] = {
+        "altup", "laurel", "per_layer_model_proj", "ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight",
+        "indexer.q_proj.weight", "time_mix_first.weight", "time_mix_w0.weight", "time_mix_w1.weight", "time_mix_w2.weight",
+        "time_mix_v0.weight", "time_mix_v1.weight", "time_mix_v2.weight", "time_mix_a0.weight", "time_mix_a1.weight",
+        "time_mix_a2.weight", "time_mix_g1.weight", "time_mix_g2.weight", "time_mix_decay_w1.weight",
+        "time_mix_decay_w2.weight", "time_mix_lerp_fused.weight", "attn_rel_b.weight", NULL };
+    static const char *const media[] = { ".position_embd", "sam.pos_embd", "sam.neck.", "sam.net_", ".rel_pos", ".patch_embd",
+        ".patch_merger", "a.rvq.codebook", "mm.a.code_embd", NULL };
+    static const struct {
+        const char *const *words;
+        const char *why;
+    } spared[] = { { norms, "a norm" }, { routers, "a router" }, { small, "small, and worth its bits" },
+        { media, "of pictures or sound" } };
+    static const char tail[] = "weight";
+    size_t n = sizeof tail - 1;
+    if (t->shape.rank < 2)
+        return "no matrix";
+    if (t->name_len < n || memcmp(t->name + t->name_len - n, tail, n) != 0)
+        return "it is not called a weight";
+    if (is(t, "position_embd.weight") || is(t, "token_types.weight"))
+        return "an embedding of positions";
+    for (size_t i = 0; i < sizeof spared / sizeof *spared; i++)
+        for (const char *const *word = spared[i].words; *word; word++)
+            if (has(t, *word))
+                return spared[i].why;
+    return NULL;
+}
+
+/* The number of "blk.N.", or -1. */
+static int64_t
+block_of(const struct tensor *t)
+{
+    static const char begin[] = "blk.";
+    int64_t n = 0;
+    size_t i = sizeof begin - 1;
+    if (t->name_len <= i || memcmp(t->name, begin, i) != 0 || t->name[i] < '0' || t->name[i] > '9')
+        return -1;
+    for (; i < t->name_len && t->name[i] >= '0' && t->name[i] <= '9' && n < INT32_MAX; i++)
+        n = n * 10 + (t->name[i] - '0');
+    return i < t->name_len && t->name[i] == '.' ? n : -1;
+}
+
+int
+mix_order(const struct tensor *a, const struct tensor *b)
+{
+    int64_t x = block_of(a), y = block_of(b);
+    return x != y ? (x > y) - (x < y) : str_compare(a->name, a->name_len, b->name, b->name_len);
+}
+
+void
+mix_count(struct mix_state *s, const struct tensor *t)
+{
+    enum kind kind = kind_of(t);
+    s->values += kind == VALUE;
+    s->tied = s->tied && kind != OUTPUT;
+}
+
+/* --- rules */
+
+/* When a rule holds, for tensor i of n of its kind; those that are or-ed all have to. */
+enum when {
+    ALWAYS = 0,
+    GQA = 1 << 0,               /* four query heads or more share a key */
+    SHARED = 1 << 1,            /* the same, or there are four experts or more */
+    FIRST2 = 1 << 2, FIRST4 = 1 << 3, EIGHTH = 1 << 4, SIXTEENTH = 1 << 5,      /* of the tensors */
+    MORE = 1 << 6,              /* the first and the last eighth, and every third between */
+    MIDDLE = 1 << 7,            /* neither of these eighths */
+    PLAIN = 1 << 8,             /* without weights of importance */
+    WEIGHED = 1 << 9,           /* with them */
+    EIGHT = 1 << 10,            /* eight experts */
+    FALCON = 1 << 11, NOT_FALCON = 1 << 12, NOT_EIGHT = 1 << 13
+};
+
+#define IN(name) (UINT64_C(1) << (name))
+#define LOW (IN(IQ2_XXS) | IN(IQ2_XS) | IN(IQ2_S) | IN(IQ2_M) | IN(IQ1_S) | IN(IQ1_M))
+#define LOW_S (IN(IQ2_S) | IN(IQ2_M))
+#define LOW_1 (IN(IQ1_S) | IN(IQ1_M))
+#define IQ4 (IN(IQ4_NL) | IN(IQ4_XS))
+
+/* The first rule that holds says the type. */
+static const struct rule {
+    enum kind kind;
+    uint64_t mixes;
+    unsigned when;
+    enum dtype type;
+} rules[] = {
+    { EMBEDDING, IN(IQ2_XXS) | IN(IQ2_XS) | LOW_1, ALWAYS, DTYPE_Q2_K },
+    { EMBEDDING, LOW_S | IN(IQ3_XXS), ALWAYS, DTYPE_IQ3_S },
+    { EMBEDDING, IN(TQ1_0) | IN(TQ2_0) | IN(Q2_0), ALWAYS, DTYPE_Q4_K },
+
+    { VALUE, LOW, SHARED, DTYPE_Q4_K },
+    { VALUE, LOW_S, ALWAYS, DTYPE_IQ3_S },
+    { VALUE, LOW, ALWAYS, DTYPE_Q2_K },
+    { VALUE, ~LOW, EIGHT, DTYPE_Q8_0 },
+    { VALUE, IN(Q2_K) | IN(Q2_K_S) | IN(IQ3_XXS) | IN(IQ3_XS) | IN(IQ3_S), GQA, DTYPE_Q4_K },
+    { VALUE, IN(Q2_K), ALWAYS, DTYPE_Q3_K },
+    { VALUE, IN(IQ3_XXS), PLAIN, DTYPE_IQ3_S },
+    { VALUE, IN(Q3_K_M), FIRST2, DTYPE_Q5_K },
+    { VALUE, IN(Q3_K_M) | IN(IQ3_M), ALWAYS, DTYPE_Q4_K },
+    { VALUE, IN(Q3_K_L), ALWAYS, DTYPE_Q5_K },
+    { VALUE, IQ4, GQA, DTYPE_Q5_K },
+    { VALUE, IN(Q4_K_M) | IN(Q5_K_M), MORE, DTYPE_Q6_K },
+    { VALUE, IN(Q4_K_S), FIRST4, DTYPE_Q5_K },
+
+    { KEY, LOW, EIGHT, DTYPE_Q4_K },
+    { KEY, ~LOW, EIGHT, DTYPE_Q8_0 },
+    { KEY, IN(IQ3_XS), ALWAYS, DTYPE_IQ3_XXS },
+    { KEY, IN(IQ3_XXS), ALWAYS, DTYPE_IQ2_S },
+    { QUERY, IN(IQ3_XS), ALWAYS, DTYPE_IQ3_XXS },
+    { QUERY, IN(IQ3_XXS), ALWAYS, DTYPE_IQ2_S },
+
+    { DOWN, LOW_S, EIGHTH, DTYPE_IQ3_S },
+    { DOWN, LOW, EIGHTH, DTYPE_Q2_K },
+    { DOWN, IN(Q2_K), ALWAYS, DTYPE_Q3_K },
+    { DOWN, IN(Q2_K_S), EIGHTH, DTYPE_Q4_K },
+    { DOWN, IN(IQ3_XXS), PLAIN | EIGHTH, DTYPE_Q4_K },
+    { DOWN, IN(IQ3_XXS), PLAIN, DTYPE_Q3_K },
+    { DOWN, IN(Q3_K_M), SIXTEENTH, DTYPE_Q5_K },
+    { DOWN, IN(Q3_K_M), FALCON | MORE, DTYPE_Q4_K },
+    { DOWN, IN(Q3_K_M), NOT_FALCON, DTYPE_Q4_K },
+    { DOWN, IN(IQ3_M), EIGHTH, DTYPE_Q4_K },
+    { DOWN, IN(IQ3_M), EIGHT | MORE, DTYPE_Q4_K },
+    { DOWN, IN(Q3_K_L), FALCON, DTYPE_Q4_K },
+    { DOWN, IN(Q3_K_L), ALWAYS, DTYPE_Q5_K },
+    { DOWN, IN(Q4_K_M), FALCON | SIXTEENTH, DTYPE_Q6_K },
+    { DOWN, IN(Q4_K_M), FALCON | MORE, DTYPE_Q5_K },
+    { DOWN, IN(Q4_K_M), NOT_FALCON | MORE, DTYPE_Q6_K },
+    { DOWN, IQ4, PLAIN | EIGHTH, DTYPE_Q5_K },
+    { DOWN, IN(Q5_K_M), MORE, DTYPE_Q6_K },
+    { DOWN, IN(Q4_K_S), NOT_FALCON | EIGHTH, DTYPE_Q5_K },
+    { DOWN, IN(Q4_0), WEIGHED | EIGHTH, DTYPE_Q4_1 },
+    { DOWN, IN(Q5_0), WEIGHED | EIGHTH, DTYPE_Q5_1 },
+
+    { ATTENTION, LOW, EIGHT, DTYPE_Q5_K },
+    { ATTENTION, LOW_1, ALWAYS, DTYPE_IQ2_XXS },
+    { ATTENTION, LOW_S, ALWAYS, DTYPE_IQ3_S },
+    { ATTENTION, IN(Q2_K) | IN(IQ3_XS) | IN(IQ3_XXS) | IN(Q3_K_S) | IN(Q3_K_M) | IQ4 | IN(Q4_K_S) | IN(Q4_K_M) | IN(IQ3_S)
+        | IN(IQ3_M), NOT_FALCON | EIGHT, DTYPE_Q5_K },
+    { ATTENTION, IN(Q2_K), NOT_FALCON | NOT_EIGHT, DTYPE_Q3_K },
+    { ATTENTION, IN(IQ3_XXS), NOT_FALCON | NOT_EIGHT, DTYPE_IQ3_S },
+    { ATTENTION, IN(Q3_K_M) | IN(IQ3_M), NOT_FALCON | NOT_EIGHT, DTYPE_Q4_K },
+    { ATTENTION, IN(Q3_K_L), NOT_FALCON | NOT_EIGHT, DTYPE_Q5_K },
+    { ATTENTION, IN(Q3_K_L), FALCON, DTYPE_Q4_K },
+
+    { GATE, IN(IQ3_XS), MIDDLE, DTYPE_IQ3_XXS },
+    { UP, IN(IQ3_XS), MIDDLE, DTYPE_IQ3_XXS },
+};
+
+/* What holds for tensor i of n. */
+static unsigned
+holds(const struct mix_state *s, uint64_t i, uint64_t n)
+{
+    bool outer = i < n / 8 || i >= 7 * n / 8;
+    return (s->gqa >= 4 ? GQA | SHARED : 0) | (s->experts >= 4 ? SHARED : 0) | (i < 2 ? FIRST2 : 0) | (i < 4 ? FIRST4 : 0)
+        | (i < n / 8 ? EIGHTH : 0) | (i < n / 16 ? SIXTEENTH : 0) | (outer || (i - n / 8) % 3 == 2 ? MORE : 0)
+        | (outer ? 0 : MIDDLE) | (s->importance ? WEIGHED : PLAIN) | (s->experts == 8 ? EIGHT : NOT_EIGHT)
+        | (s->falcon ? FALCON : NOT_FALCON);
+}
+
+static enum dtype
+by_rules(const struct mix_state *s, enum kind kind, uint64_t i, uint64_t n)
+{
+    unsigned now = holds(s, i, n);
+    uint64_t mix = IN(s->mix - mix_list);
+    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
+        if (rules[r].kind == kind && (rules[r].mixes & mix) && (rules[r].when & now) == rules[r].when)
+            return rules[r].type;
+    return s->mix->type;
+}
+
+static enum dtype
+of_output(const struct mix_state *s, const struct tensor *t)
+{
+    uint64_t mix = IN(s->mix - mix_list), cols = shape_dim(&t->shape, t->shape.rank - 1);
+    if (mix == IN(MXFP4_MOE) || s->falcon || cols % dtype_facts(s->mix->type)->elems != 0 || s->mix->type == DTYPE_Q8_0)
+        return DTYPE_Q8_0;
+    return mix & (LOW | IN(IQ3_XXS)) ? DTYPE_Q5_K : DTYPE_Q6_K;
+}
+
+/* Experts of a layer are several tensors in some files: the layer counts then, not the tensor. */
+static uint64_t
+ordinal(const struct mix_state *s, const struct tensor *t, uint64_t *count)
+{
+    int64_t block = block_of(t);
+    uint64_t i = (*count)++;
+    return s->experts > 1 && block >= 0 && !(IN(s->mix - mix_list) & LOW) ? (uint64_t)block : i;
+}
+
+enum dtype
+mix_type(struct mix_state *s, const struct tensor *t)
+{
+    enum kind kind = kind_of(t);
+    if (kind == OUTPUT || (kind == EMBEDDING && s->tied))
+        return of_output(s, t);
+    if (s->mix == &mix_list[MXFP4_MOE])
+        return t->shape.rank >= 3 && shape_dim(&t->shape, t->shape.rank - 3) > 1 ? DTYPE_MXFP4 : DTYPE_Q8_0;
+    if (kind == VALUE) {
+        enum dtype type = by_rules(s, kind, s->value++, s->values);
+        bool few = type == DTYPE_Q3_K || type == DTYPE_Q4_K;
+        return s->big && few && !(IN(s->mix - mix_list) & LOW) ? DTYPE_Q5_K : type;
+    }
+    uint64_t *count = kind == DOWN ? &s->down : kind == GATE ? &s->gate : kind == UP ? &s->up : NULL;
+    return by_rules(s, kind, count ? ordinal(s, t, count) : 0, s->layers);
+}
+
+enum dtype
+mix_fallback(enum dtype type, uint64_t cols)
+{
+    enum dtype other;
+    if (cols % dtype_facts(type)->elems == 0)
+        return type;
+    switch (type) {
+    case DTYPE_IQ1_S: case DTYPE_IQ1_M: case DTYPE_IQ2_XXS: case DTYPE_IQ2_XS: case DTYPE_IQ2_S: case DTYPE_IQ3_XXS:
+    case DTYPE_IQ3_S: case DTYPE_IQ4_XS:
+        other = DTYPE_IQ4_NL;
+        break;
+    case DTYPE_Q2_0: case DTYPE_Q2_K: case DTYPE_Q3_K: case DTYPE_TQ1_0: case DTYPE_TQ2_0:
+        other = DTYPE_Q4_0;
+        break;
+    case DTYPE_Q4_K:
+        other = DTYPE_Q5_0;
+        break;
+    case DTYPE_Q5_K:
+        other = DTYPE_Q5_1;
+        break;
+    case DTYPE_Q6_K:
+        other = DTYPE_Q8_0;
+        break;
+    default:
+        return DTYPE_UNKNOWN;
+    }
+    return cols % dtype_facts(other)->elems == 0 ? other : DTYPE_F16;
+}

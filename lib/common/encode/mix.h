@@ -1,0 +1,48 @@
+/* mix: which block type each tensor of a GGUF model gets, by the names that llama-quantize has for files.
+ * Source: src/llama-quant.cpp of llama.cpp; the ids are those of general.file_type. */
+#ifndef ENCODE_MIX_H
+#define ENCODE_MIX_H
+
+#include "catalog/catalog.h"
+
+struct mix {
+    const char *name;           /* "q4_k_m" */
+    int file_type;
+    enum dtype type;            /* of what no rule speaks of */
+};
+
+/* All of them; ends with a row without a name. */
+extern const struct mix mix_list[];
+
+/* The mix of a name in any case, "q4_k" being that of "q4_k_m"; or NULL. */
+const struct mix *mix_find(const char *name);
+
+/* A model while its tensors get their types. */
+struct mix_state {
+    const struct mix *mix;
+    bool importance;            /* there are weights of importance */
+    bool falcon, big;           /* big: of 70 billion parameters, whose query heads share attn_v */
+    bool tied;                  /* there is no output.weight */
+    uint64_t layers, experts, gqa;
+    uint64_t values, value, down, gate, up;     /* attn_v tensors; how many of each there were so far */
+};
+
+/* What the keys of a model say; false when it says no architecture, so that names mean nothing. */
+bool mix_begin(struct mix_state *s, const struct mix *mix, const struct catalog *c, bool importance);
+
+/* Told of all tensors of the output, in any order, before the first type is asked for. */
+void mix_count(struct mix_state *s, const struct tensor *t);
+
+/* The order in which types are asked for: blocks by their number, then names. */
+int mix_order(const struct tensor *a, const struct tensor *b);
+
+/* Why a tensor is none of those that are quantized, or NULL; static. */
+const char *mix_spares(const struct tensor *t);
+
+/* The type of a tensor that is quantized. */
+enum dtype mix_type(struct mix_state *s, const struct tensor *t);
+
+/* The type instead for rows of so many elements: F16 where none divides them, DTYPE_UNKNOWN where none is defined. */
+enum dtype mix_fallback(enum dtype type, uint64_t cols);
+
+#endif

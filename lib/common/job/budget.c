@@ -1,0 +1,193 @@
+#include "job/budget.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "encode/losses.h"
+#include "pipeline/early.h"
+#include "plan/allot.h"
+
+/* What is measured. */
+struct costs {
+    struct allot_option *options;       /* by tensor of the choice, then by candidate */
+    const struct encoder **of;          /* the encoder that each of these was: a rule may name another than the candidate */
+    size_t *pick;
+};
+
+/* The choice with all that is eligible made by one candidate; its list is the caller's. */
+static bool
+try_candidate(struct choice *copy, const struct job *job, const struct choice *choice, const struct encoder *const *assigned,
+    const struct encoder *candidate, struct catalog *memory, struct err *err)
+{
+    struct reduction r = job->reduction;
+    size_t size = (choice->n + 1) * sizeof *choice->list;
+    *copy = *choice;
+    copy->list = malloc(size);
+    if (!copy->list)
+        return err_memory(err, size);
+    memcpy(copy->list, choice->list, choice->n * sizeof *choice->list);
+    r.encoder = candidate;
+    r.uniform = true;
+    r.assigned = assigned;
+    return reduction_apply(&r, copy, memory, err);
+}
+
+/* The bytes that a weight takes in the output, with what GGUF puts behind it. */
+static uint64_t
+nbytes_of(const struct encoding *e)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < e->nparts; i++)
+        n += encode_part_nbytes(&e->part[i]);
+    return e->encoder->type != DTYPE_UNKNOWN ? num_ceil_div(n, 32) * 32 : n;
+}
+
+/* Encode all weights of the copy and keep what that costs, as candidate k. */
+static bool
+run(struct costs *costs, const struct job *job, struct pipeline *p, struct choice *copy, size_t k, struct err *err)
+{
+    struct pipeline own = *p;
+    struct pieces *pieces = pieces_new(err);
+    bool ok = pieces && early_facts(p, copy, err);
+    for (size_t i = 0; ok && i < copy->n; i++)
+        ok = !copy->list[i].encoding || pieces_chosen(pieces, &copy->list[i], err);
+    own.pieces = pieces;
+    own.from = 0;
+    own.to = ok ? pieces_nbytes(pieces) : 0;
+    own.one_of_many = true;
+    own.losses = ok ? losses_new(copy->encoded, err) : NULL;
+    ok = own.losses && sink_nowhere(&own.sink, err) && pipeline_run(&own, err) && losses_check(own.losses, err);
+    for (size_t i = 0; ok && i < copy->n; i++) {
+        const struct encoding *e = copy->list[i].encoding;
+        if (!e || copy->list[i].part != 0)
+            continue;
+        size_t at = e->place * job->ncandidates + k;
+        costs->options[at] = (struct allot_option){ nbytes_of(e), losses_of(own.losses, e).noise };
+        costs->of[at] = e->encoder;
+    }
+    sink_close(own.sink);
+    losses_free(own.losses);
+    pieces_free(pieces);
+    return ok;
+}
+
+static bool
+measure(struct costs *costs, const struct job *job, struct pipeline *p, const struct choice *choice, struct catalog *memory,
+    struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; i < choice->n * job->ncandidates; i++)
+        costs->options[i].nbytes = ALLOT_NEVER;
+    for (size_t k = 0; ok && k < job->ncandidates; k++) {
+        struct choice copy;
+        meter_phase(p->model->meter, "measuring", 0);
+        ok = try_candidate(&copy, job, choice, NULL, job->candidates[k], memory, err) && run(costs, job, p, &copy, k, err);
+        free(copy.list);
+    }
+    return ok;
+}
+
+/* The bytes that the weights may take, and of how many elements the model is. */
+static bool
+most_of(uint64_t *most, const struct job *job, const struct choice *copy, uint64_t weights, struct err *err)
+{
+    struct writer_options layout = job->layout;
+    uint64_t all = 0, data, numel = 0;
+    for (size_t i = 0; i < copy->n; i++) {
+        const struct tensor t = chosen_source(&copy->list[i]);
+        uint64_t n = 0;
+        if (copy->list[i].part == 0 && shape_numel(&t.shape, &n))
+            numel += n;
+    }
+    if (!choice_nbytes(copy, &data, err))
+        return false;
+    struct pieces *pieces = pieces_new(err);
+    bool ok = pieces && job->writer->lay_out(pieces, (struct choice *)copy, &layout, err);
+    all = ok ? pieces_nbytes(pieces) : 0;
+    pieces_free(pieces);
+    uint64_t fixed = all - weights, target = job->target_size;
+    if (target == 0) {
+        target = (uint64_t)(job->target_bpw * (double)numel / 8);
+        fixed = data - weights;
+    }
+    *most = target > fixed ? target - fixed : 0;
+    return ok;
+}
+
+static void
+take_picks(const struct encoder **assigned, const struct costs *costs, const struct job *job, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        assigned[i] = costs->pick[i] < job->ncandidates ? costs->of[i * job->ncandidates + costs->pick[i]] : NULL;
+}
+
+/* Pick with `most` for the weights; what is over when all is laid out is taken from it until it fits. */
+static bool
+pick(const struct encoder **assigned, struct costs *costs, const struct job *job, const struct choice *choice,
+    struct catalog *memory, struct err *err)
+{
+    uint64_t least, most = UINT64_MAX;
+    struct choice copy = { 0 };
+    bool ok = !allot(costs->pick, costs->options, choice->n, job->ncandidates, 0, &least, err) && err->kind == ERR_NONE;
+    take_picks(assigned, costs, job, choice->n);
+    ok = ok && try_candidate(&copy, job, choice, assigned, job->reduction.encoder, memory, err)
+        && most_of(&most, job, &copy, least, err);
+    free(copy.list);
+    if (!ok)
+        return false;
+    ok = allot(costs->pick, costs->options, choice->n, job->ncandidates, most, &least, err);
+    if (!ok && err->kind == ERR_NONE)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the target is too small: the smallest candidates take %" PRIu64 " bytes for the "
+            "weights, and %" PRIu64 " are left for them", least, most);
+    take_picks(assigned, costs, job, choice->n);
+    return ok;
+}
+
+bool
+budget_assign(const struct encoder ***out, const struct job *job, struct pipeline *p, const struct choice *choice,
+    struct catalog *memory, struct err *err)
+{
+    size_t n = choice->n * job->ncandidates + 1;
+    struct costs costs = { calloc(n, sizeof *costs.options), calloc(n, sizeof *costs.of), calloc(n, sizeof *costs.pick) };
+    const struct encoder **assigned = calloc(choice->n + 1, sizeof *assigned);
+    bool ok = (costs.options && costs.of && costs.pick && assigned) || err_memory(err, n * sizeof *costs.options);
+    ok = ok && model_spool(p->model, err) && measure(&costs, job, p, choice, memory, err)
+        && pick(assigned, &costs, job, choice, memory, err);
+    free(costs.options);
+    free(costs.of);
+    free(costs.pick);
+    *out = ok ? assigned : NULL;
+    if (!ok)
+        free(assigned);
+    return ok;
+}
+
+/* A name as an expression that finds it alone. */
+static void
+print_expression(const struct tensor *t)
+{
+    putchar('^');
+    for (uint32_t i = 0; i < t->name_len; i++) {
+        if (strchr(".[]{}()*+?^$|\\", t->name[i]))
+            putchar('\\');
+        putchar(t->name[i]);
+    }
+    putchar('$');
+}
+
+bool
+budget_print(const struct choice *choice, const struct encoder *const *assigned, struct err *err)
+{
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_source(&choice->list[i]);
+        if (!assigned[i] || memchr(t.name, '\'', t.name_len) || memchr(t.name, '\n', t.name_len))
+            continue;
+        printf("--tensor-type '");
+        print_expression(&t);
+        printf("=%s'\n", assigned[i]->name);
+    }
+    return cli_finish_stdout(err);
+}

@@ -1,0 +1,39 @@
+#include "job/job_priv.h"
+
+#include "container/side_file.h"
+
+/* What is not in the output that its readers may look for. */
+static void
+note(const struct job *job, const struct model *model, const struct keys *keys)
+{
+    size_t n = catalog_meta_count(model->catalog);
+    if (job->writer->keys == KEYS_NONE && n != 0)
+        cli_note(&job->cli, model->name, "the metadata of the input are left out: %zu key%s", n, n == 1 ? "" : "s");
+    if (job->writer->keys == KEYS_TYPED && !keys_find(keys, "general.architecture"))
+        cli_note(&job->cli, model->name, "the output has no general.architecture, without which llama.cpp loads no model: "
+            "--gguf-kv and --gguf-metadata give keys");
+}
+
+/* The file is one of the inputs, which the output must not be. */
+static bool
+make(struct keys *keys, struct job *job, struct model *model, const struct choice *choice, struct err *err)
+{
+    struct source *src = NULL;
+    struct keys_given *given = &job->keys;
+    bool ok = !given->path || side_file_open(&src, given->path, job->cli.limits.side_file, catalog_budget(model->catalog),
+        "--gguf-metadata bytes", &given->json, &given->njson, &model->inputs, err);
+    ok = ok && keys_make(keys, job->writer->keys, given, choice, err);
+    given->json = NULL;
+    source_close(src);
+    return ok;
+}
+
+bool
+job_keys(struct keys *keys, struct job *job, struct model *model, const struct choice *choice, struct err *err)
+{
+    bool ok = make(keys, job, model, choice, err);
+    job->layout.keys = keys;
+    if (ok)
+        note(job, model, keys);
+    return ok;
+}

@@ -1,0 +1,28 @@
+/* encode_iq4: how IQ4_NL and IQ4_XS are made, for whoever has a faster search. A run is 32 elements with one scale. */
+#ifndef KERNEL_ENCODE_IQ4_H
+#define KERNEL_ENCODE_IQ4_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { IQ4_RUN = 32, IQ4_RUNS = 8, IQ4_STEPS = 7 };
+
+/* Half way between the levels of iq4.h. A value takes the code that is the number of them not above it: a tie goes
+ * up, and a NaN gets 15. All are exact, and so are the differences to the levels near them, so that this is the
+ * nearest level. */
+extern const float iq4_between[15];
+
+struct iq4_how {
+    /* The scales of eight runs that follow each other: the first best of a few tries. w: a weight for each element. */
+    void (*scales)(float scale[IQ4_RUNS], const float *x, const float *w);
+    /* Codes of a run's elements times id, 16 bytes: element j in the low and j + 16 in the high nibble of byte j. */
+    void (*codes)(uint8_t *qs, const float *x, float id);
+};
+
+bool iq4_nl_encode_by(const struct iq4_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance);
+bool iq4_xs_encode_by(const struct iq4_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance);
+
+#endif

@@ -1,0 +1,175 @@
+/* encode_iq_search: how the IQ2 and IQ3 types are made, for whoever has a faster search; and the codebooks as
+ * encoders want them, of the IQ1 types too.
+ *
+ * A run (16 or 32 elements) has one scale; a group (8 or 4) is one entry of the codebook. Elements are searched by
+ * their magnitudes, as scale * (2 * digit + 1). A group's digits are packed into a code, digit j at bit j * bits. A
+ * code that is not in the codebook has a list of the entries near it, and the group takes the one with the least
+ * error. */
+#ifndef KERNEL_ENCODE_IQ_SEARCH_H
+#define KERNEL_ENCODE_IQ_SEARCH_H
+
+#include <float.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/encode_math.h"
+
+/* A codebook. `where` tells of a code, by its rank as in iq_grids.c, where its list starts in units of LIST_UNIT
+ * and, from bit LIST_COUNT on, how many codes it has; 0 of them: the code is an entry, and the lower bits are its
+ * index. A list is the near codes by distance, then index, filled up to a whole unit with its last. */
+struct encode_grid {
+    const uint16_t *lists;          /* NULL until encode_grids_build() */
+    const uint32_t *where;
+    int levels, digits, bits;       /* of one digit, of an entry, of a digit in a code */
+};
+enum { LIST_UNIT = 8, LIST_COUNT = 20 };
+
+enum encode_grid_id { GRID_IQ2_XXS, GRID_IQ2_XS, GRID_IQ2_S, GRID_IQ1, GRID_IQ3_XXS, GRID_IQ3_S, ENCODE_GRIDS };
+extern struct encode_grid encode_grids[ENCODE_GRIDS];
+
+/* When the groups of the best try are fitted again, with its scale */
+enum iq_refit {
+    REFIT_NEAR,             /* those that were not in the codebook */
+    REFIT_ALL_IF_NEAR,      /* all, when any was not; or when no try was any good */
+    REFIT_ALL
+};
+
+struct iq_block;            /* runs and scales of a block */
+struct iq_type {
+    enum encode_grid_id grid;
+    int run, tries;         /* elements of a run; tries on either side of the first */
+    float step;             /* between tries, of the greatest level */
+    float least;            /* a run whose greatest element is below it is empty */
+    bool even;              /* the number of minus signs is even: seven of eight are stored */
+    enum iq_refit refit;
+    int sigma;              /* times the mean square of the block */
+    float share;            /* without importance: weights are share * sigma + x^2 */
+    float factor;           /* of the block's scale as stored */
+    bool clear;             /* a block of empty runs is all zero */
+    void (*store)(uint8_t *y, const struct iq_block *b);        /* all but d into a block of zeros */
+    size_t bytes;
+};
+
+enum { IQ_RUN = 32, IQ_GROUPS = 8, IQ_TRIES = 31, IQ_DIGITS = 8 };
+
+struct iq_run {
+    float x[IQ_RUN];        /* magnitudes, one of a group perhaps negative where the signs are even */
+    float w[IQ_RUN];        /* weights */
+    float v[IQ_RUN];        /* their roots: a search makes them */
+    float most;             /* what the levels are laid on: the greatest x */
+    float scale;            /* in: when no try is any good; out */
+    uint16_t code[IQ_GROUPS];       /* in: likewise; out */
+    uint8_t sign[IQ_GROUPS];        /* of eight elements each; 1: minus */
+    bool empty;
+};
+
+/* Scale and codes of a run that is not empty: the first best of the tries. False as kernel_encode. */
+typedef bool iq_search(struct iq_run *run, const struct iq_type *type);
+
+extern const struct iq_type iq2_xxs_type, iq2_xs_type, iq2_s_type, iq3_xxs_type, iq3_s_type;
+
+/* Rows to blocks of that type, as kernel_encode. */
+bool iq_encode_by(const struct iq_type *type, iq_search *search, uint8_t *restrict y, const float *restrict x,
+    size_t rows, size_t cols, const float *restrict importance);
+
+static inline unsigned
+grid_digit(const struct encode_grid *g, unsigned code, int j)
+{
+    return code >> g->bits * j & ((1u << g->bits) - 1);
+}
+
+/* What `where` says of a code. */
+static inline uint32_t
+grid_where(const struct encode_grid *g, unsigned code)
+{
+    unsigned rank = 0;
+
+    for (int j = g->digits - 1; j >= 0; j--)
+        rank = rank * (unsigned)g->levels + grid_digit(g, code, j);
+    return g->where[rank];
+}
+
+static inline bool
+grid_has(uint32_t where)
+{
+    return where >> LIST_COUNT == 0;
+}
+
+/* The code that a group's elements are nearest to, each by itself. */
+static inline unsigned
+iq_nearest_code(const struct encode_grid *g, const float *x, float id)
+{
+    unsigned code = 0;
+
+    for (int j = 0; j < g->digits; j++)
+        code |= (unsigned)clamp_int(nearest_int(0.5f * (id * x[j] - 1)), 0, g->levels - 1) << g->bits * j;
+    return code;
+}
+
+struct iq_fit {
+    float qx, q2;
+};
+
+/* Sums of w * q * x and of w * q * q over a run */
+static inline struct iq_fit
+iq_fit(const struct encode_grid *g, const struct iq_run *run, int n, const uint16_t *code)
+{
+    struct iq_fit fit = { 0, 0 };
+
+    for (int k = 0, i = 0; i < n; k++)
+        for (int j = 0; j < g->digits; j++, i++) {
+            float q = (float)(2 * grid_digit(g, code[k], j) + 1);
+
+            fit.qx += run->w[i] * run->x[i] * q;
+            fit.q2 += run->w[i] * q * q;
+        }
+    return fit;
+}
+
+/* The entry near `where` with the least sum of (v * t) * t, t = scale * level - x: the first of equal ones. */
+typedef bool iq_nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *v, float scale,
+    uint16_t *code);
+
+/* The groups with their bit set in `near` again, with the scale found; then the scale for them. */
+static inline bool
+iq_refit(struct iq_run *run, const struct iq_type *type, unsigned near, iq_nearest *nearest)
+{
+    const struct encode_grid *g = &encode_grids[type->grid];
+    float id = 1 / run->scale;
+
+    if (type->refit != REFIT_NEAR)
+        near = ~0u;
+    for (int k = 0; k < type->run / g->digits; k++) {
+        const float *x = run->x + g->digits * k;
+        unsigned code = iq_nearest_code(g, x, id);
+        uint32_t where = grid_where(g, code);
+
+        if (!(near >> k & 1))
+            continue;
+        run->code[k] = (uint16_t)code;
+        if (!grid_has(where) && !nearest(g, where, x, run->v + g->digits * k, run->scale, &run->code[k]))
+            return false;
+    }
+
+    struct iq_fit fit = iq_fit(g, run, type->run, run->code);
+    if (fit.q2 > 0)
+        run->scale = fit.qx / fit.q2;
+    return true;
+}
+
+/* What a search ends with. `near`: the groups that the best try found no entry for. */
+static inline bool
+iq_finish(struct iq_run *run, const struct iq_type *type, unsigned near, iq_nearest *nearest)
+{
+    if ((near != 0 || type->refit == REFIT_ALL) && run->scale > 0 && !iq_refit(run, type, near, nearest))
+        return false;
+    if (run->scale < 0) {
+        run->scale = -run->scale;
+        for (int k = 0; k < type->run / 8; k++)
+            run->sign[k] ^= type->even ? 127 : 255;
+    }
+    return true;
+}
+
+#endif

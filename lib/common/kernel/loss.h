@@ -1,0 +1,22 @@
+/* loss: what encoding took from some elements, as sums in eight lanes: element i of a call goes to lane i % 8.
+ *     d = x - back in F32; all products and sums in F64 */
+#ifndef KERNEL_LOSS_H
+#define KERNEL_LOSS_H
+
+#include <stddef.h>
+
+enum { LOSS_LANES = 8 };
+
+/* Zeroed: of no elements. */
+struct loss_lanes {
+    double distance[LOSS_LANES];        /* sum of |d| */
+    double noise[LOSS_LANES];           /* sum of d * d */
+    double signal[LOSS_LANES];          /* sum of x * x */
+    double back[LOSS_LANES];            /* sum of back * back */
+    double both[LOSS_LANES];            /* sum of x * back */
+    float most[LOSS_LANES];             /* the largest |d|; one that is NaN does not count */
+};
+
+void loss_add(struct loss_lanes *sum, const float *x, const float *back, size_t n);
+
+#endif

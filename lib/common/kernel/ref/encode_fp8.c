@@ -1,0 +1,53 @@
+/* encode_fp8: the codes are drawn in dtype/float8.c. */
+#include "kernel/encode_fp8.h"
+
+#include "dtype/bfloat16.h"
+#include "dtype/half.h"
+
+/* What is left of x, in the quantizer's arithmetic. */
+static float
+scaled(float x, const struct encode_fp8 *how)
+{
+    float v = how->multiplies ? x * how->scale : x / how->scale;
+
+    v = how->quotient == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v))
+        : how->quotient == DTYPE_F16 ? half_to_float(half_of_float(v)) : v;
+    return how->adds_zero ? v + 0.0f : v;
+}
+
+/* NaN stays. A NaN's sign is that of the operands, or with none of them a NaN whatever the CPU makes: it is dropped. */
+static float
+clamp(float v, float max)
+{
+    return v > max ? max : v < -max ? -max : v != v ? float_of_bits(0x7FC00000u) : v;
+}
+
+void
+encode_e4m3(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = e4m3_of_float(clamp(scaled(x[i], how), 448.0f));
+}
+
+void
+encode_e5m2(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = e5m2_of_float(clamp(scaled(x[i], how), 57344.0f));
+}
+
+/* Without its sign a float's bits are ordered as its magnitude is, a NaN above all. */
+void
+encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group)
+{
+    for (size_t at = 0; at < n; at += group) {
+        uint32_t most = 0;
+
+        for (size_t i = at; i < n && i - at < group; i++) {
+            uint32_t magnitude = bits_of_float(x[i]) & 0x7FFFFFFFu;
+
+            most = magnitude > most ? magnitude : most;
+        }
+        *y++ = float_of_bits(most);
+    }
+}

@@ -1,0 +1,322 @@
+/* encode_iq1: IQ1_S and IQ1_M, whose layouts are in iq_quants.c; words: kernel/encode_iq1.h.
+ *
+ * The elements of a run, in order of their values, are cut in three: digits 0, 1, 2. Of all cuts and kinds that one is
+ * taken whose scale makes sum of w * (x - scale * level)^2 smallest. Then each group of eight is moved to an entry of
+ * the codebook, and the scale fitted to what came of it. Source: ggml-quants.c, quantize_row_iq1_s_impl, _iq1_m_impl.
+ */
+#include "kernel/encode_iq1.h"
+
+#include "dtype/ggml_block.h"
+#include "kernel/encode_iq.h"
+
+#include <assert.h>
+#include <string.h>
+
+const float iq1_levels[2][3] = { { -0.875f, 0.125f, 1.125f }, { -1.125f, -0.125f, 0.875f } };
+
+/* All elements have the same levels, so that sums over parts of the order will do. */
+static bool
+split_s(struct iq1_run *run)
+{
+    float sum_x[IQ_RUN + 1], sum_w[IQ_RUN + 1], best = -FLT_MAX;
+    bool any = false;
+
+    sum_x[0] = sum_w[0] = 0;
+    for (int j = 0; j < run->n; j++) {
+        int i = run->order[j];
+
+        sum_x[j + 1] = sum_x[j] + run->w[i] * run->x[i];
+        sum_w[j + 1] = sum_w[j] + run->w[i];
+    }
+    for (int i1 = 0; i1 <= run->n; i1++)
+        for (int i2 = i1; i2 <= run->n; i2++)
+            for (int down = IQ1_UP; down <= IQ1_DOWN; down++) {
+                const float *c = iq1_levels[down];
+                float x0 = sum_x[i1] - sum_x[0], x1 = sum_x[i2] - sum_x[i1], x2 = sum_x[run->n] - sum_x[i2];
+                float w0 = sum_w[i1] - sum_w[0], w1 = sum_w[i2] - sum_w[i1], w2 = sum_w[run->n] - sum_w[i2];
+
+                any |= iq1_improve(run, &best, i1, i2, down ? 3 : 0, x0 * c[0] + x1 * c[1] + x2 * c[2],
+                    w0 * c[0] * c[0] + w1 * c[1] * c[1] + w2 * c[2] * c[2]);
+            }
+    return any;
+}
+
+static bool
+split_m(struct iq1_run *run)
+{
+    float best = -FLT_MAX;
+    bool any = false;
+
+    for (int i1 = 0; i1 <= run->n; i1++)
+        for (int i2 = i1; i2 <= run->n; i2++)
+            for (int kind = 0; kind < 4; kind++) {
+                float qx = 0, q2 = 0;
+
+                for (int j = 0; j < run->n; j++) {
+                    int i = run->order[j];
+                    float q = iq1_levels_of(kind, i / 8)[j < i1 ? 0 : j < i2 ? 1 : 2];
+
+                    qx += run->w[i] * q * run->x[i];
+                    q2 += run->w[i] * q * q;
+                }
+                any |= iq1_improve(run, &best, i1, i2, kind, qx, q2);
+            }
+    return any;
+}
+
+static bool
+nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *w, const float *levels, float scale,
+    uint16_t *code)
+{
+    const uint16_t *list = g->lists + (size_t)(where & ((1u << LIST_COUNT) - 1)) * LIST_UNIT;
+    float least = FLT_MAX;
+
+    for (unsigned n = where >> LIST_COUNT; n > 0; n--, list++) {
+        float error = 0;
+
+        for (int j = 0; j < 8; j++) {
+            float t = scale * levels[grid_digit(g, *list, j)] - x[j];
+            error += w[j] * t * t;
+        }
+        if (error < least) {
+            least = error;
+            *code = *list;
+        }
+    }
+    return least < FLT_MAX;
+}
+
+static const struct iq1_how plainly = { split_s, split_m, nearest };
+
+/* Each element goes where as many are as are less, or equal and before it: no branch depends on the values. None is
+ * NaN. */
+static void
+sort(uint8_t *order, const float *x, int n)
+{
+    int rank[IQ_RUN] = { 0 };
+
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            rank[j] += (x[i] < x[j]) | ((x[i] == x[j]) & (i < j));
+    for (int j = 0; j < n; j++)
+        order[rank[j]] = (uint8_t)j;
+}
+
+/* The scale for a run that has the codes: kept when it would not be positive. */
+static void
+fit(struct iq1_run *run, const uint16_t *code)
+{
+    const struct encode_grid *g = &encode_grids[GRID_IQ1];
+    float qx = 0, q2 = 0;
+
+    for (int i = 0; i < run->n; i++) {
+        float q = iq1_levels_of(run->kind, i / (run->n / 2))[grid_digit(g, code[i / 8], i % 8)];
+
+        qx += run->w[i] * q * run->x[i];
+        q2 += run->w[i] * q * q;
+    }
+    if (qx > 0 && q2 > 0)
+        run->scale = qx / q2;
+}
+
+/* Codes of a run's groups from its split, each an entry of the codebook. */
+static bool
+codes_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code)
+{
+    const struct encode_grid *g = &encode_grids[GRID_IQ1];
+    bool turned = run->scale < 0, near = false;
+
+    if (turned) {
+        run->scale = -run->scale;
+        run->kind = 3 - run->kind;
+    }
+    for (int j = 0; j < run->n; j++) {
+        int digit = j < run->first ? 0 : j < run->second ? 1 : 2, i = run->order[j];
+
+        code[i / 8] |= (uint16_t)((turned ? 2 - digit : digit) << 2 * (i % 8));
+    }
+    for (int k = 0; k < run->n / 8; k++) {
+        uint32_t where = grid_where(g, code[k]);
+        const float *levels = iq1_levels_of(run->kind, k / (run->n / 16));
+
+        if (grid_has(where))
+            continue;
+        near = true;
+        if (!how->nearest(g, where, run->x + 8 * k, run->w + 8 * k, levels, run->scale, &code[k]))
+            return false;
+    }
+    if (near)
+        fit(run, code);
+    return true;
+}
+
+/* x and w of the run are set. A run that is empty has digits 0. */
+static bool
+run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float least)
+{
+    bool small = run->n == 16, weighs = false, nan = false;
+    float most = fabsf(run->x[0]);
+
+    for (int i = 0; i < run->n; i++) {
+        most = greater(most, fabsf(run->x[i]));
+        weighs |= run->w[i] != 0;
+        nan |= isnan(run->x[i]);
+    }
+    run->empty = true;
+    run->scale = 0;
+    run->kind = 0;
+    memset(code, 0, (size_t)run->n / 8 * sizeof *code);
+    if (most < least)
+        return true;
+    if (nan)
+        return !small;                          /* as it is when no split is any good */
+    sort(run->order, run->x, run->n);
+    if (small ? !how->split_m(run) : !how->split_s(run))
+        return !small || !weighs;
+    run->empty = false;
+    return codes_make(how, run, code) && !isnan(run->scale);
+}
+
+static void
+weigh(float *w, const float *x, const float *importance)
+{
+    if (importance != NULL)
+        weigh_by_importance(w, x, importance, 2 * sum_of_squares(x, QK_K) / QK_K, QK_K);
+    else
+        for (int i = 0; i < QK_K; i++)
+            w[i] = x[i] * x[i];
+}
+
+struct iq1_block {
+    struct iq1_run run[QK_K / 16];
+    uint16_t code[QK_K / 8];
+    float d, id;                    /* the runs' scales are multiples of d */
+    bool empty;                     /* all of them are */
+};
+
+static bool
+block_make(const struct iq1_how *how, struct iq1_block *b, int n, float least, const float *x, const float *importance)
+{
+    float w[QK_K], most = 0;
+
+    assert(encode_grids[GRID_IQ1].lists != NULL);
+    weigh(w, x, importance);
+    for (int g = 0; g < QK_K / n; g++) {
+        struct iq1_run *run = &b->run[g];
+
+        run->n = n;
+        memcpy(run->x, x + n * g, (size_t)n * sizeof *x);
+        memcpy(run->w, w + n * g, (size_t)n * sizeof *w);
+        if (!run_make(how, run, b->code + n / 8 * g, least))
+            return false;
+        most = greater(most, run->scale);
+    }
+    b->empty = most == 0;
+    b->d = most / 15;
+    b->id = 1 / b->d;
+    return true;
+}
+
+/* A run's scale is 2 l + 1 times the block's. */
+static int
+multiple_of(const struct iq1_block *b, int g)
+{
+    return clamp_int(nearest_int(0.5f * (b->id * b->run[g].scale - 1)), 0, 7);
+}
+
+static void
+iq1_s_store(uint8_t *y, const struct iq1_block *b)
+{
+    const struct encode_grid *grid = &encode_grids[GRID_IQ1];
+
+    store_half(y, b->d * 1.125f);
+    for (int g = 0; g < 8; g++) {
+        unsigned high = 0;
+
+        for (int k = 0; k < 4; k++) {
+            unsigned index = grid_where(grid, b->code[4 * g + k]);
+
+            y[2 + 4 * g + k] = (uint8_t)index;
+            high |= index >> 8 << 3 * k;
+        }
+        if (!b->empty)
+            high |= (unsigned)(multiple_of(b, g) | (b->run[g].kind ? 8 : 0)) << 12;
+        store_word(y + 34 + 2 * g, high);
+    }
+}
+
+/* The block's scale is fitted to what all its runs have become. */
+static void
+iq1_m_store(uint8_t *y, const struct iq1_block *b)
+{
+    const struct encode_grid *grid = &encode_grids[GRID_IQ1];
+    unsigned scales[4] = { 0, 0, 0, 0 };
+    float d = b->d, qx = 0, q2 = 0;
+
+    memset(y, 0, IQ1_M_BYTES);
+    if (b->empty)
+        return;
+    for (int g = 0; g < 16; g++) {
+        const struct iq1_run *run = &b->run[g];
+        unsigned index[2] = { grid_where(grid, b->code[2 * g]), grid_where(grid, b->code[2 * g + 1]) };
+        int l = multiple_of(b, g);
+
+        scales[g / 4] |= (unsigned)l << 3 * (g % 4);
+        y[2 * g] = (uint8_t)index[0];
+        y[2 * g + 1] = (uint8_t)index[1];
+        y[32 + g] = (uint8_t)(index[0] >> 8 | index[1] >> 8 << 4 | (run->kind & 2) << 2 | (run->kind & 1) << 7);
+        for (int i = 0; i < 16; i++) {
+            float level = iq1_levels_of(run->kind, i / 8)[grid_digit(grid, b->code[2 * g + i / 8], i % 8)];
+            float q = level * (float)(2 * l + 1);
+
+            qx += run->w[i] * q * run->x[i];
+            q2 += run->w[i] * q * q;
+        }
+    }
+    if (q2 > 0)
+        d = qx / q2;
+    for (int g = 0; g < 4; g++)
+        store_word(y + 48 + 2 * g, scales[g] | (unsigned)(half_of_float(d * 1.1125f) >> 4 * g & 15) << 12);
+}
+
+bool
+iq1_s_encode_by(const struct iq1_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
+{
+    struct iq1_block b;
+
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += IQ1_S_BYTES) {
+            if (!block_make(how, &b, 32, 1e-12f, x, importance == NULL ? NULL : importance + c))
+                return false;
+            iq1_s_store(y, &b);
+        }
+    return true;
+}
+
+bool
+iq1_m_encode_by(const struct iq1_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
+{
+    struct iq1_block b;
+
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += IQ1_M_BYTES) {
+            if (!block_make(how, &b, 16, 1e-7f, x, importance == NULL ? NULL : importance + c))
+                return false;
+            iq1_m_store(y, &b);
+        }
+    return true;
+}
+
+bool
+iq1_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+{
+    return iq1_s_encode_by(&plainly, y, x, rows, cols, importance);
+}
+
+bool
+iq1_m_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+{
+    return iq1_m_encode_by(&plainly, y, x, rows, cols, importance);
+}

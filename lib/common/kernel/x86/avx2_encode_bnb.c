@@ -1,0 +1,195 @@
+/* avx2_encode_bnb: the formulas are in encode_bnb.h. How many limits are below a value is found in three or four steps that
+ * halve them: the limits of a step that are left lie in a register, and a permutation brings each lane its own. */
+#if defined(__x86_64__)
+
+#include "dtype/half.h"
+#include "kernel/encode_bnb.h"
+#include "kernel/x86/x86_priv.h"
+
+#include "kernel/x86/avx2_inline.h"
+
+enum rule { NF4, FP4, FP4_CPU };
+
+/* The eighth of 15 limits; the seven below it, and the seven above it. Of seven limits: low alone. */
+struct limits {
+    __m256 middle, low, high;
+    __m256i codes;              /* of the counts: 16 bytes, twice */
+};
+
+static ALWAYS_INLINE struct limits
+limits_of(enum rule rule)
+{
+    const uint32_t *m = rule == NF4 ? encode_nf4_midpoints : encode_fp4_midpoints;
+    uint32_t half[2][8] = { { 0 } };
+    uint8_t codes[16] = { 0 };
+    if (rule == FP4) {
+        memcpy(half[0], encode_fp4_limits, sizeof encode_fp4_limits);
+        memcpy(codes, encode_fp4_magnitudes, sizeof encode_fp4_magnitudes);
+    } else {
+        memcpy(half[0], m, 7 * sizeof *m);
+        memcpy(half[1], m + 8, 7 * sizeof *m);
+        memcpy(codes, encode_fp4_order, sizeof codes);
+    }
+    return (struct limits){
+        .middle = _mm256_castsi256_ps(_mm256_set1_epi32((int)m[7])),
+        .low = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(const void *)half[0])),
+        .high = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(const void *)half[1])),
+        .codes = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)codes)),
+    };
+}
+
+/* -1 in lanes where y is above the limit, or NaN. */
+static ALWAYS_INLINE __m256i
+above(__m256 y, __m256 limit)
+{
+    return _mm256_castps_si256(_mm256_cmp_ps(y, limit, _CMP_NLE_UQ));
+}
+
+/* Limit `at` of each lane's half. */
+static ALWAYS_INLINE __m256
+limit_at(__m256i at, __m256i upper, const struct limits *l, enum rule rule)
+{
+    __m256 limit = _mm256_permutevar8x32_ps(l->low, at);
+    return rule == FP4 ? limit
+        : _mm256_blendv_ps(limit, _mm256_permutevar8x32_ps(l->high, at), _mm256_castsi256_ps(upper));
+}
+
+/* How many of the limits are below each y, a lane each. */
+static ALWAYS_INLINE __m256i
+counts(__m256 y, const struct limits *l, enum rule rule)
+{
+    __m256i upper = _mm256_setzero_si256();
+    if (rule == FP4)
+        y = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), y);
+    else
+        upper = above(y, l->middle);
+    __m256i hit = above(y, limit_at(_mm256_set1_epi32(3), upper, l, rule));
+    __m256i at = _mm256_sub_epi32(_mm256_set1_epi32(1), _mm256_slli_epi32(hit, 2));
+    hit = above(y, limit_at(at, upper, l, rule));
+    at = _mm256_sub_epi32(_mm256_sub_epi32(at, _mm256_set1_epi32(1)), _mm256_slli_epi32(hit, 1));
+    at = _mm256_sub_epi32(at, above(y, limit_at(at, upper, l, rule)));
+    return _mm256_sub_epi32(at, _mm256_slli_epi32(upper, 3));
+}
+
+/* 32 values to 16 bytes. `divides`: by a, else times a. */
+static ALWAYS_INLINE __m128i
+bytes16(const float *x, __m256 a, bool divides, const struct limits *l, enum rule rule)
+{
+    __m256i c[4];
+    for (int i = 0; i < 4; i++) {
+        __m256 v = _mm256_loadu_ps(x + 8 * i);
+        c[i] = counts(divides ? _mm256_div_ps(v, a) : _mm256_mul_ps(v, a), l, rule);
+        if (rule == FP4)            /* the sign above the count: 3 bits, so that 4 is left */
+            c[i] = _mm256_or_si256(c[i], _mm256_slli_epi32(_mm256_srli_epi32(_mm256_castps_si256(v), 31), 4));
+    }
+    __m256i n = _mm256_packus_epi16(_mm256_packus_epi32(c[0], c[1]), _mm256_packus_epi32(c[2], c[3]));
+    n = _mm256_permutevar8x32_epi32(n, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    if (rule == FP4) {
+        __m256i sign = _mm256_and_si256(_mm256_srli_epi16(n, 1), _mm256_set1_epi8(8));
+        n = _mm256_or_si256(_mm256_shuffle_epi8(l->codes, _mm256_and_si256(n, _mm256_set1_epi8(7))), sign);
+    } else if (rule == FP4_CPU)
+        n = _mm256_shuffle_epi8(l->codes, n);
+    n = _mm256_maddubs_epi16(n, _mm256_set1_epi16(0x0110));         /* the first times 16, and the second */
+    n = _mm256_permute4x64_epi64(_mm256_packus_epi16(n, n), 0x08);
+    return _mm256_castsi256_si128(n);
+}
+
+/* n values, the last ones of a block or all of it; at an even place. */
+static ALWAYS_INLINE void
+run(uint8_t *restrict y, const float *restrict x, size_t n, float a, bool divides, const struct limits *l, enum rule rule)
+{
+    const __m256 v = _mm256_set1_ps(a);
+    size_t i = 0;
+    for (; n - i >= 32; i += 32)
+        _mm_storeu_si128((__m128i *)(void *)(y + i / 2), bytes16(x + i, v, divides, l, rule));
+    if (i < n) {
+        float last[32] = { 0 };
+        memcpy(last, x + i, (n - i) * sizeof *x);
+        __m128i bytes = bytes16(last, v, divides, l, rule);
+        memcpy(y + i / 2, &bytes, (n - i + 1) / 2);
+    }
+    if (n % 2 != 0)
+        y[n / 2] = (uint8_t)((y[n / 2] & 0xF0) | (rule == NF4 ? 7 : 0));
+}
+
+static ALWAYS_INLINE void
+encode(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block,
+    enum rule rule)
+{
+    const struct limits l = limits_of(rule);
+    size_t whole = n / block, rest = n % block;
+    for (size_t i = 0; i < whole; i++) {
+        avx2_encode_absmax(absmax + i, x + i * block, block, block);
+        float least = absmax[i] < ENCODE_BNB_LEAST ? ENCODE_BNB_LEAST : absmax[i];
+        run(y + i * (block / 2), x + i * block, block, 1.0f / least, false, &l, rule);
+    }
+    if (rest != 0) {
+        avx2_encode_absmax(absmax + whole, x + whole * block, rest, block);
+        if (absmax[whole] < ENCODE_BNB_LEAST)
+            absmax[whole] = ENCODE_BNB_LEAST;
+        run(y + whole * (block / 2), x + whole * block, rest, absmax[whole], true, &l, rule);
+    }
+}
+
+static void
+avx2_encode_nf4(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block)
+{
+    encode(y, absmax, x, n, block, NF4);
+}
+
+static void
+avx2_encode_fp4(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block)
+{
+    encode(y, absmax, x, n, block, FP4);
+}
+
+static void
+avx2_encode_fp4_cpu(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block)
+{
+    encode(y, absmax, x, n, block, FP4_CPU);
+}
+
+/* 32 floats, through F16, times r, to 32 integers. */
+static ALWAYS_INLINE __m256i
+integers32(const float *x, __m256 r)
+{
+    __m256i c[4];
+    for (int i = 0; i < 4; i++) {
+        __m256 v = _mm256_cvtph_ps(_mm256_cvtps_ph(_mm256_loadu_ps(x + 8 * i), _MM_FROUND_TO_NEAREST_INT));
+        v = _mm256_mul_ps(v, r);
+        c[i] = _mm256_cvtps_epi32(_mm256_and_ps(v, _mm256_cmp_ps(v, v, _CMP_ORD_Q)));
+    }
+    __m256i n = _mm256_packs_epi16(_mm256_packs_epi32(c[0], c[1]), _mm256_packs_epi32(c[2], c[3]));
+    return _mm256_permutevar8x32_epi32(n, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
+/* Rounding keeps the order, so that the largest magnitude can be rounded alone. */
+static float
+avx2_encode_int8_row(int8_t *restrict y, const float *restrict x, size_t n)
+{
+    float absmax = 0.0f;
+    size_t i = 0;
+    avx2_encode_absmax(&absmax, x, n, n);
+    absmax = half_to_float(half_of_float(absmax));
+    const __m256 r = _mm256_set1_ps(1.0f / absmax * 127.0f);
+    for (; n - i >= 32; i += 32)
+        _mm256_storeu_si256((__m256i *)(void *)(y + i), integers32(x + i, r));
+    if (i < n) {
+        float last[32] = { 0 };
+        memcpy(last, x + i, (n - i) * sizeof *x);
+        __m256i v = integers32(last, r);
+        memcpy(y + i, &v, n - i);
+    }
+    return absmax;
+}
+
+void
+avx2_use_encode_bnb(struct kernels *k)
+{
+    k->encode_nf4 = avx2_encode_nf4;
+    k->encode_fp4 = avx2_encode_fp4;
+    k->encode_fp4_cpu = avx2_encode_fp4_cpu;
+    k->encode_int8_row = avx2_encode_int8_row;
+}
+
+#endif

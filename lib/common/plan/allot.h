@@ -1,0 +1,23 @@
+/* allot: which of several encoders each weight gets, so that all of them fit and the least is lost. */
+#ifndef PLAN_ALLOT_H
+#define PLAN_ALLOT_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define ALLOT_NEVER UINT64_MAX          /* bytes of what an encoder cannot make */
+
+struct allot_option {
+    uint64_t nbytes;            /* of the weight by this encoder, or ALLOT_NEVER */
+    double noise;               /* what is lost: sum of squared errors */
+};
+
+/* pick[i] of n weights: below `each`, the encoder of options[i * each ..]; or `each` where none can make it. As few bytes as
+ * `most` are used: beginning with the smallest of all, the step that takes away most noise a byte comes first, of those on the
+ * lower hull of a weight's options; what no longer fits is passed over. *least: the bytes of the smallest of all, which are
+ * more than `most` where the answer is false; or that is ERR_MEMORY. */
+bool allot(size_t *pick, const struct allot_option *options, size_t n, size_t each, uint64_t most, uint64_t *least,
+    struct err *err);
+
+#endif

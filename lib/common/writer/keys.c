@@ -1,0 +1,362 @@
+#include "writer/keys_priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "writer/file_type.h"
+#include "writer/meta_text.h"
+#include "writer/stale.h"
+
+enum { QUANTIZATION_VERSION = 2 };      /* GGML_QNT_VERSION of ggml.h */
+
+static const char types_key[] = META_TEXT_TYPES, pt[] = "pt";
+
+static bool
+is(const char *key, size_t n, const char *name)
+{
+    return n == strlen(name) && memcmp(key, name, n) == 0;
+}
+
+static bool
+is_key(const struct meta *m, const char *name)
+{
+    return is(m->key, m->key_len, name);
+}
+
+/* --- the list */
+
+static const char *
+name_of_key(const void *of, uint32_t i, size_t *n)
+{
+    const struct keys *keys = of;
+    *n = keys->list[i].key_len;
+    return keys->list[i].key;
+}
+
+bool
+keys_set(struct keys *keys, const char *key, size_t n, const struct meta_value *value, struct err *err)
+{
+    uint32_t i = (uint32_t)keys->n;
+    bool again;
+    struct meta *list = array_grow(keys->list, keys->n, &keys->room, sizeof *list, err);
+    if (!list)
+        return false;
+    keys->list = list;
+    list[i] = (struct meta){ .key = key, .key_len = (uint32_t)n, .value = *value };
+    if (!table_add(&keys->names, name_of_key, keys, key, n, &i, &again, err))
+        return false;
+    keys->list[i].value = *value;
+    keys->n += !again;
+    return true;
+}
+
+static struct meta_value *
+find(const struct keys *keys, const char *key, size_t n)
+{
+    uint32_t i;
+    return table_find(&keys->names, name_of_key, keys, key, n, &i) ? &keys->list[i].value : NULL;
+}
+
+const struct meta_value *
+keys_find(const struct keys *keys, const char *key)
+{
+    return find(keys, key, strlen(key));
+}
+
+bool
+keys_own(struct keys *keys, struct str *s, struct err *err)
+{
+    struct names *owned = &keys->owned;
+    char **all = array_grow(owned->name, owned->n, &owned->room, sizeof *all, err);
+    if (!all)
+        return false;
+    owned->name = all;
+    all[owned->n++] = s->p;
+    *s = (struct str){ 0 };
+    return true;
+}
+
+bool
+keys_no_room(const struct str *bytes, struct err *err)
+{
+    return bytes->full ? err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "metadata of the output: a value is over the limit of %zu "
+        "bytes", bytes->max) : err_memory(err, bytes->len);
+}
+
+void
+keys_clear(struct keys *keys)
+{
+    free(keys->list);
+    table_clear(&keys->names);
+    names_clear(&keys->owned);
+    *keys = (struct keys){ 0 };
+}
+
+static struct meta_value
+text_value(const char *text, size_t n)
+{
+    struct meta_value v = { .type = META_STRING };
+    v.as.s.p = text;
+    v.as.s.n = n;
+    return v;
+}
+
+/* --- those of the input */
+
+/* What is known of an output while its keys are made. */
+struct making {
+    struct keys *keys;
+    enum keys_kind kind;
+    const struct keys_given *given;
+    const struct choice *choice;
+    bool changed, quantized;
+    int file_type;
+};
+
+/* Whether the input has strings only: then META_TEXT_TYPES may say what they stand for. */
+static bool
+has_strings_only(const struct catalog *input)
+{
+    for (size_t i = 0; i < catalog_meta_count(input); i++)
+        if (catalog_meta_at(input, i)->value.type != META_STRING)
+            return false;
+    return true;
+}
+
+/* Keys about types that are written anew, which is up to add_facts(). */
+static bool
+stays(const struct making *m, const struct meta *meta)
+{
+    if (m->kind != KEYS_TYPED || !m->changed)
+        return !stale_key(meta, m->choice);
+    if (is_key(meta, "general.file_type"))
+        return m->file_type != FILE_TYPE_NONE;
+    if (is_key(meta, "general.quantization_version"))
+        return m->quantized;
+    return !stale_key(meta, m->choice);
+}
+
+/* *types: the key that is about the others, or NULL. "format" is about a safetensors file, and of no use in another. */
+static bool
+add_input(struct making *m, const struct meta **types, struct err *err)
+{
+    const struct catalog *input = m->choice->input;
+    const char *format = catalog_facts_of(input)->format;
+    bool strings = has_strings_only(input), is_gguf = format && strcmp(format, "GGUF") == 0, ok = true;
+    *types = NULL;
+    for (size_t i = 0; ok && i < catalog_meta_count(input); i++) {
+        const struct meta *meta = catalog_meta_at(input, i);
+        struct meta_value value = meta->value;
+        bool about_types = is_key(meta, types_key) && (strings || m->kind == KEYS_TEXT);
+        if (about_types && strings)
+            *types = meta;
+        if (about_types || !stays(m, meta))
+            continue;
+        if (is_key(meta, "format")) {
+            if (m->kind == KEYS_TYPED && !is_gguf)
+                continue;
+            value = m->kind == KEYS_TEXT ? text_value(pt, 2) : value;
+        }
+        ok = keys_set(m->keys, meta->key, meta->key_len, &value, err);
+    }
+    return ok;
+}
+
+/* --- types that strings had once */
+
+/* A string of JSON as a C string, which the keys own. A zero byte in it is in no type, and in no key of GGUF. */
+static const char *
+take_string(struct keys *keys, const struct pull_text *text, size_t *n, struct err *err)
+{
+    struct str s = { .max = keys->max };
+    str_add(&s, text->p, text->n);
+    if (s.failed) {
+        keys_no_room(&s, err);
+        str_clear(&s);
+        return NULL;
+    }
+    *n = pull_unescape(s.p, text);
+    s.p[*n] = '\0';
+    const char *p = s.p;
+    if (keys_own(keys, &s, err))
+        return p;
+    str_clear(&s);
+    return NULL;
+}
+
+static bool
+restore(struct making *m, const char *key, size_t n, const char *type, struct err *err)
+{
+    struct meta_value *v = find(m->keys, key, n);
+    struct str bytes = { .max = m->keys->max };
+    char shown[STR_SHOWN], shown_type[STR_SHOWN];
+    const char *why;
+    str_shown(shown, key, n);
+    str_shown(shown_type, type, strlen(type));
+    if (!v && catalog_meta_find(m->choice->input, key))
+        return true;            /* it is no longer true, and left out */
+    if (!v)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists %s, which is not there", types_key, shown);
+    if (v->type != META_STRING || !v->as.s.p)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists %s twice", types_key, shown);
+    bool ok = meta_read_text(v, &bytes, type, v->as.s.p, v->as.s.n, &why);
+    if (!ok && why)
+        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: its value is no %s, the type that %s says: %s", shown,
+            shown_type, types_key, why);
+    else if (!ok)
+        keys_no_room(&bytes, err);
+    ok = ok && keys_own(m->keys, &bytes, err);
+    str_clear(&bytes);
+    return ok;
+}
+
+static bool
+restore_all(struct making *m, const struct meta *types, struct err *err)
+{
+    struct pull json;
+    const char *key, *type;
+    size_t n, ntype;
+    if (!types)
+        return true;
+    pull_init(&json, types->value.as.s.p, types->value.as.s.n, 0, PULL_DEPTH_MAX);
+    enum pull_token token = pull_next(&json);
+    while (token == PULL_OBJECT && pull_next(&json) == PULL_KEY) {
+        if (!(key = take_string(m->keys, &json.token, &n, err)))
+            return false;
+        if (pull_next(&json) != PULL_STRING)
+            break;
+        if (!(type = take_string(m->keys, &json.token, &ntype, err)) || !restore(m, key, n, type, err))
+            return false;
+    }
+    return (token == PULL_OBJECT && pull_next(&json) == PULL_END) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: is "
+        "no JSON object of keys and types", types_key);
+}
+
+/* --- those of the output */
+
+static bool
+set_u32(struct keys *keys, const char *key, uint64_t n, struct err *err)
+{
+    const struct meta_value v = { .type = META_U32, .as.u = n };
+    return keys_set(keys, key, strlen(key), &v, err);
+}
+
+/* What a GGUF file says of the types of its tensors, when they are not those that the input speaks of. Of tensors that are
+ * no model, and are not quantized, nothing is said. */
+static bool
+add_facts(struct making *m, struct err *err)
+{
+    static const char type[] = "general.file_type", version[] = "general.quantization_version";
+    bool says = m->quantized || keys_find(m->keys, type) || keys_find(m->keys, "general.architecture");
+    if (m->kind != KEYS_TYPED || !m->changed || !says)
+        return true;
+    return (m->file_type == FILE_TYPE_NONE || set_u32(m->keys, type, (uint64_t)m->file_type, err))
+        && (!m->quantized || keys_find(m->keys, version) || set_u32(m->keys, version, QUANTIZATION_VERSION, err));
+}
+
+/* --- those of the command line */
+
+bool
+keys_refused(const char *key, size_t n, const char **why)
+{
+    static const char *const split[] = { "split.no", "split.count", "split.tensors.count" };
+    *why = n == 0 ? "the key is empty"
+        : n > limits_default.gguf_key ? "a key has at most 65535 bytes"
+        : memchr(key, '\0', n) ? "the key holds a NUL byte"
+        : !str_is_utf8(key, n) ? "the key is no UTF-8"
+        : n >= 5 && memcmp(key, "GGUF.", 5) == 0 ? "GGUF.* stands for the header of the file, which writes itself" : NULL;
+    for (size_t i = 0; i < sizeof split / sizeof *split; i++)
+        if (is(key, n, split[i]))
+            *why = "it is about the files of a split model, and writes itself";
+    return *why != NULL;
+}
+
+bool
+keys_give(struct keys_given *given, enum keys_kind kind, const char *option, const char *arg, struct err *err)
+{
+    const char *equals = strchr(arg, '='), *why = NULL;
+    size_t all = strlen(arg), n = equals ? (size_t)(equals - arg) : all;
+    char shown[STR_SHOWN];
+    if (!equals)
+        why = "expected KEY=VALUE";
+    else if (n == 0)
+        why = "the key is empty";
+    else if (!str_is_utf8(arg, all))
+        why = "it is no UTF-8";
+    else if (kind == KEYS_TEXT && is(arg, n, types_key))
+        why = "it is about the other keys, and writes itself";
+    else if (kind == KEYS_TYPED && is(arg, n, "general.alignment"))
+        why = "it is a number, and this would be a string: give it in --gguf-metadata";
+    else if (kind == KEYS_TYPED)
+        keys_refused(arg, n, &why);
+    if (why)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s '%s': %s", option, str_shown(shown, arg, n), why);
+    return names_add(kind == KEYS_TEXT ? &given->text : &given->typed, arg, all, err);
+}
+
+void
+keys_given_clear(struct keys_given *given)
+{
+    names_clear(&given->text);
+    names_clear(&given->typed);
+    *given = (struct keys_given){ 0 };
+}
+
+/* Text for a key: it keeps the type that it has from a GGUF file. */
+static bool
+set_text(struct keys *keys, const char *key, size_t n, const char *text, struct err *err)
+{
+    const struct meta_value *old = find(keys, key, n);
+    struct meta_value value = text_value(text, strlen(text));
+    struct str type = { 0 }, bytes = { .max = keys->max };
+    char shown[STR_SHOWN];
+    const char *why = NULL;
+    if (!old || old->type == META_STRING)
+        return keys_set(keys, key, n, &value, err);
+    meta_text_type(&type, old);
+    bool ok = !type.failed && meta_read_text(&value, &bytes, type.p, text, strlen(text), &why);
+    if (!ok && why)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--metadata %s: the value is no %s, the type of the key: %s",
+            str_shown(shown, key, n), type.p, why);
+    else if (!ok)
+        keys_no_room(&bytes, err);
+    ok = ok && keys_own(keys, &bytes, err) && keys_set(keys, key, n, &value, err);
+    str_clear(&bytes);
+    str_clear(&type);
+    return ok;
+}
+
+static bool
+add_pairs(struct making *m, struct err *err)
+{
+    const struct names *pairs = m->kind == KEYS_TEXT ? &m->given->text : &m->given->typed;
+    bool ok = true;
+    for (size_t i = 0; ok && i < pairs->n; i++) {
+        const char *key = pairs->name[i], *text = strchr(key, '=') + 1;
+        size_t n = (size_t)(text - key) - 1;
+        const struct meta_value value = text_value(text, strlen(text));
+        ok = m->kind == KEYS_TEXT ? set_text(m->keys, key, n, text, err) : keys_set(m->keys, key, n, &value, err);
+    }
+    return ok;
+}
+
+bool
+keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *given, const struct choice *choice,
+    struct err *err)
+{
+    const struct meta *types;
+    struct making m = { .keys = keys, .kind = kind, .given = given, .choice = choice,
+        .changed = choice->decodes || file_types_changed(choice), .quantized = file_is_quantized(choice),
+        .file_type = file_type(choice) };
+    *keys = (struct keys){ .max = limits_default.alloc };
+    if (kind == KEYS_NONE)
+        return true;
+    return (given->none || (add_input(&m, &types, err) && restore_all(&m, types, err)))
+        && add_facts(&m, err)
+        && (!given->json || keys_add_file(keys, given, err))
+        && add_pairs(&m, err);
+}

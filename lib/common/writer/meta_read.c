@@ -1,0 +1,289 @@
+/* The way back of meta_text.c: text is read into the form that GGUF has of a value (catalog/metadata.c), and that is decoded
+ * as if it came from a file. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/num.h"
+#include "writer/meta_text.h"
+#include "writer/put_priv.h"
+
+struct reading {
+    struct pull *json;
+    struct str *out;
+    struct str text;            /* of the string at hand; owned */
+    const char *why;
+};
+
+static bool
+no(struct reading *r, const char *why)
+{
+    r->why = why;
+    return false;
+}
+
+/* --- types */
+
+/* The type that a word at p names, or META_TYPES; *n: its length. */
+static enum meta_type
+word(const char *p, size_t *n, bool *odd)
+{
+    *n = strcspn(p, "[],");
+    *odd = *n == 4 && memcmp(p, "strx", 4) == 0;
+    for (unsigned type = 0; type < META_TYPES; type++) {
+        const char *name = meta_type_name((enum meta_type)type);
+        if (type != META_ARRAY && strlen(name) == *n - *odd && memcmp(p, name, *n - *odd) == 0)
+            return (enum meta_type)type;
+    }
+    return META_TYPES;
+}
+
+/* What follows a type, NULL when it is none. */
+static const char *
+past_type(const char *p, uint64_t depth)
+{
+    size_t n;
+    bool odd;
+    if (*p != '[')
+        return word(p, &n, &odd) != META_TYPES ? p + n : NULL;
+    if (depth == 0 || p[1] == ']')
+        return depth == 0 ? NULL : p + 2;
+    do {
+        bool array = p[1] == '[';
+        p = past_type(p + 1, depth - 1);
+        if (!p || (*p == ',' && (!array || p[1] != '[')))
+            return NULL;
+    } while (*p == ',');
+    return *p == ']' ? p + 1 : NULL;
+}
+
+/* --- numbers */
+
+static bool
+put_integer(struct reading *r, enum meta_type type)
+{
+    bool is_signed = type == META_I8 || type == META_I16 || type == META_I32 || type == META_I64;
+    struct pull digits = *r->json;
+    bool negative = digits.token.n != 0 && *digits.token.p == '-';
+    size_t size = meta_type_size(type);
+    uint64_t n, max = UINT64_MAX >> (64 - 8 * size) >> is_signed;
+    digits.token.p += negative;
+    digits.token.n -= negative;
+    if (!pull_as_u64(&digits, &n))
+        return no(r, "a number is no integer, or has more than 64 bits");
+    if (n > max + (is_signed && negative) || (negative && !is_signed && n != 0))
+        return no(r, "a number does not fit the type");
+    put(r->out, negative ? 0 - n : n, size);
+    return true;
+}
+
+static bool
+put_float(struct reading *r, enum meta_type type)
+{
+    char text[64];
+    struct meta_value v = { .type = type };
+    const struct pull_text *t = &r->json->token;
+    if (t->n >= sizeof text)
+        return no(r, "a number has more than 63 characters");
+    memcpy(text, t->p, t->n);
+    text[t->n] = '\0';
+    v.as.f = type == META_F32 ? (double)strtof(text, NULL) : strtod(text, NULL);
+    if (isinf(v.as.f) && text[strspn(text, "-")] != 'I')
+        return no(r, "a number does not fit the type");
+    if (isnan(v.as.f))
+        put(r->out, type == META_F32 ? UINT64_C(0x7FC00000) : UINT64_C(0x7FF8) << 48, meta_type_size(type));
+    else
+        put(r->out, meta_float_bits(&v), meta_type_size(type));
+    return true;
+}
+
+/* "NaN(ffc00000)" */
+static bool
+put_nan(struct reading *r, enum meta_type type)
+{
+    size_t size = meta_type_size(type);
+    const struct pull_text *t = &r->json->token;
+    uint64_t bits = 0, magnitude = UINT64_MAX >> (65 - 8 * size);
+    if (t->n != 5 + 2 * size || memcmp(t->p, "NaN(", 4) != 0 || t->p[t->n - 1] != ')')
+        return no(r, "a string where a number is expected");
+    for (const char *p = t->p + 4; *p != ')'; p++) {
+        static const char hex[] = "0123456789abcdef";
+        const char *digit = *p ? strchr(hex, *p) : NULL;
+        if (!digit)
+            return no(r, "the bits of a NaN are no hexadecimal number");
+        bits = bits << 4 | (uint64_t)(digit - hex);
+    }
+    if ((bits & magnitude) <= (size == 4 ? UINT64_C(0x7F800000) : UINT64_C(0x7FF) << 52))
+        return no(r, "the bits of a NaN are those of a number");
+    put(r->out, bits, size);
+    return true;
+}
+
+/* --- strings */
+
+/* Turn \xHH and \\ back into bytes, in place. */
+static bool
+take_bytes(struct reading *r)
+{
+    char *to = r->text.p;
+    for (const char *p = to, *end = p + r->text.len; p < end;) {
+        char hex[3] = "", *last;
+        if (*p != '\\') {
+            *to++ = *p++;
+        } else if (end - p >= 2 && p[1] == '\\') {
+            *to++ = '\\';
+            p += 2;
+        } else if (end - p >= 4 && p[1] == 'x' && memcpy(hex, p + 2, 2) && strspn(hex, "0123456789abcdef") == 2) {
+            *to++ = (char)strtoul(hex, &last, 16);
+            p += 4;
+        } else {
+            return no(r, "a backslash that begins neither \\\\ nor \\xHH");
+        }
+    }
+    r->text.len = (size_t)(to - r->text.p);
+    return true;
+}
+
+/* r->text, as GGUF has a string. */
+static bool
+put_text(struct reading *r, bool odd)
+{
+    if (odd && r->text.len != 0 && !take_bytes(r))
+        return false;
+    put(r->out, r->text.len, 8);
+    str_add(r->out, r->text.p ? r->text.p : "", r->text.len);
+    return !r->text.failed || no(r, NULL);
+}
+
+static bool
+put_string(struct reading *r, bool odd)
+{
+    r->text.len = 0;
+    str_add(&r->text, r->json->token.p, r->json->token.n);
+    if (r->text.failed)
+        return no(r, NULL);
+    if (r->json->token.n != 0)
+        r->text.len = pull_unescape(r->text.p, &r->json->token);
+    return put_text(r, odd);
+}
+
+/* --- values */
+
+static bool put_value(struct reading *r, const char *type, enum pull_token token);
+
+static bool
+put_array(struct reading *r, const char *type)
+{
+    size_t n;
+    bool odd;
+    const char *of = type + 1;          /* the type of the next element; NULL: there is none */
+    enum meta_type is = *of == '[' || *of == ']' ? META_ARRAY : word(of, &n, &odd);
+    of = *of == ']' ? NULL : of;
+    bool list = of && *past_type(of, PULL_DEPTH_MAX) == ',';
+    enum pull_token token;
+    uint64_t count = 0;
+    put(r->out, is, 4);
+    size_t at = r->out->len;
+    put(r->out, 0, 8);
+    for (; (token = pull_next(r->json)) != PULL_ARRAY_END; count++) {
+        if (!of)
+            return no(r, "an array has more elements than types");
+        if (!put_value(r, of, token))
+            return false;
+        const char *past = list ? past_type(of, PULL_DEPTH_MAX) : NULL;
+        of = !list ? of : *past == ',' ? past + 1 : NULL;
+    }
+    if (list && of)
+        return no(r, "an array has fewer elements than types");
+    if (count > limits_default.gguf_array)
+        return no(r, "an array has more elements than a GGUF file may");
+    if (!r->out->failed)
+        store_le64((uint8_t *)r->out->p + at, count);
+    return !r->out->failed || no(r, NULL);
+}
+
+static bool
+put_scalar(struct reading *r, enum meta_type type, bool odd, enum pull_token token)
+{
+    bool is_float = type == META_F32 || type == META_F64;
+    if (type == META_STRING)
+        return token == PULL_STRING ? put_string(r, odd) : no(r, "no string");
+    if (type == META_BOOL) {
+        put(r->out, token == PULL_TRUE, 1);
+        return token == PULL_TRUE || token == PULL_FALSE || no(r, "neither true nor false");
+    }
+    if (is_float && token == PULL_STRING)
+        return put_nan(r, type);
+    if (token != PULL_NUMBER)
+        return no(r, "no number");
+    return is_float ? put_float(r, type) : put_integer(r, type);
+}
+
+/* The value that begins with this token, of a good type. */
+static bool
+put_value(struct reading *r, const char *type, enum pull_token token)
+{
+    size_t n;
+    bool odd;
+    if (token == PULL_BAD)
+        return no(r, "it is no JSON");
+    if (*type == '[')
+        return token == PULL_ARRAY ? put_array(r, type) : no(r, "no array");
+    enum meta_type of = word(type, &n, &odd);
+    return put_scalar(r, of, odd, token);
+}
+
+static bool
+is_type(const char *type)
+{
+    const char *past = past_type(type, limits_default.gguf_depth);
+    return past && *past == '\0';
+}
+
+/* What was put, as a value. */
+static bool
+decode(struct meta_value *value, struct reading *r, const char *type)
+{
+    size_t n;
+    bool odd;
+    uint64_t used;
+    enum meta_type of = *type == '[' ? META_ARRAY : word(type, &n, &odd);
+    return !r->out->failed && meta_decode(value, of, (const uint8_t *)r->out->p, r->out->len, false,
+        (unsigned)limits_default.gguf_depth, &used);
+}
+
+static bool
+finish(struct meta_value *value, struct reading *r, const char *type, bool ok, const char **why)
+{
+    ok = ok && decode(value, r, type);
+    *why = r->why;
+    str_clear(&r->text);
+    return ok;
+}
+
+bool
+meta_read_json(struct meta_value *value, struct str *bytes, const char *type, struct pull *json, const char **why)
+{
+    struct reading r = { .json = json, .out = bytes, .text.max = bytes->max };
+    bool ok = is_type(type) ? put_value(&r, type, pull_next(json)) : no(&r, "its type is unknown");
+    return finish(value, &r, type, ok, why);
+}
+
+bool
+meta_read_text(struct meta_value *value, struct str *bytes, const char *type, const char *text, size_t n, const char **why)
+{
+    struct pull json;
+    if (strncmp(type, "str", 3) == 0 && is_type(type)) {
+        struct reading r = { .out = bytes, .text.max = bytes->max };
+        str_add(&r.text, text, n);
+        return finish(value, &r, type, put_text(&r, type[3] == 'x'), why);
+    }
+    pull_init(&json, text, n, 0, PULL_DEPTH_MAX);
+    json.words = true;
+    if (!meta_read_json(value, bytes, type, &json, why))
+        return false;
+    *why = "something follows the value";
+    return pull_next(&json) == PULL_END;
+}
