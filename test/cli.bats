@@ -3,7 +3,7 @@
 load helper
 
 readers="amn-parse amn-inspect amn-remember"         # which an input is enough for
-tools="$readers amn-convert"
+tools="$readers amn-forget amn-convert"
 
 @test "--help: usage on stdout, status 0" {
     for t in $tools; do
@@ -103,6 +103,13 @@ asks() {
         cmp out parts
     done
     try 2 amn-remember --part-size 1KBB --parts "$f"
+    try 0 amn-remember --part-size 0.5K --parts "$f"
+    try 0 amn-remember --part-size 512 --parts "$f"
+    cp out parts
+    try 0 amn-remember --part-size 0.5KiB --parts "$f"
+    cmp out parts
+    try 2 amn-remember --part-size 512.5 --parts "$f"
+    grep -q "'512.5' is not a size such as" err
 }
 
 @test "--help fits into 80 columns" {

@@ -45,7 +45,9 @@ lines_complete() {
     becomes 'amn-inspect --metadata model.g' 'amn-inspect --metadata model.gguf'
     becomes 'amn-convert --gguf-metadata=model.g' 'amn-convert --gguf-metadata=model.gguf'
     becomes 'amn-parse --scheme gpt' 'amn-parse --scheme gptq'
+    becomes 'amn forg' 'amn forget'
     becomes 'amn-forget --scheme q8' 'amn-forget --scheme q8_0'
+    becomes 'amn-quantize --pu' 'amn-quantize --pure'
     becomes 'amn convert --to np' 'amn convert --to np'
     becomes 'amn convert --to npz' 'amn convert --to npz'
     becomes 'amn convert --dtype b' 'amn convert --dtype bf16'
@@ -103,7 +105,7 @@ END
 
 @test "every option of --help is offered, and no other" {
     need fish
-    for tool in amn-parse amn-inspect amn-remember amn-convert; do
+    for tool in amn-parse amn-inspect amn-remember amn-forget amn-convert; do
         $tool --help | sed -n 's/^  -., --\([a-z-]*\).*/--\1/p; s/^      --\([a-z-]*\).*/--\1/p' | sort >wanted
         [ -s wanted ]
         HOME=$dir fish --no-config -c 'source $argv[1]; complete -C "$argv[2] --"' "$(made amn.fish)" $tool |

@@ -27,6 +27,7 @@ page() {
 @test "examples of amn-inspect(1)" { page amn-inspect.1; }
 @test "examples of amn-remember(1)" { page amn-remember.1; }
 @test "examples of amn-convert(1)" { page amn-convert.1; }
+@test "examples of amn-forget(1)" { page amn-forget.1; }
 @test "examples of amn-formats(5)" { page amn-formats.5; }
 @test "examples of amn-json(5)" { page amn-json.5; }
 

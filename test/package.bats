@@ -18,7 +18,7 @@ files_in() {
     (cd "$1" && find . ! -type d | sed 's,^\./,,' | LC_ALL=C sort)
 }
 
-names='amn amn-convert amn-dequantize amn-info amn-inspect amn-parse amn-remember'
+names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse amn-quantize amn-remember'
 
 @test "make install: the tools, their other names, a page for each, completions; make uninstall: nothing is left" {
     for c in amn.bash _amn amn.fish; do echo "# $c" >$c; done

@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "encode/losses.h"
+#include "job/job_priv.h"
 #include "pipeline/early.h"
 #include "plan/allot.h"
 
@@ -90,31 +91,37 @@ measure(struct costs *costs, const struct job *job, struct pipeline *p, const st
     return ok;
 }
 
-/* The bytes that the weights may take, and of how many elements the model is. */
+/* Bytes that count: with --target-size all of the file, else the data. */
 static bool
-most_of(uint64_t *most, const struct job *job, const struct choice *copy, uint64_t weights, struct err *err)
+count(uint64_t *n, struct job *job, const struct pipeline *p, struct choice *copy, struct err *err)
 {
     struct writer_options layout = job->layout;
-    uint64_t all = 0, data, numel = 0;
-    for (size_t i = 0; i < copy->n; i++) {
-        const struct tensor t = chosen_source(&copy->list[i]);
+    struct keys keys = { 0 };
+    if (job->target_size == 0)
+        return choice_nbytes(copy, n, err);
+    struct pieces *pieces = pieces_new(err);
+    layout.keys = &keys;
+    bool ok = pieces && job_keys_make(&keys, job, p->model, copy, err) && job->writer->lay_out(pieces, copy, &layout, err);
+    *n = ok ? pieces_nbytes(pieces) : 0;
+    pieces_free(pieces);
+    keys_clear(&keys);
+    return ok;
+}
+
+/* How many bytes may count. */
+static uint64_t
+target_of(const struct job *job, const struct choice *choice)
+{
+    uint64_t numel = 0;
+    if (job->target_size != 0)
+        return job->target_size;
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_source(&choice->list[i]);
         uint64_t n = 0;
-        if (copy->list[i].part == 0 && shape_numel(&t.shape, &n))
+        if (shape_numel(&t.shape, &n))
             numel += n;
     }
-    if (!choice_nbytes(copy, &data, err))
-        return false;
-    struct pieces *pieces = pieces_new(err);
-    bool ok = pieces && job->writer->lay_out(pieces, (struct choice *)copy, &layout, err);
-    all = ok ? pieces_nbytes(pieces) : 0;
-    pieces_free(pieces);
-    uint64_t fixed = all - weights, target = job->target_size;
-    if (target == 0) {
-        target = (uint64_t)(job->target_bpw * (double)numel / 8);
-        fixed = data - weights;
-    }
-    *most = target > fixed ? target - fixed : 0;
-    return ok;
+    return (uint64_t)(job->target_bpw * (double)numel / 8);
 }
 
 static void
@@ -124,30 +131,43 @@ take_picks(const struct encoder **assigned, const struct costs *costs, const str
         assigned[i] = costs->pick[i] < job->ncandidates ? costs->of[i * job->ncandidates + costs->pick[i]] : NULL;
 }
 
-/* Pick with `most` for the weights; what is over when all is laid out is taken from it until it fits. */
+/* Take what was picked, and count what it makes. */
 static bool
-pick(const struct encoder **assigned, struct costs *costs, const struct job *job, const struct choice *choice,
-    struct catalog *memory, struct err *err)
+try_picks(uint64_t *n, const struct encoder **assigned, const struct costs *costs, struct job *job, const struct pipeline *p,
+    const struct choice *choice, struct catalog *memory, struct err *err)
 {
-    uint64_t least, most = UINT64_MAX;
     struct choice copy = { 0 };
-    bool ok = !allot(costs->pick, costs->options, choice->n, job->ncandidates, 0, &least, err) && err->kind == ERR_NONE;
     take_picks(assigned, costs, job, choice->n);
-    ok = ok && try_candidate(&copy, job, choice, assigned, job->reduction.encoder, memory, err)
-        && most_of(&most, job, &copy, least, err);
+    bool ok = try_candidate(&copy, job, choice, assigned, job->reduction.encoder, memory, err) && count(n, job, p, &copy, err);
     free(copy.list);
-    if (!ok)
-        return false;
-    ok = allot(costs->pick, costs->options, choice->n, job->ncandidates, most, &least, err);
-    if (!ok && err->kind == ERR_NONE)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the target is too small: the smallest candidates take %" PRIu64 " bytes for the "
-            "weights, and %" PRIu64 " are left for them", least, most);
-    take_picks(assigned, costs, job, choice->n);
     return ok;
 }
 
+/* First the smallest of all, which tells what all else takes. Then as much as is left; a header grows with its offsets, so that
+ * what is over in the end is taken from that until it fits. */
+static bool
+pick(const struct encoder **assigned, struct costs *costs, struct job *job, const struct pipeline *p, const struct choice *choice,
+    struct catalog *memory, struct err *err)
+{
+    uint64_t least, n, target = target_of(job, choice);
+    bool fits = allot(costs->pick, costs->options, choice->n, job->ncandidates, 0, &least, err);
+    if ((!fits && err->kind != ERR_NONE) || !try_picks(&n, assigned, costs, job, p, choice, memory, err))
+        return false;
+    if (n > target)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the target is too small: with the smallest of the candidates it is %" PRIu64
+            " bytes, and %" PRIu64 " are wanted", n, target);
+    for (uint64_t most = least + (target - n);;) {
+        if (!allot(costs->pick, costs->options, choice->n, job->ncandidates, most, &least, err)
+            || !try_picks(&n, assigned, costs, job, p, choice, memory, err))
+            return false;
+        if (n <= target)
+            return true;
+        most = most > least + (n - target) ? most - (n - target) : least;
+    }
+}
+
 bool
-budget_assign(const struct encoder ***out, const struct job *job, struct pipeline *p, const struct choice *choice,
+budget_assign(const struct encoder ***out, struct job *job, struct pipeline *p, const struct choice *choice,
     struct catalog *memory, struct err *err)
 {
     size_t n = choice->n * job->ncandidates + 1;
@@ -155,7 +175,7 @@ budget_assign(const struct encoder ***out, const struct job *job, struct pipelin
     const struct encoder **assigned = calloc(choice->n + 1, sizeof *assigned);
     bool ok = (costs.options && costs.of && costs.pick && assigned) || err_memory(err, n * sizeof *costs.options);
     ok = ok && model_spool(p->model, err) && measure(&costs, job, p, choice, memory, err)
-        && pick(assigned, &costs, job, choice, memory, err);
+        && pick(assigned, &costs, job, p, choice, memory, err);
     free(costs.options);
     free(costs.of);
     free(costs.pick);
@@ -165,29 +185,33 @@ budget_assign(const struct encoder ***out, const struct job *job, struct pipelin
     return ok;
 }
 
-/* A name as an expression that finds it alone. */
+/* A name as an expression that finds it alone, within single quotes, as shells and xargs have them. */
 static void
-print_expression(const struct tensor *t)
+print_expression(FILE *out, const struct tensor *t)
 {
-    putchar('^');
+    fputc('^', out);
     for (uint32_t i = 0; i < t->name_len; i++) {
         if (strchr(".[]{}()*+?^$|\\", t->name[i]))
-            putchar('\\');
-        putchar(t->name[i]);
+            fputc('\\', out);
+        if (t->name[i] == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(t->name[i] == '\n' ? '.' : t->name[i], out);
     }
-    putchar('$');
+    fputc('$', out);
 }
 
 bool
-budget_print(const struct choice *choice, const struct encoder *const *assigned, struct err *err)
+budget_print(FILE *out, const struct job *job, const struct choice *choice, struct err *err)
 {
+    fprintf(out, "--scheme %s\n", job->candidates[0]->name);
     for (size_t i = 0; i < choice->n; i++) {
-        const struct tensor t = chosen_source(&choice->list[i]);
-        if (!assigned[i] || memchr(t.name, '\'', t.name_len) || memchr(t.name, '\n', t.name_len))
+        const struct encoding *e = choice->list[i].encoding;
+        if (!e || choice->list[i].part != 0)
             continue;
-        printf("--tensor-type '");
-        print_expression(&t);
-        printf("=%s'\n", assigned[i]->name);
+        fputs("--tensor-type '", out);
+        print_expression(out, &e->weight);
+        fprintf(out, "=%s'\n", e->encoder->name);
     }
-    return cli_finish_stdout(err);
+    return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "standard output cannot be written");
 }

@@ -2,14 +2,16 @@
 #ifndef JOB_BUDGET_H
 #define JOB_BUDGET_H
 
+#include <stdio.h>
+
 #include "job/job.h"
 
 /* Measure all candidates on all weights, and allot: *assigned, of choice->n, is the caller's to free. A pipe is spooled first.
  * ERR_USAGE when not even the smallest fit. `p`: as for an output, without pieces and sink. */
-bool budget_assign(const struct encoder ***assigned, const struct job *job, struct pipeline *p, const struct choice *choice,
+bool budget_assign(const struct encoder ***assigned, struct job *job, struct pipeline *p, const struct choice *choice,
     struct catalog *memory, struct err *err);
 
-/* Print what was assigned, as options that ask for the same. */
-bool budget_print(const struct choice *choice, const struct encoder *const *assigned, struct err *err);
+/* What was assigned, as options that ask for the same, one a line. ERR_IO where that can be told before `out` is closed. */
+bool budget_print(FILE *out, const struct job *job, const struct choice *choice, struct err *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/progress.h"
+#include "job/budget.h"
 #include "report/outline.h"
 #include "report/preview.h"
 #include "writer/lay_out.h"
@@ -40,6 +41,8 @@ begin(const struct job *job, const struct pipeline *p, struct err *err)
 static bool
 print_preview(const struct job *job, const struct preview *in, struct err *err)
 {
+    if (job->ncandidates != 0 && job->cli.form == CLI_BY_TERMINAL)
+        return budget_print(stdout, job, in->choice, err);
     return (cli_human(&job->cli) ? preview_text : preview_json)(stdout, in, err);
 }
 

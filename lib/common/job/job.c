@@ -66,8 +66,7 @@ reduce(struct job *job, struct pipeline *p, struct choice *choice, struct err *e
     bool ok = (!job->imatrix || imatrix_read(&r->importance, job->imatrix, &job->cli.limits, model->catalog, &model->inputs,
         err)) && (job->ncandidates == 0 || budget_assign(&assigned, job, p, choice, model->catalog, err));
     r->assigned = assigned;
-    ok = ok && (!assigned || job->instead != JOB_DRY_RUN || budget_print(choice, assigned, err))
-        && reduction_apply(r, choice, model->catalog, err) && early_facts(p, choice, err);
+    ok = ok && reduction_apply(r, choice, model->catalog, err) && early_facts(p, choice, err);
     r->assigned = NULL;
     free(assigned);
     return ok;

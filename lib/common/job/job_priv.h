@@ -18,7 +18,10 @@ bool job_print(const struct job *job, const struct pipeline *p, const struct cho
 bool job_preview_files(const struct job *job, const struct pipeline *p, const struct choice *choice,
     const struct writer_options *layout, struct err *err);
 
-/* The metadata of the output, for its writer; clear them after a failure too. Under -v says what is left out or missing. */
+/* The metadata of the output, for its writer; clear them after a failure too. */
+bool job_keys_make(struct keys *keys, struct job *job, struct model *model, const struct choice *choice, struct err *err);
+
+/* The same, for the layout of the job; under -v says what is left out or missing. */
 bool job_keys(struct keys *keys, struct job *job, struct model *model, const struct choice *choice, struct err *err);
 
 /* What is said when the output is complete, so that nothing is a failure: the tensors that have NaN or infinite values;

@@ -14,9 +14,9 @@ note(const struct job *job, const struct model *model, const struct keys *keys)
             "--gguf-kv and --gguf-metadata give keys");
 }
 
-/* The file is one of the inputs, which the output must not be. */
-static bool
-make(struct keys *keys, struct job *job, struct model *model, const struct choice *choice, struct err *err)
+/* The file of --gguf-metadata is one of the inputs, which the output must not be. */
+bool
+job_keys_make(struct keys *keys, struct job *job, struct model *model, const struct choice *choice, struct err *err)
 {
     struct source *src = NULL;
     struct keys_given *given = &job->keys;
@@ -31,7 +31,7 @@ make(struct keys *keys, struct job *job, struct model *model, const struct choic
 bool
 job_keys(struct keys *keys, struct job *job, struct model *model, const struct choice *choice, struct err *err)
 {
-    bool ok = make(keys, job, model, choice, err);
+    bool ok = job_keys_make(keys, job, model, choice, err);
     job->layout.keys = keys;
     if (ok)
         note(job, model, keys);

@@ -142,7 +142,7 @@ struct one {
 
 /* What is known before any type is chosen; false when it stays. */
 static bool
-look(struct one *one, const struct reduction *r, bool mixed)
+look(struct one *one, const struct reduction *r, bool keyed)
 {
     const struct tensor *t = &one->t;
     uint64_t numel = 0;
@@ -159,7 +159,7 @@ look(struct one *one, const struct reduction *r, bool mixed)
         return *why = "not asked for", false;
     one->rule = rule_of(r, t);
     if (!one->rule && !r->pure && !naming_includes(&r->which))
-        *why = mixed ? mix_spares(t) : spared_by_name(t, one->cols);
+        *why = keyed ? mix_spares(t) : spared_by_name(t, one->cols);
     return !*why;
 }
 
@@ -235,23 +235,24 @@ compare(const void *a, const void *b)
 static bool
 decide_all(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    bool named = r->encoder->type != DTYPE_UNKNOWN && !r->assigned && !r->uniform;
-    const struct mix *mix = named ? mix_find(r->encoder->name) : NULL;
+    bool gguf = r->encoder->type != DTYPE_UNKNOWN, ok = true;
+    const struct mix *mix = gguf && !r->assigned && !r->uniform ? mix_find(r->encoder->name) : NULL;
     struct mix_state state;
-    bool mixed = mix && !r->pure && mix_begin(&state, mix, choice->input, r->importance.n != 0), ok = true;
+    bool keyed = gguf && !r->pure && mix_begin(&state, mix, choice->input, r->importance.n != 0), mixed = keyed && mix;
     struct one *list = calloc(choice->n + 1, sizeof *list);
     if (!list)
         return err_memory(err, (choice->n + 1) * sizeof *list);
     for (size_t i = 0; i < choice->n; i++)
         list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]), .place = i };
-    choice->mix = mix;
     if (mixed)
         qsort(list, choice->n, sizeof *list, compare);
     for (size_t i = 0; mixed && i < choice->n; i++)
         mix_count(&state, &list[i].t);
     for (size_t i = 0; ok && i < choice->n; i++) {
-        if (look(&list[i], r, mixed))
+        if (look(&list[i], r, keyed)) {
             decide(&list[i], r, mixed ? &state : NULL);
+            choice->mix = list[i].rule ? choice->mix : mix;     /* which is not what rules alone have made */
+        }
         ok = !list[i].encoder || encode(&list[i], r, memory, err);
     }
     free(list);
