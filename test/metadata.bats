@@ -118,9 +118,9 @@ torn() {
         [ "$(key out.gguf general.file_type general.quantization_version)" = "[$type,$version]" ] ||
             { echo "$change $options: $(key out.gguf general.file_type general.quantization_version)"; return 1; }
     done <<'ROWS'
-type=F32 --dtype=f32 null null
-type=F16,file_type=1 --dtype=f16 1 null
-type=F16,file_type=7,quantization_version=2 --dtype=f16 7 2
+type=F32 --no-spool null null
+type=F16,file_type=1 --no-spool 1 null
+type=F16,file_type=7,quantization_version=2 --no-spool 7 2
 type=Q8_0,file_type=7,quantization_version=2 --dtype=bf16 32 null
 type=Q8_0,file_type=7,quantization_version=2 --dtype=f16 1 null
 type=Q8_0,file_type=7,quantization_version=2 --dtype=f32 0 null
