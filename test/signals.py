@@ -85,8 +85,8 @@ with tempfile.TemporaryDirectory() as work:
             Job("good-fp8-wide.safetensors", True, "--to=npz", tool="amn-convert"),
             Job("good-gguf-k.gguf", False, "--to=gguf", "--dtype=f32", "-j2", tool="amn-convert"),
             Job("good-gguf-k.gguf", True, "-q", "--scheme=q8_0", "--pure", tool="amn-forget"),
-            Job("good-fp8-wide.safetensors", False, "-q", "--scheme=fp8-per-tensor", "--pure", "-j2", tool="amn-forget"),
-            Job("good-fp8-wide.safetensors", True, "-q", "--scheme=nf4", "--pure", tool="amn-forget")]
+            Job("good-fp8-wide.safetensors", False, "-q", "--scheme=fp8-per-tensor", "--pure", "--allow-nonfinite", "-j2", tool="amn-forget"),
+            Job("good-fp8-wide.safetensors", True, "-q", "--scheme=nf4", "--pure", "--allow-nonfinite", tool="amn-forget")]
     ended = replaced = bad = 0
     for i in range(runs):
         job, sig = rnd.choice(jobs), rnd.choice(SIGNALS)
