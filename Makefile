@@ -167,8 +167,12 @@ check:
 
 unit: $(completions) $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
 
-bench: all
-	python3 test/bench.py --all $(bin)
+$(obj)/test/bench-encoders: test/bench_encoders.c $(obj)/libamn.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
+
+bench: all $(obj)/test/bench-encoders
+	python3 test/bench.py --all $(bin) $(obj)
 
 bench-huge: all
 	python3 test/bench-huge.py $(bin)

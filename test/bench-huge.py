@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import bench
+from bench_clock import prime
 
 TIMES = 1.3                     # outputs of so many times the memory
 WALL, CPU, PEAK = 0.4, 0.3, 16
@@ -44,7 +45,7 @@ def measured(label, command, *cold):
     os.sync()
     for path in cold:
         cool(path)
-    bench.prime(bench.available_memory() - ROOM)        # others may be at work
+    prime(bench.available_memory() - ROOM)        # others may be at work
     taken, usage = command.once()
     cpu, peak = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
     print(f"{label}: {taken:.1f} s, CPU {cpu:.1f} s, peak {peak:.1f} MiB, load {os.getloadavg()[0]:.1f}", flush=True)

@@ -1,4 +1,5 @@
-/* test_encode_schemes: encoders of FP8 and of bitsandbytes: known vectors, and each set of kernels against the scalar one. */
+/* test_encode_schemes: encoders of FP8 and of bitsandbytes: known vectors, and each set of kernels against the scalar
+ * one. */
 #include <math.h>
 #include <string.h>
 

@@ -6,10 +6,11 @@
  *     X.nested_absmax, X.nested_quant_map   [ceil(B / 256)], [256] F32
  *     X.quant_state.bitsandbytes__nf4       U8, JSON; or __fp4
  *
- * The formula is kernel/encode_bnb.h. What lies beside is in the order of QuantState.as_dict (bitsandbytes functional.py).
+ * The formula is kernel/encode_bnb.h. What lies beside is in the order of QuantState.as_dict (bitsandbytes
+ * functional.py).
  *
- * Nested, absmax has the mean of all taken off, so that a weight is read before anything is laid out: the text of its state
- * has the mean in it. */
+ * Nested, absmax has the mean of all taken off, so that a weight is read before anything is laid out: the text of its
+ * state has the mean in it. */
 #include "encode/bnb4.h"
 
 #include <string.h>
@@ -226,8 +227,8 @@ early(struct encoding *e, const float *facts, struct err *err)
 
 /* --- encoding */
 
-/* Those of blocks [first, first + count) as they will be read: of all that share a nested absmax with them. run->back is
- * room for elements. */
+/* Those of blocks [first, first + count) as they will be read: of all that share a nested absmax with them. run->back
+ * is room for elements. */
 static bool
 stored_absmax(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, float *absmax,
     struct err *err)

@@ -1,5 +1,5 @@
-/* Sources: PyTorch, aten/src/ATen/native/cpu/SumKernel.cpp; bitsandbytes functional.py, quantize_4bit and quantize_blockwise,
- * csrc/cpu_ops.cpp, whose table of 65536 places between -1 and 1 tells the code. */
+/* Sources: PyTorch, aten/src/ATen/native/cpu/SumKernel.cpp; bitsandbytes functional.py, quantize_4bit and
+ * quantize_blockwise, csrc/cpu_ops.cpp, whose table of 65536 places between -1 and 1 tells the code. */
 #include "encode/bnb4_nested.h"
 
 #include <math.h>
@@ -83,8 +83,8 @@ sum_of_few(const float *x, uint64_t n)
     return n < 4 ? first : first + x[1] + x[2] + x[3];
 }
 
-/* Four columns of eight lanes; what fills no line goes to the first column, eight at a time, and what is left then before
- * all others. */
+/* Four columns of eight lanes; what fills no line goes to the first column, eight at a time, and what is left then
+ * before all others. */
 static float
 sum_of_lanes(float total[BNB4_LANES], const float *rest, uint64_t nrest)
 {

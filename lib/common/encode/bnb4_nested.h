@@ -1,5 +1,5 @@
-/* bnb4_nested: what bitsandbytes' double quantization makes of the absmax of all blocks: their mean is taken off, and 256 of
- * what is left share one absmax and are codes into the dynamic map. */
+/* bnb4_nested: what bitsandbytes' double quantization makes of the absmax of all blocks: their mean is taken off, and
+ * 256 of what is left share one absmax and are codes into the dynamic map. */
 #ifndef ENCODE_BNB4_NESTED_H
 #define ENCODE_BNB4_NESTED_H
 
@@ -10,9 +10,9 @@
 
 enum { BNB4_NESTED = 256, BNB4_LANES = 32 };
 
-/* The mean of n floats to the bit as PyTorch computes it on a CPU with AVX2 and one thread: 32 lanes, each the sum of every
- * 32nd float, which is a sum of sums of `step` of them, three levels high. So regions of step * step * 32 floats can be added
- * up alone, and be put together in order. */
+/* The mean of n floats to the bit as PyTorch computes it on a CPU with AVX2 and one thread: 32 lanes, each the sum of
+ * every 32nd float, which is a sum of sums of `step` of them, three levels high. So regions of step * step * 32 floats
+ * can be added up alone, and be put together in order. */
 struct bnb4_sum {
     uint64_t n, regions;        /* the last region has what is left, perhaps nothing */
     uint64_t floats;            /* that all regions leave */

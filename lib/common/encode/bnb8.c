@@ -4,8 +4,8 @@
  *     P.SCB             [R] F32       the largest magnitude of the row
  *     P.weight_format   [] U8         0: row-major
  *
- * The formula is kernel/encode_bnb.h. Sources: bitsandbytes backends/default/ops.py, int8_vectorwise_quant; nn/modules.py,
- * Linear8bitLt. */
+ * The formula is kernel/encode_bnb.h. Sources: bitsandbytes backends/default/ops.py, int8_vectorwise_quant;
+ * nn/modules.py, Linear8bitLt. */
 #include "encode/bnb8.h"
 
 #include <inttypes.h>

@@ -101,6 +101,7 @@ struct encoder {
     /* NULL, or: append what config.json says as "quantization_config" of a model with such weights, one JSON object; `e`: one
      * of them. */
     void (*config)(struct str *out, const struct encoding *e);
+    const char *config_too;         /* another member of config.json that says the same; or NULL */
 };
 
 /* For fit(): one more part, called weight.name[0..base) and suffix, of these dimensions. NULL on failure. */

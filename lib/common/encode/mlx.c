@@ -82,7 +82,7 @@ config(struct str *out, const struct encoding *e)
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
 
 #define MLX(code, n) { .name = code, .label = "MLX " #n "-bit", .type = DTYPE_UNKNOWN, \
-    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .config = config }
+    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .config = config, .config_too = "quantization" }
 
 const struct encoder encode_mlx[] = {
     MLX("mlx-4bit", 4), MLX("mlx-2bit", 2), MLX("mlx-3bit", 3), MLX("mlx-5bit", 5), MLX("mlx-6bit", 6),

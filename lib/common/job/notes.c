@@ -54,16 +54,16 @@ job_note_scales(const struct cli *cli, const struct pipeline *p, const struct ro
             scales.infinite);
 }
 
-/* The tensors of which the range has bytes, or that are decoded for it. */
+/* The tensors of which the range has bytes, or those of them that are pieces of this kind. */
 static size_t
-count_tensors(const struct pipeline *p, bool decoded)
+count_tensors(const struct pipeline *p, bool all, enum piece_kind kind)
 {
     size_t n = 0;
     for (size_t i = 0; i < pieces_count(p->pieces); i++) {
         const struct piece *piece = pieces_at(p->pieces, i);
         struct tensor t;
         n += piece->at < p->to && p->from < piece->at + piece->nbytes && piece_output(&t, piece)
-            && (!decoded || piece->kind == PIECE_DECODE);
+            && (all || piece->kind == kind);
     }
     return n;
 }
@@ -73,11 +73,14 @@ job_note_end(const struct job *job, const struct pipeline *p, const struct check
 {
     uint64_t all = pieces_nbytes(p->pieces), n = p->to - p->from;
     double seconds = meter_read(p->model->meter).age, per_second = seconds > 0 ? (double)n / seconds : 0;
-    char of_all[48] = "", size[STR_SIZE], rate[STR_SIZE];
+    char of_all[48] = "", encoded[48] = "", size[STR_SIZE], rate[STR_SIZE];
+    size_t made = count_tensors(p, false, PIECE_ENCODE);
+    if (made != 0)
+        snprintf(encoded, sizeof encoded, "%zu encoded, ", made);
     if (n != all)
         snprintf(of_all, sizeof of_all, " of %" PRIu64, all);
-    cli_note(&job->cli, p->model->name, "%s%zu of %zu tensors decoded, %" PRIu64 "%s bytes (%s) %s in %.*f s, %s/s, CRC-32 "
-        "%08" PRIx32, n != all ? "a part: " : "", count_tensors(p, true), count_tensors(p, false), n, of_all,
+    cli_note(&job->cli, p->model->name, "%s%s%zu of %zu tensors decoded, %" PRIu64 "%s bytes (%s) %s in %.*f s, %s/s, CRC-32 "
+        "%08" PRIx32, n != all ? "a part: " : "", encoded, count_tensors(p, false, PIECE_DECODE), count_tensors(p, true, 0), n, of_all,
         str_size(size, n), job->instead == JOB_TEST ? "tested" : "written", seconds < 1 ? 3 : 1, seconds,
         str_size(rate, (uint64_t)per_second), sum->crc);
 }

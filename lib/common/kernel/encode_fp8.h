@@ -1,10 +1,10 @@
-/* encode_fp8: floats to float8 codes, round to nearest, ties to even, subnormals kept; and the largest magnitudes that their
- * scales come from.
+/* encode_fp8: floats to float8 codes, round to nearest, ties to even, subnormals kept; and the largest magnitudes that
+ * their scales come from.
  *
  *     y[i] = code(clamp(RN(x[i] / scale), -max, max))         or x[i] * scale; max: the largest finite code, 448 or 57344
  *
- * RN rounds to F32, BF16 or F16, as the quantizer's own arithmetic does; some of them add a zero point of 0, which makes +0
- * of a quotient that is -0. A NaN is 0x7F. y and x do not overlap.
+ * RN rounds to F32, BF16 or F16, as the quantizer's own arithmetic does; some of them add a zero point of 0, which
+ * makes +0 of a quotient that is -0. A NaN is 0x7F. y and x do not overlap.
  * Cannot fail. Source: PyTorch's cast to float8_e4m3fn and float8_e5m2. */
 #ifndef KERNEL_ENCODE_FP8_H
 #define KERNEL_ENCODE_FP8_H
@@ -26,12 +26,13 @@ struct encode_fp8 {
 void encode_e4m3(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how);
 void encode_e5m2(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how);
 
-/* y[i]: the largest magnitude of elements [i * group, (i + 1) * group), the last of which may be fewer; NaN when one of them
- * is. group is not 0. */
+/* y[i]: the largest magnitude of elements [i * group, (i + 1) * group), the last of which may be fewer; NaN when one
+ * of them is. group is not 0. */
 void encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group);
 
-/* The code of `mantissa` bits and `bias` nearest to f, as PyTorch casts, whose magnitude is at most `largest`, and 0x7F for a
- * NaN. `least`: the bits of the smallest normal value; `magic`: a float with the smallest subnormal as its last place. */
+/* The code of `mantissa` bits and `bias` nearest to f, as PyTorch casts, whose magnitude is at most `largest`, and
+ * 0x7F for a NaN. `least`: the bits of the smallest normal value; `magic`: a float with the smallest subnormal as its
+ * last place. */
 static inline uint8_t
 float8_of_float(float f, int mantissa, int bias, uint32_t least, float magic, uint32_t largest)
 {

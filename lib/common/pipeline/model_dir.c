@@ -310,30 +310,22 @@ write_index(const struct job *job, struct err *err)
     return ok;
 }
 
-/* What config.json says of the weights that are encoded: the first one speaks for all. */
-static bool
-describe(struct str *out, const struct choice *choice)
+/* The weight that says what config.json has to say of all that are encoded: the first one. */
+static const struct encoding *
+telling(const struct choice *choice)
 {
-    for (size_t i = 0; i < choice->n; i++) {
-        const struct encoding *e = choice->list[i].encoding;
-        if (!e || !e->encoder->config)
-            continue;
-        e->encoder->config(out, e);
-        return true;
-    }
-    return false;
+    for (size_t i = 0; i < choice->n; i++)
+        if (choice->list[i].encoding && choice->list[i].encoding->encoder->config)
+            return choice->list[i].encoding;
+    return NULL;
 }
 
 /* What comes before the weights. When that fails there is nothing to go on with, unless there was. */
 static bool
 begin(struct job *job, struct err *err)
 {
-    struct str quantization = { 0 };
-    bool quantizes = describe(&quantization, job->choice);
-    bool ok = (!quantization.failed || err_memory(err, quantization.len)) && remove_temps(job, err)
-        && side_files_write(job->p->model, job->dir->path, job->choice->decodes, quantizes ? &quantization : NULL, err);
-    str_clear(&quantization);
-    if (ok)
+    if (remove_temps(job, err) && side_files_write(job->p->model, job->dir->path, job->choice->decodes, telling(job->choice),
+        err))
         return true;
     if (job->journal.n == 0)
         journal_drop(&job->journal);

@@ -98,7 +98,7 @@ plain_config_text(struct str *out, const char *text, size_t n, struct err *err)
 }
 
 bool
-quantized_config_text(struct str *text, const struct str *quantization, struct err *err)
+quantized_config_text(struct str *text, const char *name, const struct str *quantization, struct err *err)
 {
     struct str out = { 0 };
     size_t at = 0;
@@ -108,7 +108,7 @@ quantized_config_text(struct str *text, const struct str *quantization, struct e
     while (next < text->len && strchr(" \t\r\n", text->p[next]))
         next++;
     str_add(&out, text->p, at + 1);
-    str_text(&out, "\n  \"quantization_config\": ");
+    str_format(&out, "\n  \"%s\": ", name);
     str_add(&out, quantization->p, quantization->len);
     str_text(&out, next < text->len && text->p[next] != '}' ? "," : "");
     str_add(&out, text->p + at + 1, text->len - at - 1);

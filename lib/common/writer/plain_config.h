@@ -10,7 +10,7 @@
  * JSON object is ERR_MALFORMED. */
 bool plain_config_text(struct str *out, const char *text, size_t n, struct err *err);
 
-/* Put a member quantization_config, a JSON object, first into such a text. */
-bool quantized_config_text(struct str *text, const struct str *quantization, struct err *err);
+/* Put a member `name`, a JSON object, first into such a text. */
+bool quantized_config_text(struct str *text, const char *name, const struct str *quantization, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* encode_bnb: what is stored is drawn in scheme/bnb4.c and scheme/bnb8.c. That y may be a little above 1 changes no code: all
- * limits are below. */
+/* encode_bnb: what is stored is drawn in scheme/bnb4.c and scheme/bnb8.c. That y may be a little above 1 changes no
+ * code: all limits are below. */
 #include "kernel/encode_bnb.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* avx2_encode_bnb: the formulas are in encode_bnb.h. How many limits are below a value is found in three or four steps that
- * halve them: the limits of a step that are left lie in a register, and a permutation brings each lane its own. */
+/* avx2_encode_bnb: the formulas are in encode_bnb.h. How many limits are below a value is found in three or four steps
+ * that halve them: the limits of a step that are left lie in a register, and a permutation brings each lane its own. */
 #if defined(__x86_64__)
 
 #include "dtype/half.h"

@@ -6,8 +6,8 @@
 
 #include "kernel/x86/avx2_inline.h"
 
-/* A format: bits of its mantissa, bias, bits of its least normal value, a float whose last place is its least value, its
- * largest finite code. */
+/* A format: bits of its mantissa, bias, bits of its least normal value, a float whose last place is its least value,
+ * its largest finite code. */
 struct form {
     int mantissa, bias;
     uint32_t least;
