@@ -46,7 +46,7 @@ lines_complete() {
     becomes 'amn-convert --gguf-metadata=model.g' 'amn-convert --gguf-metadata=model.gguf'
     becomes 'amn-parse --scheme gpt' 'amn-parse --scheme gptq'
     becomes 'amn forg' 'amn forget'
-    becomes 'amn-forget --scheme q6' 'amn-forget --scheme q6_k'
+    becomes 'amn-forget --scheme iq4_n' 'amn-forget --scheme iq4_nl'
     becomes 'amn-quantize --pu' 'amn-quantize --pure'
     becomes 'amn convert --to np' 'amn convert --to np'
     becomes 'amn convert --to npz' 'amn convert --to npz'

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """fuzz.py BIN [SECONDS [SEED]]: run the tools on broken copies of the corpus until the time is over.
 
-Best with a sanitized build. A run fails when it ends by a signal, by a sanitizer, as a bug (70), with a status that the
+amn-convert and amn-forget are given a target and a scheme at random, as their output is no other for a pipe. Best with a
+sanitized build. A run fails when it ends by a signal, by a sanitizer, as a bug (70), with a status that the
 contract does not know, or not within 20 s; when an error wrote to stdout before the header was found good; or when file
 and pipe disagree about what is right. The input is kept as fuzz-N.bin in the current folder. Standard library only."""
 import concurrent.futures as cf, glob, gzip, lzma, os, random, struct, subprocess, sys, tempfile, time
@@ -9,6 +10,18 @@ import concurrent.futures as cf, glob, gzip, lzma, os, random, struct, subproces
 KNOWN = {0, 65, 69, 75, 77}         # for a file that is there; 66 and 74 would be an untruth
 FOUND = 1                           # --scan found something
 TOOLS = ("amn-remember", "amn-inspect", "amn-parse", "amn-inspect --scan")
+TARGETS = ("--to safetensors", "--to gguf", "--to npz", "--to gguf --dtype f32", "--to safetensors --keep-quantized",
+           "--to gguf --keep-quantized", "--to q8_0")
+SCHEMES = ("q4_0", "q4_k", "q6_k", "iq4_xs", "tq2_0", "mxfp4 --to gguf", "fp8", "fp8-per-tensor", "fp8-per-channel", "nf4",
+           "nf4-double-quant", "int8", "int8-channel", "int4-group --group-size 32", "gptq --group-size 32",
+           "awq --group-size 32", "nvfp4", "mxfp8", "modelopt-nvfp4", "mlx-4bit --group-size 32", "comfy-fp8", "comfy-nvfp4")
+USAGE = 2                           # nothing to encode; a format that goes with no option
+WRITES = ("amn-remember", "amn-convert", "amn-forget")
+
+def drawn(rng):
+    """What writers are asked for, of one input."""
+    more = rng.choice(("", "", " --pure", " --pure --allow-nonfinite"))
+    return ("amn-convert " + rng.choice(TARGETS), "amn-forget -q --scheme " + rng.choice(SCHEMES) + more)
 SEEDS = ("gguf-*/*.gguf", "safetensors-*/*.safetensors", "pth-*/*", "npz-*/*", "npy-*/*", "zip-*/*")
 
 def seeds():
@@ -56,19 +69,21 @@ def run(cmd, **more):
     except subprocess.TimeoutExpired:
         return None
 
-def judge(bindir, path, data):
-    outs = []
-    for tool in TOOLS:
+def judge(bindir, path, data, drawn):
+    for tool in TOOLS + drawn:
+        outs = []
         for via in ("file", "pipe"):
             p = run([os.path.join(bindir, tool.split()[0])] + tool.split()[1:] + ([path] if via == "file" else []),
                     **({"input": data} if via == "pipe" else {"stdin": subprocess.DEVNULL}))
             if p is None: return "%s (%s): no end within 20 s" % (tool, via)
-            if p.returncode not in KNOWN | ({FOUND} if "--scan" in tool else set()):
+            allowed = {FOUND} if "--scan" in tool else {USAGE} if tool in drawn else set()
+            if p.returncode not in KNOWN | allowed:
                 return "%s (%s): status %d: %s" % (tool, via, p.returncode, p.stderr[-300:])
             if p.returncode and p.stdout and tool == "amn-remember":
                 return "%s (%s): status %d after %d bytes" % (tool, via, p.returncode, len(p.stdout))
-            if tool == "amn-remember": outs.append((p.returncode == 0, p.stdout))
-    return None if outs[0] == outs[1] else "amn-remember: file and pipe disagree"
+            outs.append((p.returncode == 0, p.stdout if p.returncode == 0 else None))
+        if tool.split()[0] in WRITES and outs[0] != outs[1]: return "%s: file and pipe disagree" % tool
+    return None
 
 def main(argv):
     bindir, seconds = argv[0], float(argv[1]) if len(argv) > 1 else 60
@@ -82,7 +97,7 @@ def main(argv):
                 data = packed(broken(rng.choice(all_seeds), rng, all_seeds), rng, all_seeds)
                 path = os.path.join(folder, "%d.bin" % i)
                 with open(path, "wb") as f: f.write(data)
-                batch.append((data, pool.submit(judge, bindir, path, data)))
+                batch.append((data, pool.submit(judge, bindir, path, data, drawn(rng))))
             for data, job in batch:
                 why = job.result()
                 if why is None: passed += 1; continue

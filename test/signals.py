@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""signals.py BIN FIXTURES RUNS [SEED]: amn-remember over an old file, ended by a signal that can be caught, RUNS times.
+"""signals.py BIN FIXTURES RUNS [SEED]: amn-remember, amn-convert and amn-forget over an old file, ended by a signal that can be caught, RUNS times.
 
 The job, the signal and its moment (from the start to a little behind the end) are drawn at random. Afterwards the status
 is that of the signal, or 0; the output is the old file or all of the new one; nothing else is in its folder, nor in
@@ -10,7 +10,6 @@ import os, random, resource, signal, subprocess, sys, tempfile, time
 bin_dir, fixtures, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
 seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.SystemRandom().getrandbits(32)
 rnd = random.Random(seed)
-tool = os.path.join(bin_dir, "amn-remember")
 
 NOT_ENDING = {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT, signal.SIGCHLD,
               signal.SIGURG, signal.SIGWINCH,
@@ -21,9 +20,10 @@ OLD = b"old"
 
 class Job:
     """A command line, and what it is given on standard input: a file as it is, or through a pipe."""
-    def __init__(self, name, piped, *options):
+    def __init__(self, name, piped, *options, tool="amn-remember"):
         self.path, self.piped, self.options = os.path.join(fixtures, name), piped, options
-        self.new = subprocess.run([tool, *options, self.path], stdout=subprocess.PIPE, check=True).stdout
+        self.tool = os.path.join(bin_dir, tool)
+        self.new = subprocess.run([self.tool, *options, self.path], stdout=subprocess.PIPE, check=True).stdout
         self.time = min(self.run(None, 0)[1] for _ in range(3))
 
     def start(self):
@@ -34,7 +34,7 @@ class Job:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with open(self.path, "rb") as f:
             feed = subprocess.Popen(["cat"], stdin=f, stdout=subprocess.PIPE) if self.piped else None
-            p = subprocess.Popen([tool, *self.options, "-o", "out"], cwd="folder", stdin=feed.stdout if feed else f,
+            p = subprocess.Popen([self.tool, *self.options, "-o", "out"], cwd="folder", stdin=feed.stdout if feed else f,
                                  preexec_fn=as_by_hand)
         if feed:
             feed.stdout.close()
@@ -71,7 +71,7 @@ def faults(job, sig, status):
 
 
 os.environ["ASAN_OPTIONS"] = ":".join("handle_%s=0" % n for n in ("segv", "sigbus", "abort", "sigill", "sigfpe", "sigtrap"))
-bin_dir, fixtures, tool = (os.path.abspath(p) for p in (bin_dir, fixtures, tool))
+bin_dir, fixtures = (os.path.abspath(p) for p in (bin_dir, fixtures))
 with tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     os.mkdir("folder")
@@ -81,7 +81,12 @@ with tempfile.TemporaryDirectory() as work:
             Job("good-fp8-wide-late.safetensors", True), Job("good-gguf-k.gguf", False, "--to=f32", "-j2"),
             Job("good-fp8-wide.safetensors", False, "--direct=always", "--to=f32"),
             Job("good-gguf-k.gguf", True, "--direct=always", "--sync"),
-            Job("good-plain.safetensors", False, "--sync")]
+            Job("good-plain.safetensors", False, "--sync"),
+            Job("good-fp8-wide.safetensors", True, "--to=npz", tool="amn-convert"),
+            Job("good-gguf-k.gguf", False, "--to=gguf", "--dtype=f32", "-j2", tool="amn-convert"),
+            Job("good-gguf-k.gguf", True, "-q", "--scheme=q8_0", "--pure", tool="amn-forget"),
+            Job("good-fp8-wide.safetensors", False, "-q", "--scheme=fp8-per-tensor", "--pure", "--allow-nonfinite", "-j2", tool="amn-forget"),
+            Job("good-fp8-wide.safetensors", True, "-q", "--scheme=nf4", "--pure", "--allow-nonfinite", tool="amn-forget")]
     ended = replaced = bad = 0
     for i in range(runs):
         job, sig = rnd.choice(jobs), rnd.choice(SIGNALS)

@@ -134,7 +134,7 @@ value_of(const struct sums *s)
         .distance = s->n != 0 ? exact_value(&s->distance) / (double)s->n : 0,
         .most = s->most,
         .sqnr = noise == 0 ? INFINITY : 10 * log10(signal / noise),
-        .cosine = length > 0 ? exact_value(&s->both) / length : noise == 0,
+        .cosine = length > 0 || isnan(length) ? exact_value(&s->both) / length : noise == 0,
         .noise = noise,
     };
 }

@@ -103,7 +103,7 @@ job_settle(struct job *job, struct err *err)
 {
     bool budget = job->target_size != 0 || job->target_bpw != 0;
     if (!job->writer)
-        job->writer = writer_of(job->output.path);
+        job->writer = job->dir.path ? &writer_safetensors : writer_of(job->output.path);
     if (job->candidate_names && !budget)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates goes with --target-size or --target-bpw");
     if (budget && (job->scheme || (job->target_size != 0 && job->target_bpw != 0) || job->reduction.pure))
@@ -112,8 +112,6 @@ job_settle(struct job *job, struct err *err)
         return false;
     if (job->scheme && !find_encoder(job, err))
         return false;
-    if (!job->writer && job->dir.path)
-        job->writer = &writer_safetensors;
     job->split.writer = job->writer;
     return true;
 }

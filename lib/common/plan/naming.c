@@ -1,10 +1,10 @@
 #include "plan/naming.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/expression.h"
 #include "base/matcher.h"
 #include "base/str.h"
 
@@ -82,8 +82,8 @@ compile(struct naming_step *step, const char *re, struct err *err)
 {
     char why[128];
     int code = regcomp(&step->re, re, REG_EXTENDED);
-    if (code == 0)
-        return true;
+    if (code == 0 || code == REG_ESPACE)
+        return code == 0 || err_memory(err, strlen(re));
     regerror(code, &step->re, why, sizeof why);
     return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--rename: '%s': %s", re, why);
 }
@@ -219,7 +219,8 @@ rename_by(struct str *out, const struct naming_step *step, const char *name)
 {
     const char *p = name, *end = NULL;          /* of the match before */
     regmatch_t m[GROUPS];
-    while (regexec(&step->re, p, GROUPS, m, p == name ? 0 : REG_NOTBOL) == 0) {
+    int code;
+    while ((code = expression_find(&step->re, p, GROUPS, m, p == name ? 0 : REG_NOTBOL)) == 0) {
         const char *from = p + m[0].rm_so, *to = p + m[0].rm_eo;
         str_add(out, p, (size_t)(from - p));
         if (from != to || from != end)
@@ -231,6 +232,7 @@ rename_by(struct str *out, const struct naming_step *step, const char *name)
             str_add(out, p++, 1);
     }
     str_text(out, p);
+    out->failed = out->failed || code == REG_ESPACE;
 }
 
 /* Append what a step makes of name[0..n), behind which there is a NUL. */

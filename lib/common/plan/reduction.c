@@ -1,11 +1,11 @@
 #include "plan/reduction.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/expression.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "encode/ggml.h"
@@ -40,7 +40,9 @@ reduction_rule(struct reduction *r, const char *text, struct err *err)
     if (re.failed)
         return err_memory(err, re.len);
     int code = regcomp(&rules[r->nrules].re, re.p, REG_EXTENDED | REG_NOSUB);
-    if (code != 0) {
+    if (code == REG_ESPACE) {
+        err_memory(err, re.len);
+    } else if (code != 0) {
         regerror(code, &rules[r->nrules].re, why, sizeof why);
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s': %s", str_shown(shown, re.p, re.len), why);
     } else {
@@ -80,14 +82,22 @@ reduction_clear(struct reduction *r)
     *r = (struct reduction){ 0 };
 }
 
-/* The first rule that finds something in a name; a name that holds NUL is looked at up to there. */
-static const struct reduction_rule *
-rule_of(const struct reduction *r, const struct tensor *t)
+/* The first rule that finds something in a name, or NULL; a name that holds NUL is looked at up to there. False for want of
+ * memory. */
+static bool
+find_rule(const struct reduction_rule **rule, const struct reduction *r, const struct tensor *t, struct err *err)
 {
-    for (size_t i = 0; i < r->nrules; i++)
-        if (regexec(&r->rules[i].re, t->name, 0, NULL, 0) == 0)
-            return &r->rules[i];
-    return NULL;
+    *rule = NULL;
+    for (size_t i = 0; i < r->nrules; i++) {
+        int code = expression_find(&r->rules[i].re, t->name, 0, NULL, 0);
+        if (code == REG_ESPACE)
+            return err_memory(err, t->name_len);
+        if (code == 0) {
+            *rule = &r->rules[i];
+            return true;
+        }
+    }
+    return true;
 }
 
 /* --- what is eligible */
@@ -140,27 +150,30 @@ struct one {
     size_t place;
 };
 
-/* What is known before any type is chosen; false when it stays. */
+/* What is known before any type is chosen; *stays when none will be. */
 static bool
-look(struct one *one, const struct reduction *r, bool keyed)
+look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct err *err)
 {
     const struct tensor *t = &one->t;
     uint64_t numel = 0;
     const char **why = &one->chosen->why;
+    *stays = true;
     if (!dtype_is_float(t->dtype))
-        return false;
+        return true;
     if (t->shape.rank < 2)
-        return *why = "no matrix", false;
+        return *why = "no matrix", true;
     one->cols = shape_dim(&t->shape, t->shape.rank - 1);
     if (!shape_numel(&t->shape, &numel) || numel == 0)
-        return *why = "it has no elements", false;
+        return *why = "it has no elements", true;
     one->rows = numel / one->cols;
     if (!naming_keeps(&r->which, t))
-        return *why = "not asked for", false;
-    one->rule = rule_of(r, t);
+        return *why = "not asked for", true;
+    if (!find_rule(&one->rule, r, t, err))
+        return false;
     if (!one->rule && !r->pure && !naming_includes(&r->which))
         *why = keyed ? mix_spares(t) : spared_by_name(t, one->cols);
-    return !*why;
+    *stays = *why;
+    return true;
 }
 
 /* The encoder of a type, or none: the tensor is cast, or stays. */
@@ -249,11 +262,13 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
     for (size_t i = 0; mixed && i < choice->n; i++)
         mix_count(&state, &list[i].t);
     for (size_t i = 0; ok && i < choice->n; i++) {
-        if (look(&list[i], r, keyed)) {
+        bool stays;
+        ok = look(&list[i], &stays, r, keyed, err);
+        if (ok && !stays) {
             decide(&list[i], r, mixed ? &state : NULL);
             choice->mix = list[i].rule ? choice->mix : mix;     /* which is not what rules alone have made */
         }
-        ok = !list[i].encoder || encode(&list[i], r, memory, err);
+        ok = ok && (!list[i].encoder || encode(&list[i], r, memory, err));
     }
     free(list);
     return ok;

@@ -1,0 +1,314 @@
+#!/usr/bin/env bats
+# amn-forget to GGUF: mixes, importance, rules, targets and reports. test/peers/peer_quantize.py compares with llama-quantize, and
+# the golden bytes of the encoders are in unit tests.
+load helper
+
+tiny() { "$helpers/tiny-gguf" "$@"; }
+
+# types FILE: a line for each tensor of two dimensions, NAME=TYPE, in order of their names.
+types() {
+    amn-parse "$1" | jq -r 'select(.shape | length > 1) | .name + "=" + .dtype' | sed 's/\.weight=/=/' | sort -V
+}
+
+# of FILE WORD: the types of blocks 0, 1 ... of one kind, in a line.
+of() {
+    types "$1" | sed -n "s/^blk\.[0-9]*\.$2=//p" | paste -sd ' '
+}
+
+@test "mixes: types by name and layer, as llama-quantize has them" {
+    tiny model m.gguf layers=8
+    amn-forget -q --scheme q4_k_m -o out.gguf m.gguf
+    [ "$(of out.gguf attn_v)" = "Q6_K Q4_K Q4_K Q6_K Q4_K Q4_K Q6_K Q6_K" ]
+    [ "$(of out.gguf ffn_down)" = "Q6_K Q4_K Q4_K Q6_K Q4_K Q4_K Q6_K Q6_K" ]
+    for part in attn_q attn_k attn_output ffn_gate ffn_up; do
+        [ "$(of out.gguf $part)" = "Q4_K Q4_K Q4_K Q4_K Q4_K Q4_K Q4_K Q4_K" ]
+    done
+    types out.gguf | grep -qx token_embd=Q4_K
+    types out.gguf | grep -qx output=Q6_K
+    amn-inspect out.gguf | jq -e '.gguf.file_type == "Q4_K - Medium" and .metadata["general.quantization_version"] == 2'
+    amn-forget -q --scheme Q4_K -o short.gguf m.gguf
+    cmp out.gguf short.gguf
+    amn-forget -q --scheme q3_k_m -o out.gguf -f m.gguf
+    [ "$(of out.gguf attn_v)" = "Q5_K Q5_K Q4_K Q4_K Q4_K Q4_K Q4_K Q4_K" ]
+    [ "$(of out.gguf attn_output)" = "Q4_K Q4_K Q4_K Q4_K Q4_K Q4_K Q4_K Q4_K" ]
+    [ "$(of out.gguf attn_q)" = "Q3_K Q3_K Q3_K Q3_K Q3_K Q3_K Q3_K Q3_K" ]
+    tiny model gqa.gguf heads=8 kv=2
+    amn-forget -q --scheme q2_k -o out.gguf gqa.gguf
+    [ "$(of out.gguf attn_v)" = "Q4_K Q4_K" ]
+    [ "$(of out.gguf ffn_up)" = "Q2_K Q2_K" ]
+    amn-parse out.gguf | jq -se 'map(select(.name | test("norm")).dtype) | unique == ["F32"]'
+}
+
+@test "tied embeddings are the head; without keys all weights have one type" {
+    tiny model tied.gguf tied=1
+    amn-forget -q --scheme q4_k_m -o out.gguf tied.gguf
+    types out.gguf | grep -qx token_embd=Q6_K
+    tiny model plain.gguf keys=0
+    amn-forget -q --scheme q4_k_m -o out.gguf plain.gguf
+    [ "$(types out.gguf | sed 's/.*=//' | sort -u | paste -sd ' ')" = "F32 Q4_K" ]
+    types out.gguf | grep -qx token_embd=F32
+    amn-forget -q --scheme q4_k_m --pure -o pure.gguf plain.gguf
+    [ "$(types pure.gguf | sed 's/.*=//' | sort -u)" = Q4_K ]
+}
+
+@test "rows that the block does not divide: another type, as llama-quantize falls back" {
+    tiny model m.gguf cols=96
+    for pair in q4_k_s=Q5_0 q5_k_s=Q5_1 q6_k=Q8_0 iq4_xs=IQ4_NL q2_k_s=Q4_0; do
+        amn-forget -q --scheme ${pair%=*} -o out.gguf m.gguf
+        of out.gguf ffn_up | grep -qx "${pair#*=} ${pair#*=}"
+    done
+    tiny model odd.gguf cols=40
+    try 2 amn-forget --scheme q4_k odd.gguf
+    grep -q 'there is no weight that becomes' err || grep -q 'F16' err
+}
+
+@test "file, pipe, workers, kernels, past the cache: the same bytes; --size and ranges" {
+    tiny model m.gguf
+    tiny dat i.dat
+    for options in "--scheme q4_k_m" "--scheme iq3_s" "--scheme iq2_xs --imatrix i.dat" "--scheme q5_k --imatrix i.dat" \
+        "--scheme q8_0 --dtype bf16" "--scheme nvfp4 --to gguf --pure"; do
+        both 0 m.gguf amn-forget -q $options
+        cmp out.file out.pipe
+        amn-forget -q $options -j 1 -o other m.gguf; cmp out.file other
+        amn-forget -q $options -j 4 --direct=always -o other m.gguf; cmp out.file other
+        AMN_CPU=scalar amn-forget -q $options -o other m.gguf; cmp out.file other
+        case $options in *--to*) ;; *) amn-convert -q --to ${options#--scheme } -o other m.gguf; cmp out.file other ;; esac
+        size=$(amn-forget -q $options --size m.gguf)
+        [ "$size" -eq "$(wc -c <out.file)" ]
+        for range in 0-99 1000-30001 30000- -5; do
+            amn-forget -q $options --range $range m.gguf >some
+            python3 - "$range" <<'PYTHON'
+import sys
+whole, some, r = open("out.file", "rb").read(), open("some", "rb").read(), sys.argv[1]
+a, b = r.split("-")
+assert some == (whole[-int(b):] if not a else whole[int(a):int(b) + 1 if b else None]), r
+PYTHON
+        done
+        for i in 1 2 3; do amn-forget -q $options --part $i/3 m.gguf; done | cmp - out.file
+        amn-forget -q $options --plan m.gguf >plan
+        jq -se --argjson size $size 'map(.offset + .nbytes) | max <= $size' plan
+    done
+}
+
+@test "an importance matrix in both forms; types that need one say so" {
+    tiny model m.gguf
+    tiny dat i.dat
+    tiny gguf i.gguf
+    amn-forget -q --scheme q4_k -o without m.gguf
+    amn-forget -q --scheme q4_k --imatrix i.dat -o old m.gguf
+    amn-forget -q --scheme q4_k --imatrix i.gguf -o new m.gguf
+    cmp old new
+    refute cmp -s without old
+    for scheme in iq2_xs iq2_xxs iq1_s; do
+        try 2 amn-forget --scheme $scheme m.gguf
+        grep -qiE "tensor .*: $scheme needs an importance matrix: --imatrix FILE" err
+        is_empty out
+        try 0 amn-forget -q --scheme $scheme --imatrix i.gguf m.gguf
+    done
+    tiny dat less.dat no=blk.1.ffn_up.weight
+    try 2 amn-forget --scheme iq2_xs --imatrix less.dat m.gguf
+    grep -q 'tensor blk.1.ffn_up.weight: .*that of --imatrix does not have it' err
+    try 0 amn-forget -q --scheme q4_k --imatrix less.dat m.gguf
+}
+
+@test "an importance matrix that is wrong" {
+    tiny model m.gguf
+    for form in dat gguf; do
+        tiny $form other.$form cols=128
+        try 65 amn-forget --scheme q4_k --imatrix other.$form m.gguf
+        error_line amn-forget malformed
+        grep -q 'it is that of another model' err
+        is_empty out
+        for value in -1 nan inf; do
+            tiny $form bad.$form value=$value
+            try 65 amn-forget --scheme q4_k --imatrix bad.$form m.gguf
+            error_line amn-forget malformed
+            grep -q 'tensor .*: its importance of column 0 is negative or no number' err
+        done
+    done
+    tiny gguf none.gguf counts=0
+    try 65 amn-forget --scheme q4_k --imatrix none.gguf m.gguf
+    grep -q 'it has no counts that go with it' err
+    try 66 amn-forget --scheme q4_k --imatrix nowhere m.gguf
+    error_line amn-forget 'cannot open'
+    try 65 amn-forget --scheme q4_k --imatrix m.gguf m.gguf
+    grep -q 'the importance matrix has no entries' err
+    echo text >text
+    try 65 amn-forget --scheme q4_k --imatrix text m.gguf
+    tiny dat i.dat
+    try 73 amn-forget --scheme q4_k --imatrix i.dat -o i.dat m.gguf
+    try 2 amn-convert --to gguf --imatrix i.dat m.gguf
+}
+
+@test "an importance matrix that is cut anywhere is never taken for a whole one" {
+    tiny model m.gguf cols=32 layers=1
+    for form in dat gguf; do
+        tiny $form i.$form cols=32 layers=1
+        amn-forget -q --scheme q4_0 --imatrix i.$form -o whole m.gguf
+        python3 - i.$form <<'PYTHON'
+import subprocess, sys
+data, whole, wrong = open(sys.argv[1], "rb").read(), open("whole", "rb").read(), 0
+step = 1 if sys.argv[1] == "i.dat" else 3
+for n in list(range(0, len(data), step)):
+    with open("cut", "wb") as f:
+        f.write(data[:n])
+    p = subprocess.run(["amn-forget", "-q", "--scheme", "q4_0", "--imatrix", "cut", "m.gguf"], capture_output=True)
+    if p.returncode != 65 and not (p.returncode == 0 and p.stdout == whole):
+        wrong += 1
+        print(n, p.returncode, p.stderr.decode())
+sys.exit(wrong != 0)
+PYTHON
+    done
+}
+
+@test "--tensor-type: the first that matches counts; plain types; what is wrong" {
+    tiny model m.gguf
+    amn-forget -q --scheme q4_k_s --tensor-type 'blk\.0\.attn_(q|k)=q8_0' --tensor-type 'attn_q=q5_0' --tensor-type 'ffn_up=bf16' \
+        --tensor-type '^token=F16' --tensor-type 'norm=q8_0' -o out.gguf m.gguf
+    [ "$(of out.gguf attn_q)" = "Q8_0 Q5_0" ]
+    [ "$(of out.gguf attn_k)" = "Q8_0 Q4_K" ]
+    [ "$(of out.gguf ffn_up)" = "BF16 BF16" ]
+    types out.gguf | grep -qx token_embd=F16
+    amn-parse out.gguf | jq -se 'any(.name == "output_norm.weight" and .dtype == "F32")'      # no matrix
+    for rule in x =q8_0 x= '(=q8_0' 'x=q9' 'x=nf4' 'x=i8'; do
+        try 2 amn-forget --scheme q4_k --tensor-type "$rule" m.gguf
+        grep -q -- '--tensor-type' err
+        is_empty out
+    done
+}
+
+@test "--target-size: it fits, loses no more than what is smaller, and is reproducible" {
+    tiny model m.gguf layers=3
+    last=
+    for size in 120K 0.12M 140000 200K; do
+        options="--target-size $size --candidates q3_k,q4_k,q6_k,q8_0"
+        try 0 amn-forget -q $options -o out.gguf --report lost m.gguf
+        bytes=$(numfmt --from=iec ${size/0.12M/0.12M})
+        [ "$(wc -c <out.gguf)" -le "${bytes%.*}" ]
+        amn-forget -q $options -j 1 m.gguf | cmp - out.gguf
+        AMN_CPU=scalar amn-forget -q $options m.gguf | cmp - out.gguf
+        amn-forget -q $options <m.gguf | cmp - out.gguf
+        amn-forget --dry-run $options m.gguf >mix
+        xargs amn-forget -q m.gguf <mix | cmp - out.gguf
+    done
+    amn-forget --dry-run --json $options m.gguf | jq -se 'map(select(.encoder)) | length == 23'
+    try 2 amn-forget --target-size 10K m.gguf
+    grep -qE 'the target is too small: with the smallest of the candidates it is [0-9]+ bytes, and 10240 are wanted' err
+    size=$(sed -E 's/.*it is ([0-9]+) bytes.*/\1/' err)
+    try 0 amn-forget -q --target-size $size -o least.gguf m.gguf
+    [ "$(wc -c <least.gguf)" -eq "$size" ]
+    try 2 amn-forget --target-size $((size - 1)) m.gguf
+}
+
+@test "--target-bpw, and a target for safetensors, whose header grows" {
+    tiny model m.gguf
+    amn-forget -q --target-bpw 5 -o out.gguf m.gguf
+    amn-parse out.gguf | jq -se '(map(.nbytes) | add) * 8 / (map(.shape | reduce .[] as $d (1; . * $d)) | add) <= 5'
+    tiny model plain.gguf keys=0 layers=4
+    amn-convert -q --to safetensors plain.gguf >plain
+    for size in 250000 250001 250100 251000; do
+        amn-forget -q --target-size $size --candidates nf4,int8 -o out.safetensors plain
+        [ "$(wc -c <out.safetensors)" -le $size ]
+    done
+    for bad in "--target-size 0" "--target-bpw 0" "--target-bpw x" "--target-size 1M --target-bpw 4" "--target-size 1M --scheme q8_0" \
+        "--target-size 1M --candidates nosuch" "--target-size 1M --candidates q4_k,nf4" "--candidates q4_k --scheme q4_k" \
+        "--target-size 1M --candidates ," "--target-size 1M --pure"; do
+        try 2 amn-forget $bad m.gguf
+        is_empty out
+    done
+}
+
+@test "--report: the same for any number of workers, and members as amn-json(5) has them" {
+    tiny model m.gguf
+    for scheme in q4_k_m q8_0; do
+        try 0 amn-forget --scheme $scheme --report one -j 1 -o out.gguf m.gguf
+        grep -qE '^amn-forget: .*: note: Lethe distance: [0-9.e-]+ mean absolute error \(largest .*, SQNR .* dB, cosine .*\) of [0-9]+ elements in 16 weights$' err
+        amn-forget -q --scheme $scheme --report many -j 4 -o out.gguf m.gguf; cmp one many
+        amn-forget -q --scheme $scheme --report direct --direct=always -o out.gguf m.gguf; cmp one direct
+        AMN_CPU=scalar amn-forget -q --scheme $scheme --report scalar --test m.gguf; cmp one scalar
+        amn-forget -q --scheme $scheme --report pipe <m.gguf >out; cmp one pipe
+        jq -se '.[:-1] as $w | .[-1] | .total == ($w | length) and .elements == ($w | map(.elements) | add)
+            and .nbytes == ($w | map(.nbytes) | add) and .max_error == ($w | map(.max_error) | max)' one
+    done
+    "$helpers/weights" zeros a.weight=F32:64x64:zeros
+    "$helpers/weights" nan a.weight=F32:64x64:nan
+    "$helpers/weights" infinite a.weight=F32:64x64:infinite
+    for odd in zeros nan infinite; do
+        try 0 amn-forget --scheme q8_0 --allow-nonfinite --report $odd.json -o out.gguf $odd
+        [ $odd != zeros ] || grep -q 'Lethe distance: 0 mean absolute error (lossless) of 4096 elements in 1 weights' err
+    done
+    jq -se '.[0] | .sqnr_db == null and .cosine == 1 and .mean_absolute_error == 0' zeros.json
+    cat one zeros.json nan.json infinite.json >lines
+    jq -c 'select(has("name"))' lines | "$helpers/json-keys" LOSSES
+    jq -c 'select(has("total"))' lines | "$helpers/json-keys" "ALL LOSSES"
+}
+
+@test "--report FILE.html: one page, with nothing from elsewhere in it" {
+    tiny model 'm<b>.gguf'
+    amn-forget -q --scheme q4_k_m --report lost.html -o out.gguf 'm<b>.gguf'
+    refute grep -qiE 'https?:|src=|href=|url\(|@import|<script|<link' lost.html
+    refute grep -q '<b>' lost.html
+    python3 - <<'PYTHON'
+from html.parser import HTMLParser
+class P(HTMLParser):
+    stack, seen = [], []
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        if tag != "meta":
+            self.stack.append(tag)
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append(tag)
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag, tag
+p = P()
+p.feed(open("lost.html").read())
+assert not p.stack and p.seen.count("svg") == 2 and p.seen.count("circle") == 32 and p.seen.count("tr") == 18, p.seen
+PYTHON
+    amn-forget -q --scheme q4_k_m --report again.html -j 4 'm<b>.gguf' >out
+    cmp lost.html again.html
+}
+
+@test "a report is not in the way of the output, nor over an input" {
+    tiny model m.gguf
+    cp m.gguf keep
+    try 73 amn-forget --scheme q4_k --report m.gguf -o out.gguf m.gguf
+    cmp m.gguf keep
+    try 73 amn-forget --scheme q4_k --report nowhere/r -o out.gguf m.gguf
+    error_line amn-forget 'cannot create'
+    [ ! -e out.gguf ]
+    for bad in --size --plan --dry-run "--range 0-9" "--part 1/2"; do
+        try 2 amn-forget --scheme q4_k --report r $bad m.gguf
+    done
+    try 2 amn-convert --to npz --report r m.gguf
+    [ ! -e r ]
+}
+
+@test "NaN and infinity are refused by name and index; or encoded when asked" {
+    for odd in nan inf; do
+        tiny model bad.gguf $odd=blk.1.ffn_up.weight
+        for options in "--scheme q4_k" "--scheme q8_0 -j 4" "--target-size 200K"; do
+            try 65 amn-forget $options -o out.gguf bad.gguf
+            error_line amn-forget malformed
+            grep -q 'tensor blk.1.ffn_up.weight: .*8191' err
+            [ ! -e out.gguf ]
+        done
+        try 0 amn-forget -q --scheme q8_0 --allow-nonfinite --exclude 'blk.1.ffn_up.weight' bad.gguf
+        try 0 amn-forget -q --scheme q8_0 --exclude 'blk.1.ffn_up.weight' bad.gguf
+    done
+}
+
+@test "--include and --exclude choose what is reduced, the others are written as they are; nothing at all is usage" {
+    tiny model m.gguf
+    amn-forget -q --scheme q8_0 --include '*ffn*' --exclude '*up*' -o out.gguf m.gguf
+    [ "$(of out.gguf ffn_up) $(of out.gguf ffn_down) $(of out.gguf attn_q)" = "F32 F32 Q8_0 Q8_0 F32 F32" ]
+    amn-forget --scheme q8_0 --include '*ffn*' --dry-run m.gguf |
+        jq -se 'map(select(.name == "blk.0.attn_q.weight"))[0] | .why == "not asked for" and .encoder == null and .becomes == "kept"'
+    try 2 amn-forget --scheme q8_0 --exclude '*' m.gguf
+    is_empty out
+    try 2 amn-forget m.gguf
+    grep -q -- '--scheme NAME' err
+    try 2 amn-forget --scheme q4_l m.gguf
+    grep -q "'q4_l' is unknown; did you mean" err
+    try 2 amn-forget --scheme q4_k --to safetensors m.gguf
+    try 2 amn-forget --scheme nf4 --to gguf m.gguf
+}
