@@ -1,6 +1,7 @@
-/* bench_encoders TYPE [LIBRARY]: how many millions of elements a second one thread encodes to blocks of TYPE, by the kernels of
- * this CPU (AMN_CPU as ever), by the scalar ones, and by ggml_quantize_chunk of a shared library of ggml; and whether the bytes
- * are the same. One line: ours, scalar, ggml, "same" or the number of bytes that differ; "-" for what is not there. */
+/* bench_encoders TYPE [LIBRARY]: how many millions of elements a second one thread encodes to blocks of TYPE, by the
+ * kernels of this CPU (AMN_CPU as ever), by the scalar ones, and by ggml_quantize_chunk of a shared library of ggml; and
+ * whether the bytes are the same. One line: ours, scalar, ggml, "same" or the number of bytes that differ; "-" for what
+ * is not there. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -17,8 +18,8 @@
 
 enum { ROWS = 64, COLS = 4096, IDS = 64, LEAST = 5 };
 
-typedef size_t ggml_quantize_chunk(int type, const float *src, void *dst, int64_t start, int64_t nrows, int64_t n_per_row,
-    const float *importance);
+typedef size_t ggml_quantize_chunk(int type, const float *src, void *dst, int64_t start, int64_t nrows,
+    int64_t n_per_row, const float *importance);
 
 static float values[ROWS * COLS], importance[COLS];
 static uint8_t ours[ROWS * COLS * 4], scalar[ROWS * COLS * 4], theirs[ROWS * COLS * 4];

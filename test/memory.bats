@@ -84,7 +84,8 @@ PYTHON
     without_sanitizer
     models
     most=$((8192 + 1024 * ($(nproc) > 2 ? $(nproc) - 2 : 0)))
-    for s in fp8 fp8-per-tensor int8 nf4 nf4-double-quant int4-group gptq awq mxfp8 nvfp4 mlx-4bit comfy-int8 q8_0 q4_k iq4_nl; do
+    for s in fp8 fp8-per-tensor int8 nf4 nf4-double-quant int4-group gptq awq mxfp8 nvfp4 mlx-4bit comfy-int8 \
+        q8_0 q4_k iq4_nl; do
         peak amn-forget --scheme $s -o out half.safetensors 2>err
         [ "$(stat -c %s out)" -lt 130000000 ] && [ "$(stat -c %s out)" -gt 30000000 ]
         cat half.safetensors | peak amn-forget --scheme $s -o piped -
