@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""bench.py BIN [OBJ]: how long the tools take, as a multiple of what `cat` or `cp` takes for the same output, and their memory.
+"""bench.py BIN [OBJ]: how long the tools take, as a multiple of what `cat` or `cp` takes for the same output, and their
+memory. AMN_PEERS_VENV (see test/peers/run.sh) names the libraries that some rows compare with.
 
 The figures only mean something as ratios from one run: see "how the clock is read" in bench_clock.py. A missed goal is
 marked and nothing more; the status is not 0 only when a tool fails or its bytes differ.
@@ -15,8 +16,7 @@ import bench_encode
 import bench_pairs
 from bench_clock import Command, Failed, Table
 from bench_families import FAMILIES, tensors_of
-from bench_inputs import (BLOCKS, FAST, FIRST, LAYER_OUT, MIB, make_fp8, make_gguf, make_gptq, make_npz, make_pth, recopy,
-                          write_safetensors)
+from bench_inputs import (BLOCKS, FAST, FIRST, LAYER_OUT, MIB, make_fp8, make_gguf, make_gptq, recopy, write_safetensors)
 
 SPARE = 300 * 1000 * 1000           # bytes that are touched before a run, more than it makes
 

@@ -2,7 +2,6 @@
 import glob
 import os
 import random
-import statistics
 import struct
 import subprocess
 
@@ -14,9 +13,10 @@ from bench_pairs import python
 SCHEMES = [("fp8", 0.9, 10, "torch"), ("int8", 0.9, 10, "bitsandbytes"), ("nf4", 1.1, 40, "bitsandbytes")]
 
 # Type and goal of S14; the others without one.
-TYPES = [("Q4_K", 4), ("Q5_K", 4), ("Q6_K", 4), ("Q2_K", 4), ("Q3_K", 4), ("IQ4_NL", 3), ("IQ4_XS", 3), ("IQ3_S", 3),
-         ("IQ3_XXS", 3), ("IQ2_S", 3), ("IQ2_XS", 3), ("IQ2_XXS", 3), ("IQ1_M", 3), ("IQ1_S", 3), ("Q4_0", 5), ("Q5_0", 5),
-         ("Q8_0", 5), ("MXFP4", 5), ("Q4_1", 0), ("Q5_1", 0), ("TQ1_0", 0), ("TQ2_0", 0), ("NVFP4", 0), ("Q1_0", 0), ("Q2_0", 0)]
+TYPES = [("Q4_K", 4), ("Q5_K", 4), ("Q6_K", 4), ("Q2_K", 4), ("Q3_K", 4),
+         ("IQ4_NL", 3), ("IQ4_XS", 3), ("IQ3_S", 3), ("IQ3_XXS", 3), ("IQ2_S", 3), ("IQ2_XS", 3), ("IQ2_XXS", 3),
+         ("IQ1_M", 3), ("IQ1_S", 3), ("Q4_0", 5), ("Q5_0", 5), ("Q8_0", 5), ("MXFP4", 5),
+         ("Q4_1", 0), ("Q5_1", 0), ("TQ1_0", 0), ("TQ2_0", 0), ("NVFP4", 0), ("Q1_0", 0), ("Q2_0", 0)]
 
 # Seconds that a library takes for a matrix of the first operand's rows and columns, with all processors.
 LIBRARY = """
@@ -55,7 +55,8 @@ def make_bf16(path, layers):
 
 def known(bench, scheme):
     """Whether amn-forget has the scheme; any other failure than an unknown name ends the bench."""
-    done = subprocess.run([bench.forget, "-q", "--scheme", scheme, "--size", bench.input], capture_output=True, text=True, check=False)
+    command = [bench.forget, "-q", "--scheme", scheme, "--size", bench.input]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 2 and "is unknown" in done.stderr:
         return False
     if done.returncode != 0:
@@ -66,8 +67,8 @@ def known(bench, scheme):
 def library(bench, scheme):
     """Seconds for a matrix of 64 Mi elements, or None when the library is not here."""
     rows, cols = 8192, 8192
-    done = subprocess.run([python(), "-c", LIBRARY, scheme, str(rows), str(cols), str(bench.table.rounds), str(bench.ncpus)],
-                          capture_output=True, text=True, check=False)
+    numbers = [str(n) for n in (rows, cols, bench.table.rounds, bench.ncpus)]
+    done = subprocess.run([python(), "-c", LIBRARY, scheme, *numbers], capture_output=True, text=True, check=False)
     return float(done.stdout) / (rows * cols) if done.returncode == 0 else None
 
 
@@ -82,10 +83,12 @@ def schemes(bench):
         if bench.wants("S12"):
             bench.run_once(command + ["-j1", "-o", bench.out, bench.input], {"AMN_CPU": "scalar"})
             recopy(bench.out)
-            bench.table.row(f"S12 {label}, and cat of BF16", Command(command + ["-o", bench.new, bench.input], new=bench.new),
-                            Command(["cat", bench.input], stdout=bench.new, new=bench.new), goal, bench.touch, bench.out)
+            ours = Command(command + ["-o", bench.new, bench.input], new=bench.new)
+            cat = Command(["cat", bench.input], stdout=bench.new, new=bench.new)
+            bench.table.row(f"S12 {label}, and cat of BF16", ours, cat, goal, bench.touch, bench.out)
         if bench.wants("S13"):
-            mine = elements / min(Command(command + [bench.input]).seconds(0) for _ in range(2 * bench.table.rounds)) / 1e9
+            ours = Command(command + [bench.input])
+            mine = elements / min(ours.seconds(0) for _ in range(2 * bench.table.rounds)) / 1e9
             other = library(bench, scheme)
             if other is None:
                 bench.table.line(f"S13 {label}, G elements/s, and {name}: not here", f"{mine:.3f}")
@@ -100,8 +103,8 @@ def rate(bench, label, mine, other, goal):
 
 
 def ggml():
-    found = glob.glob(os.environ.get("AMN_PEERS_VENV", "none") + "-llama/lib/python3*/site-packages/llama_cpp/lib/libggml-base.so")
-    return found[:1]
+    venv = os.environ.get("AMN_PEERS_VENV", "none") + "-llama"
+    return glob.glob(venv + "/lib/python3*/site-packages/llama_cpp/lib/libggml-base.so")[:1]
 
 
 def kernels(bench):
@@ -121,7 +124,8 @@ def kernels(bench):
         mine, scalar, other, same = done.stdout.split()
         bytes_ = {"same": "", "-": ""}.get(same, f", {same} bytes differ")
         if other == "-":
-            bench.table.line(f"S14 {dtype}, M elements/s, and scalar", mine, scalar, f"{float(mine) / float(scalar):.2f}")
+            ratio = float(mine) / float(scalar)
+            bench.table.line(f"S14 {dtype}, M elements/s, and scalar", mine, scalar, f"{ratio:.2f}")
         else:
             rate(bench, f"S14 {dtype}, M/s, and ggml{bytes_}", float(mine), float(other), goal)
 

@@ -1,6 +1,7 @@
-/* bench_encoders TYPE [LIBRARY]: how many millions of elements a second one thread encodes to blocks of TYPE, by the kernels of
- * this CPU (AMN_CPU as ever), by the scalar ones, and by ggml_quantize_chunk of a shared library of ggml; and whether the bytes
- * are the same. One line: ours, scalar, ggml, "same" or the number of bytes that differ; "-" for what is not there. */
+/* bench_encoders TYPE [LIBRARY]: how many millions of elements a second one thread encodes to blocks of TYPE, by the
+ * kernels of this CPU (AMN_CPU as ever), by the scalar ones, and by ggml_quantize_chunk of a shared library of ggml; and
+ * whether the bytes are the same. One line: ours, scalar, ggml, "same" or the number of bytes that differ; "-" for what
+ * is not there. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -12,12 +13,13 @@
 
 #include "base/err.h"
 #include "dtype/dtype.h"
+#include "kernel/encode_iq.h"
 #include "kernel/kernels.h"
 
 enum { ROWS = 64, COLS = 4096, IDS = 64, LEAST = 5 };
 
-typedef size_t ggml_quantize_chunk(int type, const float *src, void *dst, int64_t start, int64_t nrows, int64_t n_per_row,
-    const float *importance);
+typedef size_t ggml_quantize_chunk(int type, const float *src, void *dst, int64_t start, int64_t nrows,
+    int64_t n_per_row, const float *importance);
 
 static float values[ROWS * COLS], importance[COLS];
 static uint8_t ours[ROWS * COLS * 4], scalar[ROWS * COLS * 4], theirs[ROWS * COLS * 4];
@@ -99,19 +101,19 @@ figure(double rate)
 int
 main(int argc, char **argv)
 {
-    struct err err;
+    struct err err = {.kind = ERR_NONE};
     const struct kernels *k = kernels_pick(getenv("AMN_CPU"), &err), *plain = kernels_pick("scalar", &err);
     ggml_quantize_chunk *chunk = load(argc > 2 ? argv[2] : NULL);
     enum dtype dtype;
     int id = argc > 1 ? find(&dtype, argv[1]) : -1;
     bool needs;
 
-    if (!k || !plain || id < 0 || !k->encode[dtype]) {
+    if (!k || !plain || id < 0 || !k->encode[dtype] || !encode_grids_build(dtype, &err)) {
         fprintf(stderr, "bench_encoders: there is no encoder of %s\n", argc > 1 ? argv[1] : "nothing");
         return 1;
     }
     fill();
-    needs = strncasecmp(argv[1], "iq1", 3) == 0 || strncasecmp(argv[1], "iq2_x", 5) == 0;
+    needs = encode_needs_importance(dtype);
 
     size_t n = ROWS * COLS / dtype_facts(dtype)->elems * dtype_facts(dtype)->bytes, other = 0;
     const float *weights = needs ? importance : NULL;

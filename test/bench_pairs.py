@@ -1,6 +1,6 @@
-"""S10 of each pair of containers: amn-convert of F32 matrices, of which nothing is quantized, against `cp` of the output; and what
-Python takes for the same where AMN_PEERS_VENV has the libraries: the loading and writing alone, in a process that has
-imported them."""
+"""S10 of each pair of containers: amn-convert of F32 matrices, of which nothing is quantized, against `cp` of the output;
+and what Python takes for the same where AMN_PEERS_VENV has the libraries: the loading and writing alone, in a process
+that has imported them."""
 import os
 import statistics
 import subprocess
@@ -72,8 +72,8 @@ def pair(bench, name, to):
     bench.run_once(command + ["-j1", "-o", bench.out, bench.input], {"AMN_CPU": "scalar"})
     recopy(bench.out)
     ours = Command(command + ["-o", bench.new, bench.input], new=bench.new)
-    bench.table.row(f"S10 {name} -> {to}, and cp", ours, Command(["cp", bench.out, bench.new], new=bench.new), 1.10, bench.touch,
-                    bench.out)
+    copy = Command(["cp", bench.out, bench.new], new=bench.new)
+    bench.table.row(f"S10 {name} -> {to}, and cp", ours, copy, 1.10, bench.touch, bench.out)
     done = subprocess.run([python(), "-c", PYTHON, bench.input, bench.new, to, str(bench.table.rounds), name],
                           capture_output=True, check=False)
     if done.returncode != 0:
@@ -88,7 +88,8 @@ def torch_load(bench):
     load = ("import statistics, sys, time, torch\ntimes = []\nfor _ in range(int(sys.argv[2])):\n"
             "    begin = time.perf_counter()\n    torch.load(sys.argv[1], weights_only=True)\n"
             "    times.append(time.perf_counter() - begin)\nprint(statistics.median(times))")
-    done = subprocess.run([python(), "-c", load, bench.input, str(2 * bench.table.rounds)], capture_output=True, check=False)
+    command = [python(), "-c", load, bench.input, str(2 * bench.table.rounds)]
+    done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode != 0:
         bench.table.line("    inspect .pth, and torch.load: no torch here")
         return

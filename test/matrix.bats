@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# amn-convert, from every container to every container: file and pipe, plain and compressed. What the libraries of the formats
-# read of it: test/peers/peer_matrix.py.
+# amn-convert, from every container to every container: file and pipe, plain and compressed. What the libraries of the
+# formats read of it: test/peers/peer_matrix.py.
 load helper
 
 # model FILE: a tensor of each type that all containers hold, one of several blocks, up to four dimensions.
@@ -23,8 +23,8 @@ open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
 PYTHON
 }
 
-# same_tensors A B: two safetensors files have the same names, types, shapes and bytes. With "ones", a shape of no dimension
-# is one of [1].
+# same_tensors A B: two safetensors files have the same names, types, shapes and bytes. With "ones", a shape of no
+# dimension is one of [1].
 same_tensors() {
     python3 - "$@" <<'PYTHON'
 import json, struct, sys
@@ -199,16 +199,17 @@ forgets() {
 
 @test "a target that quantizes is what amn-forget makes by this scheme" {
     inputs
-    "$helpers/weights" in/weights.safetensors a.weight=BF16:256x512 b.weight=F16:128x256 c.weight=F32:64x256 \
-        norm.weight=F32:1x256
+    "$helpers/weights" in/weights.safetensors a.weight=BF16:256x512 b.weight=F16:128x256 \
+        c.weight=F32:64x256 norm.weight=F32:1x256
     amn-convert -o in/weights.gguf in/weights.safetensors
     amn-convert -o in/weights.npz in/weights.safetensors
-    for scheme in q8_0 q4_k q4_k_m iq4_xs nf4 nf4-double-quant int8 fp8 fp8-per-channel int8-channel int4-group mxfp4 nvfp4 \
-        mlx-4bit; do
-        for in in in/good-gguf-k.gguf in/gptq.safetensors in/zip.pth in/weights.npz in/weights.gguf in/weights.safetensors; do
+    for scheme in q8_0 q4_k q4_k_m iq4_xs nf4 nf4-double-quant int8 fp8 fp8-per-channel int8-channel int4-group \
+        mxfp4 nvfp4 mlx-4bit; do
+        for in in in/good-gguf-k.gguf in/gptq.safetensors in/zip.pth in/weights.*; do
             forgets "$in" $scheme
             case $in in in/weights.*)           # which has matrices of all schemes
-                [ "$(stat -c %s want)" -lt "$(($(stat -c %s back) * 3 / 4))" ] || { echo "$in to $scheme"; return 1; } ;;
+                [ "$(stat -c %s want)" -lt "$(($(stat -c %s back) * 3 / 4))" ] ||
+                    { echo "$in to $scheme"; return 1; } ;;
             esac
         done
     done

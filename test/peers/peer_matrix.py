@@ -1,7 +1,7 @@
 """peer_matrix.py BIN FOLDER: what the libraries write, through amn-convert into every container, and read again by the
-libraries: values equal bit for bit. safetensors (one file and several), checkpoints of torch (zip and legacy), archives and
-arrays of numpy, files of gguf (plain, quantized, split); by name, through a pipe and compressed; all floats as torch casts
-them; several operands into one output."""
+libraries: values equal bit for bit. safetensors (one file and several), checkpoints of torch (zip and legacy), archives
+and arrays of numpy, files of gguf (plain, quantized, split); by name, through a pipe and compressed; all floats as torch
+casts them; several operands into one output."""
 import gzip
 import json
 import os
@@ -107,7 +107,7 @@ def sources(tools, want):
         packed[kind.name] = gguf.quants.quantize(want["large"].numpy()[:256, :256], kind), kind
     path = tools.path("q.gguf")
     write_gguf(path, packed)
-    decoded = {n: torch.from_numpy(gguf.quants.dequantize(a, kind)).to(torch.bfloat16) for n, (a, kind) in packed.items()}
+    decoded = {n: to_torch(gguf.quants.dequantize(a, kind)).to(torch.bfloat16) for n, (a, kind) in packed.items()}
     yield "gguf, quantized", [path], decoded
 
 
