@@ -349,6 +349,7 @@ keeps() {
     {
         amn-convert -q --dry-run --rename 's/^t/x/' --to gguf "$fx/good-gguf.gguf"
         amn-convert -q --dry-run -o d/ "$fx/good-plain.safetensors"
+        amn-forget -q --dry-run --scheme q4_0 --include '*' "$fx/good-gguf.gguf"
     } >lines
     jq -c 'select(has("name"))' lines | "$helpers/json-keys" "DRY RUN"
     jq -c 'select(has("name") | not)' lines | "$helpers/json-keys" "END OF A DRY RUN"
