@@ -108,13 +108,12 @@ part cases python3 test/cases/check "$AMN_BIN"
 part corpus test/check-corpus "$AMN_BIN"
 test/make-fixtures "$AMN_FIXTURES" || { echo "the fixtures cannot be made"; failed=$((failed + 1)); }
 for file in test/*.bats; do
-    case $file in test/growth.bats | test/memory.bats) ;; *) part "$file" behaviour "$file" ;; esac
+    case $file in test/growth.bats) ;; *) part "$file" behaviour "$file" ;; esac
 done
 run_parts
 # These take all processors themselves, or look at the time.
 part faults python3 test/faults/run "$AMN_BIN" "$obj/test/faults/faults.so"
 part test/growth.bats behaviour test/growth.bats
-part test/memory.bats behaviour test/memory.bats
 run_parts 1
 
 [ -z "$bad_parts" ] || echo "failed:$bad_parts"
