@@ -90,7 +90,7 @@ add_metadata(struct str *out, const struct keys *keys, struct err *err)
         const struct meta *m = &keys->list[i];
         char shown[STR_SHOWN];
         if (!str_is_utf8(m->key, m->key_len))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key %s: a key in a safetensors file must be UTF-8; "
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: a key must be UTF-8, in GGUF as in safetensors; "
                 "--no-metadata leaves all of them out", str_shown(shown, m->key, m->key_len));
         typed = typed || !is_plain(&m->value);
         add_key(out, &any, m->key, m->key_len);
