@@ -142,13 +142,15 @@ PYTHON
 
 @test "an importance matrix that is cut anywhere is never taken for a whole one" {
     tiny model m.gguf cols=32 layers=1
+    every=1
+    if is_sanitized; then every=7; fi
     for form in dat gguf; do
         tiny $form i.$form cols=32 layers=1
         amn-forget -q --scheme q4_0 --imatrix i.$form -o whole m.gguf
-        python3 - i.$form <<'PYTHON'
+        python3 - i.$form $every <<'PYTHON'
 import subprocess, sys
 data, whole, wrong = open(sys.argv[1], "rb").read(), open("whole", "rb").read(), 0
-step = 1 if sys.argv[1] == "i.dat" else 3
+step = int(sys.argv[2]) * (1 if sys.argv[1] == "i.dat" else 3)
 for n in list(range(0, len(data), step)):
     with open("cut", "wb") as f:
         f.write(data[:n])

@@ -65,11 +65,12 @@ inputs() {
     cp "$corpus"/gguf-good/split-0000?-of-00003.gguf shards/gguf
 }
 
-# packed FILE: it compressed in each way that the machine has a program for, gzip at least; the names.
+# packed FILE: it compressed in each way that the machine has a program for, gzip at least and under a sanitizer alone; the
+# names.
 packed() {
     local p
     for p in gzip zstd xz; do
-        [ $p = gzip ] || command -v $p >/dev/null || continue
+        [ $p = gzip ] || { command -v $p >/dev/null && ! is_sanitized; } || continue
         $p -c <"$1" >"$1.$p"
         echo "$1.$p"
     done
