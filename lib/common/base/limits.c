@@ -16,6 +16,7 @@ const struct limits limits_default = {
     .json_depth = 127,
     .index_file = 100000000,
     .side_file = 16 << 20,
+    .tokenizer = 64 << 20,
     .shards = 10000,
     .gguf_key = 65535,
     .gguf_string = 16 << 20,

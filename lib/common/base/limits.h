@@ -16,6 +16,7 @@ struct limits {
     uint64_t json_depth;
     uint64_t index_file;        /* *.index.json, bytes */
     uint64_t side_file;         /* config.json and the like, bytes */
+    uint64_t tokenizer;         /* tokenizer.json and the like, bytes */
     uint64_t shards;            /* files of one model */
     uint64_t gguf_key;          /* bytes of a key or a tensor name */
     uint64_t gguf_string;       /* bytes of a string value */

@@ -39,6 +39,24 @@ bool keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *
     struct err *err);
 void keys_clear(struct keys *keys);
 
+/* Put a value under a key, in the place of one that is there. Both are borrowed. */
+bool keys_set(struct keys *keys, const char *key, size_t n, const struct meta_value *value, struct err *err);
+
+/* Keep what was made for a value: *s is empty afterwards. */
+bool keys_own(struct keys *keys, struct str *s, struct err *err);
+
+/* Put a value under a key "prefix.key", or "key" when prefix is NULL, which is copied. Text is copied too. `bytes` of an
+ * array of `count` elements, as they lie in a GGUF file, are taken over: *bytes is empty afterwards, also after a
+ * failure. */
+bool keys_put(struct keys *keys, const char *prefix, const char *key, const struct meta_value *value, struct err *err);
+bool keys_put_u32(struct keys *keys, const char *prefix, const char *key, uint32_t n, struct err *err);
+bool keys_put_i32(struct keys *keys, const char *prefix, const char *key, int32_t n, struct err *err);
+bool keys_put_f32(struct keys *keys, const char *prefix, const char *key, float x, struct err *err);
+bool keys_put_bool(struct keys *keys, const char *prefix, const char *key, bool yes, struct err *err);
+bool keys_put_text(struct keys *keys, const char *prefix, const char *key, const char *p, size_t n, struct err *err);
+bool keys_put_array(struct keys *keys, const char *prefix, const char *key, enum meta_type type, uint64_t count,
+    struct str *bytes, struct err *err);
+
 /* The value of a key, or NULL. */
 const struct meta_value *keys_find(const struct keys *keys, const char *key);
 

@@ -5,12 +5,6 @@
 #include "base/str.h"
 #include "writer/keys.h"
 
-/* Put a value under a key, in the place of one that is there. Both are borrowed. */
-bool keys_set(struct keys *keys, const char *key, size_t n, const struct meta_value *value, struct err *err);
-
-/* Keep what was made for a value: *s is empty afterwards. */
-bool keys_own(struct keys *keys, struct str *s, struct err *err);
-
 /* Whether a key is one that a writer of GGUF has to itself, or that no file may have: *why then. */
 bool keys_refused(const char *key, size_t n, const char **why);
 

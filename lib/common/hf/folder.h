@@ -1,0 +1,40 @@
+/* folder: the files that lie beside the weights of a Hugging Face model and say what it is. */
+#ifndef HF_FOLDER_H
+#define HF_FOLDER_H
+
+#include "container/model.h"
+
+enum hf_file {
+    HF_CONFIG,                  /* config.json */
+    HF_GENERATION,              /* generation_config.json */
+    HF_TOKENIZER,               /* tokenizer.json */
+    HF_TOKENIZER_CONFIG,        /* tokenizer_config.json */
+    HF_SENTENCEPIECE,           /* tokenizer.model */
+    HF_ADDED_TOKENS,            /* added_tokens.json */
+    HF_MERGES,                  /* merges.txt */
+    HF_TEMPLATE,                /* chat_template.jinja */
+    HF_TEMPLATE_JSON,           /* chat_template.json */
+    HF_TEKKEN,                  /* tekken.json */
+    HF_FILES
+};
+
+/* One of them: n bytes, no NUL behind them. p is NULL when the file is not there. */
+struct hf_text {
+    const char *name;           /* "config.json", for messages; static */
+    const char *p;
+    size_t n;
+};
+
+/* Zeroed: none. Texts are borrowed from it. */
+struct hf_folder {
+    struct hf_text file[HF_FILES];
+    struct source *src[HF_FILES];
+};
+
+/* Read the files in the folder of a model, which has one; each becomes an input of it. Config.json may be another, as the
+ * user said: then the catalog has that. One that cannot be read is an error, one that is not there is none. Close also
+ * after a failure. */
+bool hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err);
+void hf_folder_close(struct hf_folder *folder);
+
+#endif
