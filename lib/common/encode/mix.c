@@ -76,23 +76,29 @@ is_one_of(const char *p, size_t n, const char *const names[])
     return false;
 }
 
-bool
-mix_begin(struct mix_state *s, const struct mix *mix, const struct catalog *c, bool importance)
+struct mix_model
+mix_model_of(const struct catalog *c)
+{
+    const struct meta *m = catalog_meta_find(c, "general.architecture");
+    struct mix_model model = { 0 };
+    if (!m || m->value.type != META_STRING)
+        return model;
+    model.arch = meta_bytes(&m->value, &model.n);
+    model.layers = number(c, model.arch, model.n, ".block_count");
+    model.experts = number(c, model.arch, model.n, ".expert_count");
+    model.heads = number(c, model.arch, model.n, ".attention.head_count");
+    model.kv_heads = number(c, model.arch, model.n, ".attention.head_count_kv");
+    return model;
+}
+
+void
+mix_begin(struct mix_state *s, const struct mix *mix, const struct mix_model *model, bool importance)
 {
     static const char *const falcon[] = { "falcon", NULL }, *const sized[] = { "llama", "qwen2", "qwen2vl", "deci", NULL };
-    const struct meta *m = catalog_meta_find(c, "general.architecture");
-    size_t n;
-    const char *name = m && m->value.type == META_STRING ? meta_bytes(&m->value, &n) : NULL;
-    *s = (struct mix_state){ .mix = mix, .importance = importance, .tied = true };
-    if (!name)
-        return false;
-    uint64_t heads = number(c, name, n, ".attention.head_count"), kv = number(c, name, n, ".attention.head_count_kv");
-    s->layers = number(c, name, n, ".block_count");
-    s->experts = number(c, name, n, ".expert_count");
-    s->gqa = kv != 0 ? heads / kv : 1;
-    s->falcon = is_one_of(name, n, falcon);
-    s->big = is_one_of(name, n, sized) && s->layers == 80 && s->gqa > 1;
-    return true;
+    *s = (struct mix_state){ .mix = mix, .importance = importance, .tied = true, .layers = model->layers,
+        .experts = model->experts, .gqa = model->kv_heads != 0 ? model->heads / model->kv_heads : 1 };
+    s->falcon = is_one_of(model->arch, model->n, falcon);
+    s->big = is_one_of(model->arch, model->n, sized) && s->layers == 80 && s->gqa > 1;
 }
 
 /* --- names */

@@ -17,6 +17,16 @@ extern const struct mix mix_list[];
 /* The mix of a name in any case, "q4_k" being that of "q4_k_m"; or NULL. */
 const struct mix *mix_find(const char *name);
 
+/* What is known of a model. */
+struct mix_model {
+    const char *arch;           /* general.architecture, n bytes; NULL: none, so that names mean nothing */
+    size_t n;
+    uint64_t layers, experts, heads, kv_heads;      /* 0: not known */
+};
+
+/* What the keys of an input say. */
+struct mix_model mix_model_of(const struct catalog *c);
+
 /* A model while its tensors get their types. */
 struct mix_state {
     const struct mix *mix;
@@ -27,8 +37,8 @@ struct mix_state {
     uint64_t values, value, down, gate, up;     /* attn_v tensors; how many of each there were so far */
 };
 
-/* What the keys of a model say; false when it says no architecture, so that names mean nothing. */
-bool mix_begin(struct mix_state *s, const struct mix *mix, const struct catalog *c, bool importance);
+/* A model with an architecture. */
+void mix_begin(struct mix_state *s, const struct mix *mix, const struct mix_model *model, bool importance);
 
 /* Told of all tensors of the output, in any order, before the first type is asked for. */
 void mix_count(struct mix_state *s, const struct tensor *t);

@@ -14,17 +14,21 @@ static const char *const names[HF_FILES] = {
 };
 
 /* The config that counts is with the catalog already, whichever file that was. */
-static void
-take_config(struct hf_folder *folder, const struct catalog *catalog)
+bool
+hf_config_file(struct hf_folder *folder, const struct catalog *catalog)
 {
+    *folder = (struct hf_folder){ 0 };
+    for (unsigned i = 0; i < HF_FILES; i++)
+        folder->file[i].name = names[i];
     for (size_t i = 0; i < catalog_config_count(catalog); i++) {
         const struct catalog_config *config = catalog_config_at(catalog, i);
         if (strcmp(config->name, names[HF_CONFIG]) != 0)
             continue;
         folder->file[HF_CONFIG].p = config->text;
         folder->file[HF_CONFIG].n = config->n;
-        return;
+        return true;
     }
+    return false;
 }
 
 static bool
@@ -40,10 +44,7 @@ bool
 hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err)
 {
     bool ok = true;
-    *folder = (struct hf_folder){ 0 };
-    for (unsigned i = 0; i < HF_FILES; i++)
-        folder->file[i].name = names[i];
-    take_config(folder, model->catalog);
+    hf_config_file(folder, model->catalog);
     for (unsigned i = HF_CONFIG + 1; ok && i < HF_FILES; i++) {
         struct str path = { 0 };
         str_format(&path, "%s/%s", model->folder, names[i]);

@@ -31,6 +31,9 @@ struct hf_folder {
     struct source *src[HF_FILES];
 };
 
+/* Config.json alone, which the catalog of a model has; false when it has none. */
+bool hf_config_file(struct hf_folder *folder, const struct catalog *catalog);
+
 /* Read the files in the folder of a model, which has one; each becomes an input of it. Config.json may be another, as the
  * user said: then the catalog has that. One that cannot be read is an error, one that is not there is none. Close also
  * after a failure. */

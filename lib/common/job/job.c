@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 #include "cli/remarks.h"
 #include "container/merge.h"
+#include "hf/model.h"
 #include "job/budget.h"
 #include "job/imatrix.h"
 #include "pipeline/early.h"
@@ -43,13 +44,28 @@ elements(const struct job *job)
     return e && e->type != DTYPE_UNKNOWN && !job->cast ? DTYPE_F32 : job->to;
 }
 
+/* What llama.cpp has other names for. */
+static bool
+open_hf(struct job *job, struct hf_model *hf, struct model *model, struct err *err)
+{
+    if (job->writer != &writer_gguf || job->keep_quantized)
+        return true;
+    if (!hf_model_open(hf, model, job->pre, err))
+        return false;
+    if (hf->family)
+        job->keys.own = &hf->keys;
+    return true;
+}
+
 /* Which tensors are wanted, decoded or as they are, and under which names. */
 static bool
-choose(const struct job *job, struct choice *choice, const struct catalog *catalog, const struct roles *roles,
+choose(const struct job *job, struct choice *choice, struct hf_model *hf, struct catalog *catalog, const struct roles *roles,
     struct err *err)
 {
     if (!job->keep_quantized)
-        return choice_make(choice, catalog, roles, elements(job), job->cast, err) && naming_apply(&job->naming, choice, err);
+        return choice_make(choice, catalog, roles, elements(job), job->cast, err)
+            && hf_model_choose(hf, choice, job->cast ? job->to : DTYPE_UNKNOWN, job->reduction.encoder, catalog, err)
+            && naming_apply(&job->naming, choice, err);
     return keep_make(choice, catalog, roles, job->writer->packed, job->writer->name, err)
         && naming_apply(&job->naming, choice, err) && keep_check(choice, roles, err);
 }
@@ -85,6 +101,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     struct pipeline p = { .model = &model, .kernels = kernels, .jobs = job->jobs, .no_verify = job->no_verify,
         .nonfinite_ok = job->nonfinite_ok };
     struct keys keys = { 0 };
+    struct hf_model hf = { 0 };
 
     job->cli.bar->meter.spools = note_spool;
     job->cli.bar->meter.of = &note;
@@ -93,8 +110,9 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
         && (job->instead != JOB_OUTPUT || job->dir.path || job->split.size != 0 || sink_check(&job->output, err))
         && merge_open(&model, job->cli.operands, job->cli.noperands, &how, err)
         && model_complete(&model, err)
+        && open_hf(job, &hf, &model, err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
-        && choose(job, &choice, model.catalog, roles, err)
+        && choose(job, &choice, &hf, model.catalog, roles, err)
         && reduce(job, &p, &choice, err)
         && job_keys(&keys, job, &model, &choice, err);
     if (ok) {
@@ -106,6 +124,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     keys_clear(&keys);
     choice_clear(&choice);
     roles_free(roles);
+    hf_model_clear(&hf);
     model_clear(&model);
     return ok;
 }

@@ -39,6 +39,7 @@ struct job {
     bool nonfinite_ok;              /* NaN and infinity are encoded */
     bool keep_quantized;            /* nothing is decoded: what is quantized moves as it is */
     struct naming naming;           /* which tensors, under which names; owned */
+    const char *pre;                /* how a tokenizer of BPE cuts text before it merges, as llama.cpp calls it; or NULL */
     struct keys_given keys;         /* what to put into the metadata; owned */
     struct sink_options output;
     struct model_dir dir;           /* a directory; no path: the output is one file, or: */

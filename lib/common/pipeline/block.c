@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "dtype/half.h"
 #include "pipeline/encoder.h"
 #include "pipeline/verify.h"
 
@@ -239,11 +240,49 @@ cast_run(const struct maker *m, const struct piece *piece, uint64_t first, uint6
     return true;
 }
 
+static bool
+element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+    struct err *err);
+
+/* One more for each F32, in the precision that its input has. */
+static void
+add_one(uint8_t *y, uint64_t n, bool half)
+{
+    for (uint64_t i = 0; i < n; i++, y += sizeof(float)) {
+        float x;
+        memcpy(&x, y, sizeof x);
+        x = half ? half_to_float(half_of_float(x + 1)) : x + 1;
+        memcpy(y, &x, sizeof x);
+    }
+}
+
+/* Elements [first, first + count) of what is put together: run by run, as far as each goes in its input. */
+static bool
+made_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+    struct err *err)
+{
+    const struct made *made = piece->of.built->made;
+    if (made->n == 0)
+        memcpy(y, made->numbers + first, (size_t)count * size);
+    for (uint64_t n; made->n != 0 && count != 0; first += n, count -= n, y += n * size) {
+        uint64_t part = first / made->count, at = first % made->count, col = at % made->cols;
+        n = num_min(count, made->pairs != 0 ? made->cols - col : made->count - at);
+        at = made_row(made, at / made->cols) * made->cols + col;
+        if (!element_run(m, piece->of.built->part[part], made->part[part].first + at, n, size, y, err))
+            return false;
+        if (made->add_one)
+            add_one(y, n, made->part[part].copy && made->part[part].copy->dtype == DTYPE_F16);
+    }
+    return true;
+}
+
 /* Elements [first, first + count) of a piece that is made by elements. */
 static bool
 element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
+    if (piece->kind == PIECE_MADE)
+        return made_run(m, piece, first, count, size, y, err);
     if (is_cast(piece))
         return cast_run(m, piece, first, count, y, err);
     if (piece->kind == PIECE_COPY)

@@ -71,7 +71,7 @@ survey_all(struct pipeline *p, const struct choice *choice, struct err *err)
             continue;
         const struct task task = { p, panels, piece_elements(c, err), c->encoding };
         ok = task.elements && survey(&task, jobs, err);
-        free((void *)task.elements);
+        piece_free((void *)task.elements);
     }
     panels_free(panels);
     return ok;

@@ -54,6 +54,17 @@ find(struct verify *v, uint32_t file, uint64_t at)
     return e->file == file && at < e->at + e->nbytes ? &v->list[lo - 1] : NULL;
 }
 
+static void
+find_of_piece(struct verify *v, const struct piece *piece)
+{
+    for (unsigned part = 0; part < SCHEME_PARTS; part++) {
+        const struct tensor *t = piece_input(piece, part);
+        struct checked *c = t && t->extent.nbytes != 0 ? find(v, t->extent.file, t->extent.at) : NULL;
+        if (c && !c->tensor)
+            c->tensor = t;
+    }
+}
+
 /* All that the catalog has, and what of it the pieces are made of. */
 static bool
 find_checks(struct verify *v, const struct pieces *pieces, struct err *err)
@@ -64,13 +75,11 @@ find_checks(struct verify *v, const struct pieces *pieces, struct err *err)
         return err_memory(err, n * sizeof *v->list);
     for (; v->n < n; v->n++)
         v->list[v->n].check = catalog_check_at(v->model->catalog, v->n);
-    for (size_t i = 0; i < pieces_count(pieces); i++)
-        for (unsigned part = 0; part < SCHEME_PARTS; part++) {
-            const struct tensor *t = piece_input(pieces_at(pieces, i), part);
-            struct checked *c = t && t->extent.nbytes != 0 ? find(v, t->extent.file, t->extent.at) : NULL;
-            if (c && !c->tensor)
-                c->tensor = t;
-        }
+    for (size_t i = 0; i < pieces_count(pieces); i++) {
+        const struct piece *piece;
+        for (size_t k = 0; (piece = piece_component(pieces_at(pieces, i), k)) != NULL; k++)
+            find_of_piece(v, piece);
+    }
     return true;
 }
 

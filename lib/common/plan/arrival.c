@@ -11,6 +11,15 @@ compare(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
+/* Whether a piece is put together of several, or encodes what is. */
+static bool
+is_made(const struct piece *piece)
+{
+    const struct piece *first = piece_component(piece, 0);
+    return piece->kind == PIECE_MADE ? first != NULL : piece->kind == PIECE_ENCODE && first != piece
+        && first != piece->of.encoded->elements;
+}
+
 /* Whether the piece reads its first part once, from its beginning to its end. */
 static bool
 is_run(const struct piece *piece)
@@ -68,6 +77,7 @@ arrival_order(struct arrival *arrival, const struct pieces *pieces, bool *forwar
     for (size_t i = 0; i < pieces_count(pieces) && *forward; i++) {
         const struct piece *piece = pieces_at(pieces, i);
         const struct tensor *codes = piece_input(piece, 0);
+        *forward = !is_made(piece);
         if (!codes)
             continue;
         *forward = is_run(piece) && (!before || (codes->extent.file == before->extent.file

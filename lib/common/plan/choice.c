@@ -1,6 +1,7 @@
 #include "plan/choice.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "base/str.h"
@@ -9,8 +10,13 @@
 struct tensor
 chosen_source(const struct chosen *chosen)
 {
-    const struct weight *w = chosen->decode;
-    struct tensor t = w ? *w->part[0] : *chosen->copy;
+    const struct made *made = chosen->made;
+    const struct weight *w = made && made->n != 0 ? made->part[0].decode : chosen->decode;
+    struct tensor t = { 0 };
+    if (w)
+        t = *w->part[0];
+    else if (chosen->copy || (made && made->n != 0))
+        t = made ? *made->part[0].copy : *chosen->copy;
     t.big_endian = false;
     t.layout = NULL;
     t.sign = 0;
@@ -19,6 +25,12 @@ chosen_source(const struct chosen *chosen)
         t.name = w->name;
         t.name_len = w->name_len;
         t.shape = w->shape;
+    }
+    if (made)
+        t.shape = made->shape;
+    if (made && made->n == 0) {
+        t.name = made->name;
+        t.name_len = (uint32_t)strlen(made->name);
     }
     if (chosen->name) {
         t.name = chosen->name;
@@ -46,7 +58,7 @@ choice_make(struct choice *choice, const struct catalog *input, const struct rol
     struct err *err)
 {
     size_t room = (catalog_count(input) + 1) * sizeof *choice->list;
-    *choice = (struct choice){ .input = input, .decodes = roles_weight_count(roles) != 0 };
+    *choice = (struct choice){ .input = input, .decodes = roles_weight_count(roles) != 0, .matrices = DTYPE_UNKNOWN };
     if (!roles_decodable(roles, err))
         return false;
     choice->list = malloc(room);

@@ -33,10 +33,26 @@ pieces_new(struct err *err)
 }
 
 static void
+free_built(const struct built *built)
+{
+    for (size_t i = 0; built && i < built->made->n; i++)
+        piece_free(built->part[i]);
+    free((void *)built);
+}
+
+void
+piece_free(struct piece *piece)
+{
+    if (piece && piece->kind == PIECE_MADE)
+        free_built(piece->of.built);
+    free(piece);
+}
+
+static void
 free_encoded(struct encoded *encoded)
 {
     if (encoded->first)
-        free((void *)encoded->elements);
+        piece_free((void *)encoded->elements);
     free(encoded);
 }
 
@@ -50,6 +66,8 @@ pieces_free(struct pieces *p)
             free((void *)p->list[i].of.text);
         else if (p->list[i].kind == PIECE_VIEW)
             free((void *)p->list[i].of.view);
+        else if (p->list[i].kind == PIECE_MADE)
+            free_built(p->list[i].of.built);
         else if (p->list[i].kind == PIECE_ENCODE)
             free_encoded((void *)p->list[i].of.encoded);
     }
@@ -153,6 +171,9 @@ find_elements(struct piece *piece, struct view *view, struct layout *order, cons
     } else if (chosen->copy) {
         piece->kind = PIECE_COPY;
         piece->of.tensor = chosen->copy;
+    } else if (chosen->made) {
+        piece->kind = PIECE_MADE;
+        piece->of.built = NULL;
     }
     piece->name = chosen->name;
     piece->name_len = chosen->name_len;
@@ -175,6 +196,27 @@ copy_view(void *memory, const struct view *view)
     if (view->order)
         copy->order = memcpy(copy + 1, view->order, layout_size(view->order));
     return copy;
+}
+
+/* The pieces of what is put together. */
+static const struct built *
+build(const struct made *made, enum dtype to, struct err *err)
+{
+    size_t n = sizeof(struct built) + made->n * sizeof(struct piece *);
+    struct built *built = calloc(1, n);
+    if (!built) {
+        err_memory(err, n);
+        return NULL;
+    }
+    built->made = made;
+    for (size_t i = 0; i < made->n; i++) {
+        const struct chosen of = { .copy = made->part[i].copy, .decode = made->part[i].decode, .dtype = to };
+        if ((built->part[i] = piece_elements(&of, err)) == NULL) {
+            free_built(built);
+            return NULL;
+        }
+    }
+    return built;
 }
 
 /* Add a piece, and of a VIEW a copy of its view. */
@@ -211,6 +253,10 @@ piece_elements(const struct chosen *chosen, struct err *err)
     copy->at = PIECE_NOWHERE;
     if (more != 0)
         copy->of.view = copy_view(copy + 1, &view);
+    if (copy->kind == PIECE_MADE && (copy->of.built = build(chosen->made, chosen->dtype, err)) == NULL) {
+        free(copy);
+        copy = NULL;
+    }
     return copy;
 }
 
@@ -241,7 +287,15 @@ pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
     struct view view;
     if (chosen->encoding)
         return add_encoded(p, chosen, err);
-    return find_elements(&piece, &view, &order, chosen, err) && add_elements(p, &piece, err);
+    if (!find_elements(&piece, &view, &order, chosen, err))
+        return false;
+    if (piece.kind == PIECE_MADE && (piece.of.built = build(chosen->made, chosen->dtype, err)) == NULL)
+        return false;
+    if (add_elements(p, &piece, err))
+        return true;
+    if (piece.kind == PIECE_MADE)
+        free_built(piece.of.built);
+    return false;
 }
 
 bool
@@ -350,6 +404,16 @@ piece_input(const struct piece *piece, unsigned i)
     }
 }
 
+const struct piece *
+piece_component(const struct piece *piece, size_t i)
+{
+    if (piece->kind == PIECE_ENCODE && !encoded_part(piece)->bytes)
+        piece = piece->of.encoded->elements;
+    if (piece->kind == PIECE_MADE)
+        return i < piece->of.built->made->n ? piece->of.built->part[i] : NULL;
+    return i == 0 ? piece : NULL;
+}
+
 bool
 piece_output(struct tensor *t, const struct piece *piece)
 {
@@ -359,6 +423,8 @@ piece_output(struct tensor *t, const struct piece *piece)
         chosen.decode = elements->of.weight;
     else if (elements->kind == PIECE_COPY || elements->kind == PIECE_VIEW)
         chosen.copy = piece_input(elements, 0);
+    else if (elements->kind == PIECE_MADE)
+        chosen.made = elements->of.built->made;
     else
         return false;
     if (piece != elements) {

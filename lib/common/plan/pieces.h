@@ -12,6 +12,7 @@ enum piece_kind {
     PIECE_COPY,                 /* an input tensor, row-major and little-endian whatever its layout */
     PIECE_VIEW,                 /* the same of one whose matrices are transposed */
     PIECE_DECODE,               /* elements of a weight */
+    PIECE_MADE,                 /* several tensors or weights put together */
     PIECE_ENCODE,               /* a part that a weight becomes */
     PIECE_ZERO,                 /* padding */
     PIECE_LATE                  /* what is known once everything before it has been made: a checksum, a directory */
@@ -35,10 +36,11 @@ struct late {
 #define PIECE_NOWHERE UINT64_MAX
 
 struct encoded;
+struct built;
 
 struct piece {
     enum piece_kind kind;
-    enum dtype to;              /* of the elements of a COPY, VIEW or DECODE: a COPY or VIEW is cast when it has another */
+    enum dtype to;              /* of the elements of a COPY, VIEW, DECODE or MADE: a COPY or VIEW is cast when it has another */
     uint64_t at, nbytes;        /* in the output, or PIECE_NOWHERE; nbytes may be 0 */
     const char *name;           /* of a tensor that is called otherwise than in the input: as struct chosen has it */
     uint32_t name_len;
@@ -47,12 +49,19 @@ struct piece {
         const struct tensor *tensor;    /* COPY */
         const struct view *view;        /* VIEW: owned by the pieces */
         const struct weight *weight;    /* DECODE */
+        const struct built *built;      /* MADE: owned by the pieces */
         const struct encoded *encoded;  /* ENCODE: owned by the pieces */
         const struct late *late;        /* LATE: borrowed */
     } of;
 };
 
-/* The elements of a weight, as a COPY, VIEW or DECODE that is no piece of the output itself, and what becomes of them. The
+/* What is put together: a COPY, VIEW or DECODE of all elements of each part, in the type of the whole. */
+struct built {
+    const struct made *made;    /* borrowed */
+    struct piece *part[];       /* made->n of them */
+};
+
+/* The elements of a weight, as a COPY, VIEW, DECODE or MADE that is no piece of the output itself, and what becomes of them. The
  * pieces of its parts have one `elements` together. */
 struct encoded {
     const struct piece *elements;
@@ -79,7 +88,7 @@ void pieces_free(struct pieces *p);                     /* takes NULL */
 
 /* Append a piece. All together have less than 2^63 bytes: else ERR_LIMIT. */
 bool pieces_text(struct pieces *p, struct str *text, struct err *err);      /* takes the text, and clears it */
-bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY, VIEW, DECODE or ENCODE */
+bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY, VIEW, DECODE, MADE or ENCODE */
 bool pieces_view(struct pieces *p, const struct view *view, struct err *err);           /* copied */
 bool pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err);
 bool pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err);
@@ -98,9 +107,9 @@ const struct piece *pieces_at(const struct pieces *p, size_t i);
 /* The piece that holds byte `at` of the output, which is below pieces_nbytes(). */
 size_t pieces_find(const struct pieces *p, uint64_t at);
 
-/* A piece of all elements of what is chosen, encoded or not, outside of any output: free() it, which takes NULL. NULL on
- * failure. */
+/* A piece of all elements of what is chosen, encoded or not, outside of any output. NULL on failure. */
 struct piece *piece_elements(const struct chosen *chosen, struct err *err);
+void piece_free(struct piece *piece);                   /* takes NULL */
 
 /* The next byte from `at` on that belongs to a LATE piece, or UINT64_MAX. */
 uint64_t pieces_next_late(const struct pieces *p, uint64_t at);
@@ -108,8 +117,21 @@ uint64_t pieces_next_late(const struct pieces *p, uint64_t at);
 /* Whether bytes [from, to) can be made alone: a LATE piece needs all that is before it. Else ERR_UNSUPPORTED. */
 bool pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *err);
 
-/* Part i, below SCHEME_PARTS, of what a piece is made of: its tensor, or one of its weight; NULL when there is none. */
+/* Part i, below SCHEME_PARTS, of what a piece is made of: its tensor, or one of its weight; NULL when there is none. A MADE
+ * has none itself, but each of the pieces that it is put together of. */
 const struct tensor *piece_input(const struct piece *piece, unsigned i);
+
+/* The i-th piece that a piece, or what it encodes, is put together of: of one that is not MADE itself, once. NULL behind
+ * the last. */
+const struct piece *piece_component(const struct piece *piece, size_t i);
+
+/* Row r of a part as its input has it. */
+static inline uint64_t
+made_row(const struct made *made, uint64_t r)
+{
+    uint64_t head = 2 * made->pairs, i = made->pairs != 0 ? r % head : 0;
+    return made->pairs != 0 ? r - i + i / 2 + i % 2 * made->pairs : r;
+}
 
 /* The part that an ENCODE is. */
 const struct encode_part *encoded_part(const struct piece *piece);

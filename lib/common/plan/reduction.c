@@ -251,7 +251,10 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
     bool gguf = r->encoder->type != DTYPE_UNKNOWN, ok = true;
     const struct mix *mix = gguf && !r->assigned && !r->uniform ? mix_find(r->encoder->name) : NULL;
     struct mix_state state;
-    bool keyed = gguf && !r->pure && mix_begin(&state, mix, choice->input, r->importance.n != 0), mixed = keyed && mix;
+    const struct mix_model model = choice->model.arch ? choice->model : mix_model_of(choice->input);
+    bool keyed = gguf && !r->pure && model.arch, mixed = keyed && mix;
+    if (mixed)
+        mix_begin(&state, mix, &model, r->importance.n != 0);
     struct one *list = calloc(choice->n + 1, sizeof *list);
     if (!list)
         return err_memory(err, (choice->n + 1) * sizeof *list);

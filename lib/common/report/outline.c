@@ -27,12 +27,10 @@ needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
     return s;
 }
 
+/* What bytes [from, to) of a piece that is no MADE need. */
 static void
-add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece)
+add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
-    uint64_t from = num_max(in->from, piece->at) - piece->at, to = num_min(in->to, piece->at + piece->nbytes) - piece->at;
-    ndjson_key(j, "inputs");
-    ndjson_array(j);
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         const struct tensor *t = piece_input(piece, p);
         if (!t)
@@ -46,6 +44,37 @@ add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece
         ndjson_set_u64(j, "nbytes", s.len);
         ndjson_object_end(j);
     }
+}
+
+/* The same of bytes [from, to) of a MADE: whole heads where rows of a head change places. */
+static void
+add_made(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
+{
+    const struct made *made = piece->of.built->made;
+    uint64_t size = dtype_facts(piece->to)->bytes, part = made->count * size;
+    uint64_t grain = (made->pairs != 0 ? 2 * made->pairs * made->cols : 1) * size;
+    for (size_t i = 0; i < made->n; i++) {
+        uint64_t at = i * part, first = made->part[i].first * size;
+        uint64_t a = num_max(from, at), b = num_min(to, at + part);
+        if (a < b)
+            add_needs(j, in, piece->of.built->part[i], first + (a - at) / grain * grain,
+                first + num_ceil_div(b - at, grain) * grain);
+    }
+}
+
+static void
+add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece)
+{
+    uint64_t from = num_max(in->from, piece->at) - piece->at, to = num_min(in->to, piece->at + piece->nbytes) - piece->at;
+    const struct piece *elements = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece;
+    ndjson_key(j, "inputs");
+    ndjson_array(j);
+    if (elements->kind != PIECE_MADE)
+        add_needs(j, in, piece, from, to);
+    else if (elements == piece)
+        add_made(j, in, piece, from, to);
+    else
+        add_made(j, in, elements, 0, elements->nbytes);
     ndjson_array_end(j);
 }
 

@@ -32,6 +32,8 @@ file_type(const struct choice *choice)
 {
     if (choice->mix)
         return choice->mix->file_type;
+    if (choice->matrices != DTYPE_UNKNOWN && choice->encoded == 0)
+        return numbers[choice->matrices] - 1;
     enum dtype best = most(choice, 2);
     best = best == DTYPE_COUNT ? most(choice, 0) : best;
     return best == DTYPE_COUNT ? FILE_TYPE_NONE : numbers[best] - 1;
@@ -50,7 +52,7 @@ bool
 file_types_changed(const struct choice *choice)
 {
     for (size_t i = 0; i < choice->n; i++)
-        if (choice->list[i].encoding || choice->list[i].decode || choice->list[i].copy->dtype != choice->list[i].dtype)
+        if (choice->list[i].encoding || choice->list[i].decode || choice->list[i].made || choice->list[i].copy->dtype != choice->list[i].dtype)
             return true;
     return false;
 }

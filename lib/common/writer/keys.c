@@ -166,6 +166,17 @@ add_input(struct making *m, const struct meta **types, struct err *err)
     return ok;
 }
 
+static bool
+add_own(struct making *m, struct err *err)
+{
+    const struct keys *own = m->given->own;
+    for (size_t i = 0; i < own->n; i++)
+        if (!keys_set(m->keys, own->list[i].key, own->list[i].key_len, &own->list[i].value, err))
+            return false;
+    m->changed = true;
+    return true;
+}
+
 /* --- types that strings had once */
 
 /* A string of JSON as a C string, which the keys own. A zero byte in it is in no type, and in no key of GGUF. */
@@ -355,7 +366,7 @@ keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *given
     *keys = (struct keys){ .max = limits_default.alloc };
     if (kind == KEYS_NONE)
         return true;
-    return (given->none || (add_input(&m, &types, err) && restore_all(&m, types, err)))
+    return (given->own ? add_own(&m, err) : given->none || (add_input(&m, &types, err) && restore_all(&m, types, err)))
         && add_facts(&m, err)
         && (!given->json || keys_add_file(keys, given, err))
         && add_pairs(&m, err);

@@ -15,6 +15,7 @@ enum keys_kind { KEYS_NONE, KEYS_TEXT, KEYS_TYPED };
 struct keys_given {
     bool none;                  /* nothing of the input's */
     struct names text, typed;   /* KEY=VALUE, good: for KEYS_TEXT, and for KEYS_TYPED; owned */
+    const struct keys *own;     /* what is known of the model instead of the metadata of its files, or NULL; borrowed */
     const char *path;           /* of a JSON object, for KEYS_TYPED, or NULL; borrowed */
     const char *json;           /* its text, njson bytes; borrowed while keys_make() runs */
     size_t njson;

@@ -1,0 +1,73 @@
+#include "hf/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hf/vocabulary.h"
+
+enum { QUANTIZATION_VERSION = 2 };      /* GGML_QNT_VERSION of ggml.h */
+
+bool
+hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err)
+{
+    *hf = (struct hf_model){ .keys.max = limits_default.alloc };
+    if (!model->folder || !hf_config_file(&hf->folder, model->catalog))
+        return true;
+    bool ok = hf_config_family(&hf->family, &hf->folder.file[HF_CONFIG], err);
+    if (!ok || !hf->family)
+        return ok;
+    const struct hf_vocabulary_options how = { hf->family, 0, pre };
+    struct hf_vocabulary_options options = how;
+    ok = hf_folder_open(&hf->folder, model, err) && hf_config_read(&hf->config, &hf->folder, hf->family, err);
+    options.vocab_size = hf->config.vocab_size;
+    ok = ok && hf_config_keys(&hf->keys, &hf->config, 0, err)
+        && keys_put_u32(&hf->keys, NULL, "general.quantization_version", QUANTIZATION_VERSION, err)
+        && hf_vocabulary_keys(&hf->keys, &hf->folder, &options, &hf->tokens, err);
+    if (ok && hf->tokens == 0)
+        catalog_warn(model->catalog, "the directory has no tokenizer: llama.cpp loads no model without one");
+    return ok;
+}
+
+void
+hf_model_clear(struct hf_model *hf)
+{
+    keys_clear(&hf->keys);
+    hf_config_clear(&hf->config);
+    hf_folder_close(&hf->folder);
+    hf->family = NULL;
+}
+
+/* "8.0B", "8x7B": elements as gguf-py's size_label() counts them, of a model of experts those of one. */
+static void
+size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
+{
+    static const char units[] = "KMBT";
+    double count = 0;
+    unsigned unit = 0;
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_source(&choice->list[i]);
+        uint64_t numel = 0;
+        shape_numel(&t.shape, &numel);
+        count += (double)(experts != 0 && memmem(t.name, t.name_len, "_exps.", 6) ? numel / experts : numel);
+    }
+    for (count *= 1e-3; unit < 3 && count > 1e3; unit++)
+        count *= 1e-3;
+    int digits = count < 9.5 ? 1 : 2;
+    int used = experts != 0 ? snprintf(out, n, "%llux", (unsigned long long)experts) : 0;
+    snprintf(out + used, n - (size_t)used, "%.*f%c", 2 - digits, count, units[unit]);
+}
+
+bool
+hf_model_choose(struct hf_model *hf, struct choice *choice, enum dtype matrices, bool exact, struct catalog *memory,
+    struct err *err)
+{
+    const struct hf_tensors_options how = { &hf->config, hf->tokens, matrices, exact };
+    char label[48];
+    if (!hf->family)
+        return true;
+    if (!hf_tensors(choice, &how, memory, err))
+        return false;
+    size_label(label, sizeof label, choice, hf->config.experts);
+    return keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err);
+}

@@ -1,0 +1,27 @@
+/* model: a Hugging Face model directory on its way into a GGUF file that llama.cpp loads. */
+#ifndef HF_MODEL_H
+#define HF_MODEL_H
+
+#include "hf/tensors.h"
+
+/* Zeroed: none. */
+struct hf_model {
+    const struct hf_family *family;     /* NULL: this is no such directory, and nothing changes */
+    struct hf_folder folder;
+    struct hf_config config;
+    struct keys keys;           /* of the GGUF file, but what its tensors alone tell */
+    uint64_t tokens;            /* of its tokenizer; 0: it has none */
+};
+
+/* Read what lies beside the weights of a model. It is such a directory when its config.json names "architectures"; a class
+ * that is not known is ERR_UNSUPPORTED, whatever is wrong ERR_MALFORMED. `pre`: as in hf/vocabulary.h. Clear also after a
+ * failure. */
+bool hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err);
+void hf_model_clear(struct hf_model *hf);
+
+/* Turn the choice of its tensors into that of the GGUF file, which borrows from hf. `matrices` and `exact` are those of
+ * hf/tensors.h. */
+bool hf_model_choose(struct hf_model *hf, struct choice *choice, enum dtype matrices, bool exact, struct catalog *memory,
+    struct err *err);
+
+#endif

@@ -1,0 +1,410 @@
+#include "hf/tensors.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "hf/names.h"
+
+enum { LAYERS_MAX = 1 << 16, WORDS = 3, SHAPE_MAX = 4 };
+
+/* A tensor of the input, under the name that it has there. */
+struct entry {
+    struct chosen chosen;
+    struct tensor t;
+    uint32_t file;
+    struct hf_name name;
+};
+
+/* The experts of a layer, of each word: those that were met so far. */
+struct experts {
+    struct made_part *part[WORDS];      /* config->experts of them; of the catalog. NULL: none yet */
+    const struct entry *first[WORDS];
+    uint64_t have;
+};
+
+struct work {
+    const struct hf_tensors_options *how;
+    const struct hf_config *config;
+    struct catalog *memory;
+    struct entry *list;         /* n; owned */
+    size_t n;
+    struct experts *experts;    /* config->layers of them; owned */
+    struct chosen *out;         /* nout; owned until they are the choice's */
+    size_t nout, room;
+    enum dtype matrices;
+};
+
+static bool
+fail(const struct entry *e, enum err_kind kind, const char *what, struct err *err)
+{
+    char name[STR_SHOWN], shape[SHAPE_TEXT];
+    return err_set(err, kind, ERR_NO_OFFSET, "tensor %s %s: %s", str_shown(name, e->t.name, e->t.name_len),
+        shape_text(shape, &e->t.shape), what);
+}
+
+/* --- names, types, shapes */
+
+static const char *
+word_of(struct work *w, const struct hf_name *name, const char *word, uint32_t *len, struct err *err)
+{
+    struct str s = { 0 };
+    char *p = NULL;
+    if (name->layer >= 0)
+        str_format(&s, "blk.%" PRId64 ".", name->layer);
+    str_format(&s, "%s%s", word, name->suffix);
+    if (s.failed)
+        err_memory(err, s.len);
+    else if ((p = catalog_alloc(w->memory, s.len + 1, err)) != NULL)
+        memcpy(p, s.p, s.len + 1);
+    *len = (uint32_t)s.len;
+    str_clear(&s);
+    return p;
+}
+
+/* What llama.cpp wants in F32; anything else is of the type of the output. */
+static bool
+is_small(const char *word, const struct hf_name *name, uint32_t rank)
+{
+    return rank <= 1 || strcmp(name->suffix, ".weight") != 0 || str_ends(word, "_norm") || strcmp(word, "ffn_gate_inp") == 0
+        || strcmp(word, "ffn_gate_inp_shexp") == 0;
+}
+
+static enum dtype
+type_of(const struct work *w, const struct entry *e, const char *word, uint32_t rank)
+{
+    if (is_small(word, &e->name, rank))
+        return DTYPE_F32;
+    if (w->matrices != DTYPE_UNKNOWN)
+        return w->matrices;
+    return e->chosen.dtype == DTYPE_BF16 || e->chosen.dtype == DTYPE_F16 ? e->chosen.dtype : DTYPE_F32;
+}
+
+static bool
+put_shape(struct work *w, struct shape *shape, const uint64_t *dim, uint32_t rank, struct err *err)
+{
+    uint8_t *packed = catalog_alloc(w->memory, (size_t)rank * SHAPE_DIM + 1, err);
+    if (!packed)
+        return false;
+    shape_pack(packed, dim, rank);
+    *shape = (struct shape){ rank, packed };
+    return true;
+}
+
+/* --- the output */
+
+static bool
+add(struct work *w, const struct chosen *chosen, struct err *err)
+{
+    struct chosen *out = array_grow(w->out, w->nout, &w->room, sizeof *out, err);
+    if (!out)
+        return false;
+    w->out = out;
+    out[w->nout++] = *chosen;
+    return true;
+}
+
+/* One more, under the name that llama.cpp has for it. */
+static bool
+add_called(struct work *w, const struct entry *e, const char *word, const struct chosen *of, struct err *err)
+{
+    struct chosen chosen = *of;
+    const struct tensor t = chosen_source(of);
+    chosen.name = word_of(w, &e->name, word, &chosen.name_len, err);
+    chosen.dtype = type_of(w, e, word, t.shape.rank);
+    return chosen.name && add(w, &chosen, err);
+}
+
+/* One that is put together, of the parts and with the count that it has. */
+static bool
+add_made(struct work *w, const struct entry *e, const char *word, const struct made *of, const uint64_t *dim, uint32_t rank,
+    struct err *err)
+{
+    struct made *made = catalog_alloc(w->memory, sizeof *made, err);
+    if (!made)
+        return false;
+    *made = *of;
+    made->cols = rank > 1 ? dim[rank - 1] : 1;
+    const struct chosen chosen = { .made = made };
+    return put_shape(w, &made->shape, dim, rank, err) && add_called(w, e, word, &chosen, err);
+}
+
+static struct made_part *
+parts_new(struct work *w, uint64_t n, struct err *err)
+{
+    uint64_t size;
+    if (!num_mul(&size, n, sizeof(struct made_part))) {
+        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " experts", n);
+        return NULL;
+    }
+    struct made_part *part = catalog_alloc(w->memory, size, err);
+    if (part)
+        memset(part, 0, size);
+    return part;
+}
+
+static struct made_part
+part_of(const struct entry *e, uint64_t first)
+{
+    return (struct made_part){ .copy = e->chosen.copy, .decode = e->chosen.decode, .first = first };
+}
+
+/* One of all of a tensor, or of its first rows. */
+static bool
+add_changed(struct work *w, const struct entry *e, struct made *made, uint64_t rows, struct err *err)
+{
+    uint64_t dim[SHAPE_MAX], numel = 1;
+    uint32_t rank = e->t.shape.rank;
+    struct made_part *part = parts_new(w, 1, err);
+    if (!part)
+        return false;
+    if (rank == 0 || rank > SHAPE_MAX)
+        return fail(e, ERR_MALFORMED, "expected a vector or a matrix", err);
+    for (uint32_t i = 0; i < rank; i++) {
+        dim[i] = i == 0 ? rows : shape_dim(&e->t.shape, i);
+        if (!num_mul(&numel, numel, dim[i]))
+            return fail(e, ERR_LIMIT, "its size leaves 64 bits", err);
+    }
+    *part = part_of(e, 0);
+    made->part = part;
+    made->n = 1;
+    made->count = numel;
+    return numel == 0 ? fail(e, ERR_MALFORMED, "it has no elements", err) : add_made(w, e, e->name.word, made, dim, rank, err);
+}
+
+/* --- what is particular */
+
+static uint64_t
+head_size(const struct hf_config *c)
+{
+    return c->head_dim != 0 ? c->head_dim : c->heads != 0 ? c->hidden_size / c->heads : 0;
+}
+
+/* Queries and keys: as many rows as the heads have, in pairs. */
+static bool
+add_heads(struct work *w, const struct entry *e, struct err *err)
+{
+    const struct hf_config *c = w->config;
+    uint64_t heads = e->name.change == HF_QUERY ? c->heads : c->kv_heads, size = head_size(c), rows;
+    if (e->t.shape.rank == 0 || e->t.shape.rank > 2 || !num_mul(&rows, heads, size)
+        || rows != shape_dim(&e->t.shape, 0) || rows == 0)
+        return fail(e, ERR_MALFORMED, "its rows are not those of the heads that config.json speaks of", err);
+    if (!c->family->permutes)
+        return add_called(w, e, e->name.word, &e->chosen, err);
+    if (size % 2 != 0)
+        return fail(e, ERR_MALFORMED, "a head has an odd number of rows, which do not rotate in pairs", err);
+    return add_changed(w, e, &(struct made){ .pairs = size / 2 }, rows, err);
+}
+
+static bool
+add_embedding(struct work *w, const struct entry *e, struct err *err)
+{
+    const struct hf_config *c = w->config;
+    uint64_t rows = e->t.shape.rank == 2 ? shape_dim(&e->t.shape, 0) : 0, tokens = w->how->tokens;
+    if (rows == 0 || rows != c->vocab_size || shape_dim(&e->t.shape, 1) != c->hidden_size)
+        return fail(e, ERR_MALFORMED, "its shape is not [vocab_size, hidden_size] of config.json", err);
+    if (c->family->kind != HF_GEMMA3 || tokens == 0 || tokens >= rows)
+        return add_called(w, e, e->name.word, &e->chosen, err);
+    return add_changed(w, e, &(struct made){ .pairs = 0 }, tokens, err);
+}
+
+/* --- experts */
+
+static bool
+add_stack(struct work *w, const struct experts *x, unsigned i, struct err *err)
+{
+    const struct entry *e = x->first[i];
+    uint64_t dim[] = { w->config->experts, shape_dim(&e->t.shape, 0), shape_dim(&e->t.shape, 1) }, numel;
+    if (!num_mul(&numel, dim[1], dim[2]) || numel == 0)
+        return fail(e, ERR_MALFORMED, "it has no elements", err);
+    return add_made(w, e, e->name.word, &(struct made){ .part = x->part[i], .n = (size_t)dim[0], .count = numel }, dim, 3, err);
+}
+
+/* One expert: when it is the last one of its layer, all are there. */
+static bool
+take_expert(struct work *w, const struct entry *e, struct err *err)
+{
+    const struct hf_config *c = w->config;
+    struct experts *x = &w->experts[e->name.layer];
+    unsigned i = hf_expert_order(c->family, e->name.word);
+    if (strcmp(e->name.suffix, ".weight") != 0)
+        return fail(e, ERR_UNSUPPORTED, "experts in a GGUF file have weights alone", err);
+    if (e->name.expert >= c->experts)
+        return fail(e, ERR_MALFORMED, "config.json speaks of fewer experts", err);
+    if (e->t.shape.rank != 2 || (x->first[i] && (!shape_same(&e->t.shape, &x->first[i]->t.shape, 2))))
+        return fail(e, ERR_MALFORMED, "the experts of a layer are matrices of one shape", err);
+    if (!x->part[i] && (x->part[i] = parts_new(w, c->experts, err)) == NULL)
+        return false;
+    struct made_part *part = &x->part[i][e->name.expert];
+    if (part->copy || part->decode)
+        return fail(e, ERR_MALFORMED, "this expert is there twice", err);
+    *part = part_of(e, 0);
+    x->first[i] = x->first[i] ? x->first[i] : e;
+    if (++x->have != WORDS * c->experts)
+        return true;
+    for (i = 0; i < WORDS; i++)
+        if (!add_stack(w, x, i, err))
+            return false;
+    return true;
+}
+
+/* Experts that are one tensor already: [experts, rows, columns], and with gates [experts, 2 * rows, columns]. */
+static bool
+add_experts(struct work *w, const struct entry *e, struct err *err)
+{
+    bool both = e->name.change == HF_EXPERTS_GATE_UP;
+    const char *const words[] = { e->name.word, hf_up_experts };
+    if (e->t.shape.rank != 3 || shape_dim(&e->t.shape, 0) != w->config->experts)
+        return fail(e, ERR_MALFORMED, "its first dimension is not the number of experts of config.json", err);
+    uint64_t dim[] = { w->config->experts, shape_dim(&e->t.shape, 1), shape_dim(&e->t.shape, 2) }, numel = 0;
+    if ((both && dim[1] % 2 != 0) || !shape_numel(&e->t.shape, &numel) || numel == 0)
+        return fail(e, ERR_MALFORMED, "its rows are not gates and as many others", err);
+    if (!both)
+        return add_called(w, e, words[0], &e->chosen, err);
+    dim[1] /= 2;
+    for (unsigned k = 0; k < 2; k++) {
+        struct made_part *part = parts_new(w, dim[0], err);
+        uint64_t count = dim[1] * dim[2];
+        for (uint64_t i = 0; part && i < dim[0]; i++)
+            part[i] = part_of(e, (2 * i + k) * count);
+        if (!part || !add_made(w, e, words[k], &(struct made){ .part = part, .n = (size_t)dim[0], .count = count }, dim, 3,
+            err))
+            return false;
+    }
+    return true;
+}
+
+static bool
+check_experts(const struct work *w, struct err *err)
+{
+    for (uint64_t i = 0; i < w->config->layers; i++)
+        if (w->experts[i].have != 0 && w->experts[i].have != WORDS * w->config->experts)
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "layer %" PRIu64 ": has %" PRIu64 " of the %" PRIu64
+                " matrices of its %" PRIu64 " experts", i, w->experts[i].have, WORDS * w->config->experts, w->config->experts);
+    return true;
+}
+
+/* --- all of them */
+
+static bool
+add_entry(struct work *w, const struct entry *e, struct err *err)
+{
+    const struct hf_family *family = w->config->family;
+    char what[128];
+    if (e->name.drops)
+        return true;
+    snprintf(what, sizeof what, "%s has no such tensor that llama.cpp knows", family->class);
+    if (!e->name.word)
+        return fail(e, ERR_UNSUPPORTED, what, err);
+    if (!dtype_is_float(e->chosen.dtype))
+        return fail(e, ERR_UNSUPPORTED, "expected floats", err);
+    if (e->name.layer >= 0 && (uint64_t)e->name.layer >= w->config->layers)
+        return fail(e, ERR_MALFORMED, "config.json speaks of fewer layers", err);
+    switch (e->name.change) {
+    case HF_QUERY: case HF_KEY:
+        return add_heads(w, e, err);
+    case HF_EMBEDDING:
+        return add_embedding(w, e, err);
+    case HF_EXPERT:
+        return take_expert(w, e, err);
+    case HF_EXPERTS: case HF_EXPERTS_GATE_UP:
+        return add_experts(w, e, err);
+    default:
+        break;
+    }
+    if (!family->adds_one || !str_ends(e->name.word, "norm"))
+        return add_called(w, e, e->name.word, &e->chosen, err);
+    return add_changed(w, e, &(struct made){ .add_one = true }, e->t.shape.rank != 0 ? shape_dim(&e->t.shape, 0) : 0, err);
+}
+
+static bool
+add_factors(struct work *w, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < w->config->nfactors; i++) {
+        const struct hf_factors *f = &w->config->factors[i];
+        struct made *made = catalog_alloc(w->memory, sizeof *made, err);
+        float *numbers = catalog_alloc(w->memory, f->n * sizeof *numbers + 1, err);
+        uint64_t dim = f->n;
+        if (!made || !numbers)
+            return false;
+        memcpy(numbers, f->x, f->n * sizeof *numbers);
+        *made = (struct made){ .numbers = numbers, .name = f->name, .cols = 1 };
+        const struct chosen chosen = { .made = made, .dtype = DTYPE_F32 };
+        ok = put_shape(w, &made->shape, &dim, 1, err) && add(w, &chosen, err);
+    }
+    return ok;
+}
+
+static int
+compare(const void *pa, const void *pb)
+{
+    const struct entry *a = pa, *b = pb;
+    return a->file != b->file ? (a->file > b->file) - (a->file < b->file)
+        : str_compare(a->t.name, a->t.name_len, b->t.name, b->t.name_len);
+}
+
+/* In the order of the names, file by file. */
+static bool
+read_entries(struct work *w, const struct choice *choice, struct err *err)
+{
+    w->list = calloc(choice->n + 1, sizeof *w->list);
+    w->experts = calloc((size_t)w->config->layers + 1, sizeof *w->experts);
+    if (!w->list || !w->experts)
+        return err_memory(err, (choice->n + 1) * sizeof *w->list);
+    for (; w->n < choice->n; w->n++) {
+        struct entry *e = &w->list[w->n];
+        e->chosen = choice->list[w->n];
+        e->t = chosen_source(&e->chosen);
+        e->file = e->t.extent.file;
+        e->name = hf_name_read(w->config->family, e->t.name, e->t.name_len);
+    }
+    qsort(w->list, w->n, sizeof *w->list, compare);
+    return true;
+}
+
+/* The type of all matrices: of the first one of half precision, when the user names none. */
+static enum dtype
+find_type(const struct work *w)
+{
+    if (w->how->matrices != DTYPE_UNKNOWN || w->how->exact)
+        return w->how->matrices;
+    for (size_t i = 0; i < w->n; i++) {
+        const struct entry *e = &w->list[i];
+        if (e->t.shape.rank >= 2 && (e->chosen.dtype == DTYPE_BF16 || e->chosen.dtype == DTYPE_F16))
+            return e->chosen.dtype;
+    }
+    return DTYPE_F16;
+}
+
+bool
+hf_tensors(struct choice *choice, const struct hf_tensors_options *options, struct catalog *memory, struct err *err)
+{
+    const struct hf_config *c = options->config;
+    struct work w = { .how = options, .config = c, .memory = memory };
+    bool ok = c->layers <= LAYERS_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " layers, more than "
+        "the limit of %d", c->layers, LAYERS_MAX);
+    ok = ok && read_entries(&w, choice, err);
+    w.matrices = ok ? find_type(&w) : DTYPE_UNKNOWN;
+    ok = ok && add_factors(&w, err);
+    for (size_t i = 0; ok && i < w.n; i++)
+        ok = add_entry(&w, &w.list[i], err);
+    ok = ok && check_experts(&w, err);
+    free(w.list);
+    free(w.experts);
+    if (!ok) {
+        free(w.out);
+        return false;
+    }
+    free(choice->list);
+    choice->list = w.out;
+    choice->n = w.nout;
+    choice->matrices = w.matrices;
+    choice->model = (struct mix_model){ .arch = c->family->arch, .n = strlen(c->family->arch), .layers = c->layers,
+        .experts = c->experts, .heads = c->heads, .kv_heads = c->kv_heads };
+    return true;
+}
