@@ -116,6 +116,9 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
     case OPT_GGUF_METADATA:
         job->keys.path = arg;
         return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--gguf-metadata: the name of the file is empty");
+    case OPT_PRE:
+        job->pre = arg;
+        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pre: the name is empty");
     case OPT_NO_METADATA:
         return job->keys.none = true;
     case OPT_SIZE:
@@ -215,7 +218,7 @@ check_format(const struct job *job, struct err *err)
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s goes with safetensors, and the output is %s", option,
             job->writer->name);
-    option = job->keys.typed.n != 0 ? "--gguf-kv" : job->keys.path ? "--gguf-metadata" : NULL;
+    option = job->pre ? "--pre" : job->keys.typed.n != 0 ? "--gguf-kv" : job->keys.path ? "--gguf-metadata" : NULL;
     return !option || kind == KEYS_TYPED || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s goes with GGUF, and the output is %s",
         option, job->writer->name);
 }
