@@ -176,6 +176,19 @@ def _(f, t, c):
     c["extra_special_tokens"] = {"image_token": "<plain>", "other": "<z>"}
 
 
+@folder("roles-of-one-model")       # first the members that are named so, then those of the object, then the list
+def _(f, t, c):
+    c.update(boi_token="<boi>", x_token="th", extra_special_tokens={"y_token": "<y>"}, additional_special_tokens=["<l>"])
+
+
+@folder("qwen2-other-class", lambda: bpe("qwen2"))     # its own class counts, which has defaults
+def _(f, t, c):
+    f["config.json"].update(architectures=["Qwen2ForCausalLM"], model_type="qwen2")
+    c.update(tokenizer_class="LlamaTokenizerFast", additional_special_tokens=["<plain>"])
+    t["added_tokens"].append(added(N + 3, "<plain>", False))
+    t["post_processor"] = t["decoder"]
+
+
 @folder("role-of-a-word")           # goes through the decoder: U+0120 becomes a space
 def _(f, t, c):
     c.update(unk_token="th", additional_special_tokens=["\u0120the"])
@@ -379,6 +392,8 @@ refused("refused-taken", 'malformed: tokenizer.json: the token "<t>" has the id 
         lambda f, t, c: t["added_tokens"].insert(0, added(3, "<t>")))
 refused("refused-small", 'malformed: tokenizer.json: the token "%s" has the id 14, config.json a vocab_size of 14' % EOS,
         lambda f, t, c: f["config.json"].update(vocab_size=N + 2))
+refused("refused-added-json", 'malformed: added_tokens.json: the token "<new>" has no such id in tokenizer.json',
+        lambda f, t, c: f.update({"added_tokens.json": {EOS: N + 2, "<new>": N + 3}}))
 refused("refused-other-id", 'malformed: tokenizer_config.json: the token "%s" has the id 15, and elsewhere 14' % EOS,
         lambda f, t, c: c.update(added_tokens_decoder={str(N + 3): described(EOS)}))
 

@@ -75,6 +75,8 @@ read_json(struct str *s, uint64_t *count, struct hf_vocab *v, const struct hf_va
             return hf_value_fault(&json, merges, "strings, or pairs of strings", err);
         if (token == PULL_ARRAY ? !add_pair(s, v, &json, merges, err) : !hf_string_of(&text, &v->chars, &json.token, err))
             return false;
+        if (token == PULL_STRING && spaces_in(&text) != 1)
+            return hf_value_fault(&json, merges, "two members with a space between", err);
         if (token == PULL_STRING)
             add_text(s, text.p, text.n);
     }
@@ -133,12 +135,12 @@ read_lines(struct str *s, uint64_t *count, const struct hf_text *file)
 }
 
 bool
-hf_merges_put(struct keys *keys, struct hf_vocab *v, const struct hf_value *merges, struct err *err)
+hf_merges_put(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
     struct str s = { .max = keys->max };
     uint64_t count = 0;
     const struct hf_text *file = &v->folder->file[HF_MERGES];
-    bool ok = read_json(&s, &count, v, merges, err);
+    bool ok = read_json(&s, &count, v, &v->model[HF_MERGE_LIST], err);
     if (ok && count == 0 && file->p) {
         ok = str_is_utf8(file->p, file->n) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s is not UTF-8", file->name);
         if (ok)

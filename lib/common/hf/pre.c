@@ -129,8 +129,9 @@ add_step(struct str *steps, struct hf_vocab *v, const struct hf_value *step, boo
 }
 
 bool
-hf_pre_find(const char **pre, struct hf_vocab *v, const struct hf_value *pre_tokenizer, struct err *err)
+hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err)
 {
+    const struct hf_value *pre_tokenizer = &v->part[HF_PRE];
     struct str steps = { 0 };
     *pre = NULL;
     bool ok = add_step(&steps, v, pre_tokenizer, false, err);

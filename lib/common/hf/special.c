@@ -355,7 +355,7 @@ put_by_text(struct keys *keys, struct special *s, struct err *err)
     bool found[ROLES] = { false }, end;
     struct hf_added_walk walk;
     struct hf_added a;
-    if (!hf_added_begin(&walk, &s->v->json, "added_tokens", false, err))
+    if (!hf_added_begin(&walk, &s->v->part[HF_ADDED], false, err))
         return false;
     while (hf_added_next(&walk, s->v, &a, &end, err) && !end)
         for (int i = 0; i < ROLES; i++)
@@ -424,15 +424,13 @@ read_config(struct special *s, struct err *err)
 static bool
 read_processors(struct special *s, struct err *err)
 {
-    static const char *const names[] = { "post_processor" };
-    struct hf_value processor;
     if (!s->v->json.p)
         return true;
     if (s->configured && !is_set(&s->name[BOS]))
         s->name[BOS] = s->name[CLS];
     if (s->configured && !is_set(&s->name[EOS]))
         s->name[EOS] = s->name[SEP];
-    return hf_value_members(&processor, names, 1, &s->v->json, err) && take_processors(s, &processor, err);
+    return take_processors(s, &s->v->part[HF_POST], err);
 }
 
 static bool
@@ -455,15 +453,12 @@ put_flags(struct keys *keys, struct special *s, struct err *err)
 bool
 hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err *err)
 {
-    static const char *const names[] = { "normalizer" };
     struct special s = { .v = v, .limit = limit };
-    struct hf_value normalizer;
     return read_config(&s, err)
         && read_processors(&s, err)
         && (!s.configured || put_by_text(keys, &s, err))
         && put_by_config(keys, &s, err)
         && put_flags(keys, &s, err)
         && (!s.configured || hf_template_put(keys, v, &s.config[TEMPLATE], err))
-        && hf_value_members(&normalizer, names, 1, &v->json, err)
-        && take_normalizer(keys, v, &normalizer, false, err);
+        && take_normalizer(keys, v, &v->part[HF_NORMALIZER], false, err);
 }

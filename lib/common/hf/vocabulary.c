@@ -142,11 +142,12 @@ hf_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err *err)
 }
 
 bool
-hf_added_begin(struct hf_added_walk *walk, const struct hf_value *file, const char *member, bool by_id, struct err *err)
+hf_added_begin(struct hf_added_walk *walk, const struct hf_value *list, bool by_id, struct err *err)
 {
     walk->by_id = by_id;
-    if (!hf_value_members(&walk->list, &member, 1, file, err) || !walk->list.p)
-        return err->kind == ERR_NONE;
+    walk->list = *list;
+    if (!list->p)
+        return true;
     hf_value_pull(&walk->json, &walk->list);
     return pull_next(&walk->json) == (by_id ? PULL_OBJECT : PULL_ARRAY)
         || hf_value_wrong(&walk->list, by_id ? "an object" : "an array", err);
@@ -295,17 +296,17 @@ add_texts(struct hf_vocab *v, struct err *err)
 
 /* Those that are described: they take the place of what has the id. */
 static bool
-add_described(struct hf_vocab *v, const struct hf_value *file, const char *member, bool by_id, struct err *err)
+add_described(struct hf_vocab *v, const struct hf_value *list, bool by_id, struct err *err)
 {
     struct hf_added_walk walk;
     struct hf_added a;
     bool end;
-    if (!hf_added_begin(&walk, file, member, by_id, err))
+    if (!hf_added_begin(&walk, list, by_id, err))
         return false;
     while (hf_added_next(&walk, v, &a, &end, err) && !end) {
         if (a.id >= v->n && is_phi3(v))
-            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: the id %" PRIu64 " is over the vocab_size of %zu", file->file,
-                member, a.id, v->n);
+            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: the id %" PRIu64 " is over the vocab_size of %zu", list->file,
+                list->name, a.id, v->n);
         if (a.id >= v->n)
             continue;
         bool special = a.special || (!is_phi3(v) && hf_looks_special(&a.text));
@@ -319,10 +320,13 @@ add_described(struct hf_vocab *v, const struct hf_value *file, const char *membe
 static bool
 put_sentencepiece(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
+    static const char *const name[] = { "added_tokens_decoder" };
+    struct hf_value decoder;
     return read_pieces(v, err)
         && add_texts(v, err)
-        && add_described(v, &v->config, "added_tokens_decoder", true, err)
-        && (!is_phi3(v) || add_described(v, &v->json, "added_tokens", false, err))
+        && hf_value_members(&decoder, name, 1, &v->config, err)
+        && add_described(v, &decoder, true, err)
+        && (!is_phi3(v) || add_described(v, &v->part[HF_ADDED], false, err))
         && hf_vocab_put(keys, v, "llama", "default", true, err)
         && hf_special_put(keys, v, v->n, err)
         && (!hf_is_gemma(v->options->family) || keys_put_bool(keys, ggml, "add_space_prefix", false, err));
@@ -401,6 +405,22 @@ put_vocabulary(struct keys *keys, struct hf_vocab *v, struct err *err)
     return hf_vocab_bpe(keys, v, err);
 }
 
+static bool
+read_files(struct hf_vocab *v, struct err *err)
+{
+    static const char *const parts[HF_PARTS] = {
+        [HF_ADDED] = "added_tokens", [HF_PRE] = "pre_tokenizer", [HF_NORMALIZER] = "normalizer",
+        [HF_POST] = "post_processor", [HF_DECODER] = "decoder", [HF_MODEL] = "model",
+    };
+    static const char *const model[HF_MODEL_PARTS] = {
+        [HF_TYPE] = "type", [HF_VOCAB] = "vocab", [HF_MERGE_LIST] = "merges", [HF_FALLBACK] = "byte_fallback",
+    };
+    return hf_value_file(&v->json, &v->folder->file[HF_TOKENIZER], err)
+        && hf_value_members(v->part, parts, HF_PARTS, &v->json, err)
+        && hf_value_members(v->model, model, HF_MODEL_PARTS, &v->part[HF_MODEL], err)
+        && hf_value_file(&v->config, &v->folder->file[HF_TOKENIZER_CONFIG], err);
+}
+
 bool
 hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct hf_vocabulary_options *options,
     uint64_t *tokens, struct err *err)
@@ -410,9 +430,7 @@ hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const stru
     *tokens = 0;
     if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p)
         return true;
-    bool ok = hf_value_file(&v.json, &file[HF_TOKENIZER], err)
-        && hf_value_file(&v.config, &file[HF_TOKENIZER_CONFIG], err)
-        && put_vocabulary(keys, &v, err);
+    bool ok = read_files(&v, err) && put_vocabulary(keys, &v, err);
     if (ok)
         *tokens = v.n;
     free(v.token);

@@ -11,18 +11,12 @@
 
 #include "base/num.h"
 
-enum { MODEL, ADDED, PRE_TOKENIZER, DECODER, MEMBERS };
-static const char *const members[MEMBERS] = { "model", "added_tokens", "pre_tokenizer", "decoder" };
-
-enum { TYPE, VOCAB, MERGES, FALLBACK, IGNORES, MODEL_MEMBERS };
-static const char *const model_members[MODEL_MEMBERS] = { "type", "vocab", "merges", "byte_fallback", "ignore_merges" };
-
 /* tokenizer.json while it is read. */
 struct bpe {
     struct hf_vocab *v;
-    struct hf_value part[MEMBERS], model[MODEL_MEMBERS];
     size_t count;               /* tokens of the vocabulary */
     uint64_t next;              /* id of what is added next */
+    enum { CLASS_PLAIN, CLASS_QWEN, CLASS_GPT, CLASS_LLAMA } class;     /* of transformers */
     bool by_alphabet;           /* the decoder takes characters for bytes */
 };
 
@@ -47,32 +41,23 @@ read_parts(struct bpe *b, struct hf_vocab *v, struct err *err)
     if (!v->json.p)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, and no other file with a tokenizer is read",
             v->json.file);
-    if (!hf_value_members(b->part, members, MEMBERS, &v->json, err)
-        || !hf_value_members(b->model, model_members, MODEL_MEMBERS, &b->part[MODEL], err)
-        || !hf_value_string(&type, &v->chars, &b->model[TYPE], err)
-        || !has_type(&b->by_alphabet, v, &b->part[DECODER], "ByteLevel", err))
+    if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
+        || !has_type(&b->by_alphabet, v, &v->part[HF_DECODER], "ByteLevel", err))
         return false;
     if (type.p && !hf_string_is(&type, "BPE"))
-        return err_set(err, ERR_UNSUPPORTED, b->model[TYPE].at, "%s: a tokenizer of type \"%s\", expected BPE",
+        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: a tokenizer of type \"%s\", expected BPE",
             v->json.file, str_shown(shown, type.p, type.n));
-    return hf_value_kind(&b->model[VOCAB]) == PULL_OBJECT || hf_value_wrong(&b->model[VOCAB], "an object", err);
+    return hf_value_kind(&v->model[HF_VOCAB]) == PULL_OBJECT || hf_value_wrong(&v->model[HF_VOCAB], "an object", err);
 }
 
 bool
 hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err)
 {
-    struct bpe b;
     struct hf_string type;
     bool fallback, sequence;
-    *is = false;
-    if (!v->json.p)
-        return true;
-    *b.part = (struct hf_value){ .p = NULL };
-    if (!hf_value_members(b.part, members, MEMBERS, &v->json, err)
-        || !hf_value_members(b.model, model_members, MODEL_MEMBERS, &b.part[MODEL], err)
-        || !hf_value_string(&type, &v->chars, &b.model[TYPE], err)
-        || !hf_value_bool(&fallback, &b.model[FALLBACK], false, err)
-        || !has_type(&sequence, v, &b.part[DECODER], "Sequence", err))
+    if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
+        || !hf_value_bool(&fallback, &v->model[HF_FALLBACK], false, err)
+        || !has_type(&sequence, v, &v->part[HF_DECODER], "Sequence", err))
         return false;
     *is = hf_string_is(&type, "BPE") && fallback && sequence;
     return true;
@@ -106,7 +91,7 @@ static bool
 read_vocab(struct bpe *b, struct err *err)
 {
     struct pull json;
-    const struct hf_value *vocab = &b->model[VOCAB];
+    const struct hf_value *vocab = &b->v->model[HF_VOCAB];
     hf_value_pull(&json, vocab);
     pull_next(&json);
     while (pull_next(&json) == PULL_KEY) {
@@ -147,15 +132,15 @@ add_token(struct bpe *b, const struct hf_added *a, const char *file, struct err 
 }
 
 static bool
-add_all(struct bpe *b, const struct hf_value *file, const char *member, bool by_id, struct err *err)
+add_all(struct bpe *b, const struct hf_value *list, bool by_id, struct err *err)
 {
     struct hf_added_walk walk;
     struct hf_added a;
     bool end;
-    if (!hf_added_begin(&walk, file, member, by_id, err))
+    if (!hf_added_begin(&walk, list, by_id, err))
         return false;
     while (hf_added_next(&walk, b->v, &a, &end, err) && !end)
-        if (!add_token(b, &a, file->file, err))
+        if (!add_token(b, &a, list->file, err))
             return false;
     return err->kind == ERR_NONE;
 }
@@ -170,7 +155,7 @@ static const char *const role_members[ROLE_MEMBERS] = {
 };
 
 /* A token that has a role is special. Of those in a list (`listed`), which have none of their own, only what is not added yet:
- * as long as the class of the tokenizer is the plain one. */
+ * but where the class of the tokenizer makes it anew. */
 static bool
 add_role(struct bpe *b, const struct hf_value *value, bool listed, struct err *err)
 {
@@ -219,21 +204,143 @@ add_roles(struct bpe *b, const struct hf_value *list, bool plain, struct err *er
     }
 }
 
+/* An array without elements. */
 static bool
-read_tokens(struct bpe *b, struct hf_vocab *v, struct err *err)
+is_empty(const struct hf_value *list)
 {
-    struct hf_value role[ROLE_MEMBERS];
-    struct hf_string class;
-    if (!read_parts(b, v, err) || !read_vocab(b, err) || !add_all(b, &v->json, members[ADDED], false, err)
-        || !add_all(b, &v->config, "added_tokens_decoder", true, err)
-        || !hf_value_members(role, role_members, ROLE_MEMBERS, &v->config, err)
-        || !hf_value_string(&class, &v->chars, &role[CLASS], err))
+    struct pull json;
+    hf_value_pull(&json, list);
+    pull_next(&json);
+    enum pull_token token = pull_next(&json);
+    return token == PULL_ARRAY_END;
+}
+
+static bool
+ends_with_token(const struct pull_text *key)
+{
+    static const char end[] = "_token";
+    size_t n = sizeof end - 1;
+    if (key->n < n || memcmp(key->p + key->n - n, end, n) != 0)
         return false;
     for (size_t i = 0; i < NROLES; i++)
+        if (pull_text_is(key, role_members[i]))
+            return false;
+    return true;
+}
+
+/* Roles that only some model knows: members of tokenizer_config.json as "image_token". */
+static bool
+add_other_roles(struct bpe *b, struct err *err)
+{
+    struct pull json;
+    struct hf_value one = b->v->config;
+    if (!one.p)
+        return true;
+    hf_value_pull(&json, &one);
+    pull_next(&json);
+    while (pull_next(&json) == PULL_KEY) {
+        bool is_role = ends_with_token(&json.token);
+        if (!pull_value_text(&json, &one.p, &one.n))
+            return hf_value_fault(&json, &b->v->config, "a value", err);
+        one.at = b->v->config.at + (uint64_t)(one.p - b->v->config.p);
+        if (is_role && hf_value_kind(&one) == PULL_STRING && !add_role(b, &one, false, err))
+            return false;
+    }
+    return true;
+}
+
+/* What a class of transformers has for a role that tokenizer_config.json has no member for: a JSON string. Source: the
+ * constructors of Qwen2Tokenizer, GPT2Tokenizer and LlamaTokenizer, the last for "llama-json" alone. */
+static const char *
+role_of_class(const struct bpe *b, size_t role)
+{
+    static const char end[] = "\"<|endoftext|>\"";
+    static const char *const qwen[NROLES] = { NULL, end, end, NULL, end }, *const gpt[NROLES] = { end, end, end };
+    static const char *const llama[NROLES] = { "\"<s>\"", "\"</s>\"", "\"<unk>\"" };
+    return b->class == CLASS_QWEN ? qwen[role] : b->class == CLASS_GPT ? gpt[role]
+        : b->class == CLASS_LLAMA ? llama[role] : NULL;
+}
+
+/* Which class counts: for Qwen2 its own, whatever is named there. */
+static bool
+read_class(struct bpe *b, const struct hf_value *value, bool characters, struct err *err)
+{
+    struct hf_string c;
+    if (!hf_value_string(&c, &b->v->chars, value, err))
+        return false;
+    enum hf_kind kind = b->v->options->family->kind;
+    bool qwen = hf_string_is(&c, "Qwen2Tokenizer") || hf_string_is(&c, "Qwen2TokenizerFast");
+    bool gpt = hf_string_is(&c, "GPT2Tokenizer") || hf_string_is(&c, "GPT2TokenizerFast");
+    bool llama = hf_string_is(&c, "LlamaTokenizer") || hf_string_is(&c, "LlamaTokenizerFast");
+    bool of_qwen = kind == HF_QWEN2 || kind == HF_QWEN2_MOE || kind == HF_QWEN3 || kind == HF_QWEN3_MOE;
+    if (qwen || (kind == HF_QWEN2 && !gpt) || (of_qwen && !c.p))
+        b->class = CLASS_QWEN;
+    else if (gpt && kind != HF_PHI3)
+        b->class = CLASS_GPT;
+    else if (llama && characters)
+        b->class = CLASS_LLAMA;
+    return true;
+}
+
+/* All that have a role: named ones, in the order of the roles, and lists. */
+static bool
+add_special(struct bpe *b, bool characters, struct err *err)
+{
+    struct hf_value role[ROLE_MEMBERS];
+    if (!hf_value_members(role, role_members, ROLE_MEMBERS, &b->v->config, err)
+        || !read_class(b, &role[CLASS], characters, err))
+        return false;
+    for (size_t i = 0; i < NROLES; i++) {
+        const char *otherwise = role[i].p ? NULL : role_of_class(b, i);
+        if (otherwise) {
+            role[i].p = otherwise;
+            role[i].n = strlen(otherwise);
+        }
         if (!add_role(b, &role[i], false, err))
             return false;
-    bool plain = hf_string_is(&class, "PreTrainedTokenizerFast") || hf_string_is(&class, "TokenizersBackend");
-    return add_roles(b, &role[ADDITIONAL], plain, err) && add_roles(b, &role[EXTRA], plain, err);
+    }
+    bool by_name = hf_value_kind(&role[EXTRA]) == PULL_OBJECT;
+    bool plain = !characters && b->class != CLASS_QWEN;
+    if (!add_other_roles(b, err) || (by_name && !add_roles(b, &role[EXTRA], false, err)))
+        return false;
+    bool extra = hf_value_kind(&role[EXTRA]) != PULL_NULL && role[EXTRA].p && !by_name && !is_empty(&role[EXTRA]);
+    return add_roles(b, &role[extra ? EXTRA : ADDITIONAL], plain, err);
+}
+
+/* added_tokens.json counts where tokenizer_config.json describes none: it may say only what tokenizer.json has. */
+static bool
+check_texts(const struct bpe *b, struct err *err)
+{
+    struct hf_value all;
+    struct pull json;
+    if (!hf_value_file(&all, &b->v->folder->file[HF_ADDED_TOKENS], err) || !all.p)
+        return err->kind == ERR_NONE;
+    hf_value_pull(&json, &all);
+    pull_next(&json);
+    while (pull_next(&json) == PULL_KEY) {
+        struct hf_string text;
+        uint64_t id, at = pull_token_at(&json);
+        size_t known;
+        char shown[STR_SHOWN];
+        if (!hf_string_of(&text, &b->v->chars, &json.token, err))
+            return false;
+        bool number = pull_next(&json) == PULL_NUMBER && pull_as_u64(&json, &id);
+        if (!number || !hf_vocab_find(b->v, &text, &known) || known != id)
+            return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has no such id in %s", all.file,
+                str_shown(shown, text.p, text.n), b->v->json.file);
+    }
+    return true;
+}
+
+static bool
+read_tokens(struct bpe *b, struct hf_vocab *v, bool characters, struct err *err)
+{
+    static const char *const name[] = { "added_tokens_decoder" };
+    struct hf_value decoder;
+    return read_parts(b, v, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], false, err)
+        && hf_value_members(&decoder, name, 1, &v->config, err) && add_all(b, &decoder, true, err)
+        && (decoder.p || check_texts(b, err))
+        && add_special(b, characters, err);
 }
 
 /* --- gpt2 */
@@ -323,7 +430,7 @@ hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
     struct bpe b;
     const char *pre = v->options->pre;
-    if (!read_tokens(&b, v, err) || (!pre && !hf_pre_find(&pre, v, &b.part[PRE_TOKENIZER], err)))
+    if (!read_tokens(&b, v, false, err) || (!pre && !hf_pre_find(&pre, v, err)))
         return false;
     cut(v);
     if (v->options->vocab_size != 0 && !hf_vocab_room(v, v->options->vocab_size, err))
@@ -332,7 +439,7 @@ hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
         if (v->token[i].added && !settle(v, &v->token[i], b.by_alphabet, err))
             return false;
     return hf_vocab_put(keys, v, "gpt2", pre, false, err)
-        && hf_merges_put(keys, v, &b.model[MERGES], err)
+        && hf_merges_put(keys, v, err)
         && hf_special_put(keys, v, 0, err);
 }
 
@@ -357,20 +464,14 @@ only_roles(struct hf_vocab *v, struct err *err)
     for (size_t i = 0; i < v->n; i++)
         v->token[i].special = false;
     struct bpe b = { .v = v };
-    struct hf_value role[ROLE_MEMBERS];
-    if (!hf_value_members(role, role_members, ROLE_MEMBERS, &v->config, err))
-        return false;
-    for (size_t i = 0; i < NROLES; i++)
-        if (!add_role(&b, &role[i], false, err))
-            return false;
-    return add_roles(&b, &role[ADDITIONAL], false, err) && add_roles(&b, &role[EXTRA], false, err);
+    return add_special(&b, true, err);
 }
 
 bool
 hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
     struct bpe b;
-    if (!read_tokens(&b, v, err) || !only_roles(v, err))
+    if (!read_tokens(&b, v, true, err) || !only_roles(v, err))
         return false;
     for (size_t i = 0; i < b.next; i++) {
         struct hf_token *t = &v->token[i];

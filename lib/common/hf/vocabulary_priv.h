@@ -14,6 +14,10 @@ enum { HF_TOKENS_MAX = 1 << 22 };
 #define HF_SCORE_PAD (-10000.0F)
 #define HF_SCORE_ADDED (-1000.0F)
 
+/* The members of tokenizer.json, which may be large: each is looked for once. */
+enum hf_part { HF_ADDED, HF_PRE, HF_NORMALIZER, HF_POST, HF_DECODER, HF_MODEL, HF_PARTS };
+enum hf_model_part { HF_TYPE, HF_VOCAB, HF_MERGE_LIST, HF_FALLBACK, HF_MODEL_PARTS };
+
 struct hf_token {
     const char *p;              /* n bytes; borrowed; NULL: no token has this id, "[PAD12]" */
     uint32_t n;
@@ -26,6 +30,7 @@ struct hf_vocab {
     const struct hf_folder *folder;
     const struct hf_vocabulary_options *options;
     struct hf_value json, config;   /* tokenizer.json, tokenizer_config.json */
+    struct hf_value part[HF_PARTS], model[HF_MODEL_PARTS];  /* of tokenizer.json, and of its "model" */
     struct hf_chars chars;
     struct hf_token *token;     /* n of them; owned */
     size_t n;
@@ -47,8 +52,7 @@ struct hf_added_walk {
     bool by_id;
 };
 
-bool hf_added_begin(struct hf_added_walk *walk, const struct hf_value *file, const char *member, bool by_id,
-    struct err *err);
+bool hf_added_begin(struct hf_added_walk *walk, const struct hf_value *list, bool by_id, struct err *err);
 bool hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *added, bool *end, struct err *err);
 
 /* Whether it is named like one that has a meaning of its own. Source: does_token_look_special(). */
@@ -76,10 +80,10 @@ bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
 /* Whether tokenizer.json is a BPE over characters with bytes for what it lacks, "llama-json". */
 bool hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err);
 
-bool hf_merges_put(struct keys *keys, struct hf_vocab *v, const struct hf_value *merges, struct err *err);
+bool hf_merges_put(struct keys *keys, struct hf_vocab *v, struct err *err);
 
 /* tokenizer.ggml.pre by the expressions of tokenizer.json's "pre_tokenizer"; static. ERR_UNSUPPORTED for others. */
-bool hf_pre_find(const char **pre, struct hf_vocab *v, const struct hf_value *pre_tokenizer, struct err *err);
+bool hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err);
 
 /* Put the ids of tokens with a role, whether they are added to a text, and the chat templates. Ids of `limit` and more are
  * passed over; 0: no limit. */
