@@ -1,5 +1,5 @@
-/* The files of a tokenizer. An input is a byte that picks the family, and then the files, each begun by a line "=" and the
- * number of enum hf_file as a digit. */
+/* The files of a tokenizer. An input is a byte that picks the family, and then the files, each begun by a line "="
+ * and the number of enum hf_file as a digit. */
 #include <assert.h>
 #include <string.h>
 
@@ -43,7 +43,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         folder.file[i].name = names[i];
     split(&folder, (const char *)p + 1, n - 1);
     struct hf_vocabulary_options options = {
-        .family = hf_family_at(p[0] % families), .vocab_size = p[0] & 64 ? 300 : 0, .pre = p[0] & 128 ? "llama-bpe" : NULL,
+        .family = hf_family_at(p[0] % families), .vocab_size = p[0] & 64 ? 300 : 0,
+        .pre = p[0] & 128 ? "llama-bpe" : NULL,
     };
     struct keys keys = { 0 };
     struct err err;

@@ -1,6 +1,6 @@
 /* The tokenizers of small model directories as the keys tokenizer.* of GGUF: those of test/corpus/hf against what
- * convert_hf_to_gguf.py of llama.cpp makes of them (test/peers/make-hf-corpus.py); and broken copies of their files, which
- * must end with an error that names the file, or with keys.
+ * convert_hf_to_gguf.py of llama.cpp makes of them (test/peers/make-hf-corpus.py); and broken copies of their
+ * files, which must end with an error that names the file, or with keys.
  *
  * With directories as arguments: print the keys of each, for comparisons elsewhere. */
 #include "check.h"

@@ -135,7 +135,8 @@ static bool
 take_member(struct hf_value *out, struct pull *json, const struct hf_value *object, struct err *err)
 {
     if (out->p)
-        return err_set(err, ERR_MALFORMED, pull_token_at(json), "%s: the member %s is there twice", object->file, out->name);
+        return err_set(err, ERR_MALFORMED, pull_token_at(json), "%s: the member %s is there twice", object->file,
+            out->name);
     if (!pull_value_text(json, &out->p, &out->n))
         return hf_value_fault(json, object, "a value", err);
     out->at = object->at + (uint64_t)(out->p - object->p);
@@ -143,7 +144,8 @@ take_member(struct hf_value *out, struct pull *json, const struct hf_value *obje
 }
 
 bool
-hf_value_members(struct hf_value *out, const char *const *names, size_t n, const struct hf_value *object, struct err *err)
+hf_value_members(struct hf_value *out, const char *const *names, size_t n, const struct hf_value *object,
+    struct err *err)
 {
     struct pull json;
     enum pull_token kind = hf_value_kind(object), token;

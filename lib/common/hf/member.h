@@ -1,5 +1,5 @@
-/* member: values of the JSON files beside a model, as the texts that they have: a file is walked, never made into a tree, so
- * that what it costs are the strings that somebody asks for. */
+/* member: values of the JSON files beside a model, as the texts that they have: a file is walked, never made into
+ * a tree, so that what it costs are the strings that somebody asks for. */
 #ifndef HF_MEMBER_H
 #define HF_MEMBER_H
 
@@ -38,8 +38,8 @@ bool hf_string_of(struct hf_string *out, struct hf_chars *chars, const struct pu
 bool hf_string_is(const struct hf_string *s, const char *plain);
 bool hf_strings_equal(const struct hf_string *a, const struct hf_string *b);
 
-/* The whole of a file, a JSON object: what is wrong anywhere in it is ERR_MALFORMED. One that is not there is a value that
- * is not. */
+/* The whole of a file, a JSON object: what is wrong anywhere in it is ERR_MALFORMED. One that is not there is a
+ * value that is not. */
 bool hf_value_file(struct hf_value *out, const struct hf_text *file, struct err *err);
 
 /* What begins there: PULL_END when it is not there, PULL_NULL, PULL_TRUE ... */

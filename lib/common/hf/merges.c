@@ -73,7 +73,8 @@ read_json(struct str *s, uint64_t *count, struct hf_vocab *v, const struct hf_va
         first = *count == 0 ? token : first;
         if (token != first || (token != PULL_STRING && token != PULL_ARRAY))
             return hf_value_fault(&json, merges, "strings, or pairs of strings", err);
-        if (token == PULL_ARRAY ? !add_pair(s, v, &json, merges, err) : !hf_string_of(&text, &v->chars, &json.token, err))
+        if (token == PULL_ARRAY ? !add_pair(s, v, &json, merges, err)
+            : !hf_string_of(&text, &v->chars, &json.token, err))
             return false;
         if (token == PULL_STRING && spaces_in(&text) != 1)
             return hf_value_fault(&json, merges, "two members with a space between", err);

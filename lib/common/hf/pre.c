@@ -19,7 +19,8 @@ static const struct {
     { "llama-bpe", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
     { "qwen2", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
     { "qwen35", "R" ENGLISH "|" LEAD "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
-    { "tekken", "R" LEAD UPPER "*" LOWER "+|" LEAD UPPER "+" LOWER "*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n" },
+    { "tekken", "R" LEAD UPPER "*" LOWER "+|" LEAD UPPER "+" LOWER "*|\\p{N}"
+        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n" },
     { "gpt-4o", "R" LEAD UPPER "*" LOWER "+" ENGLISH "?|" LEAD UPPER "+" LOWER "*" ENGLISH "?|\\p{N}{1,3}"
         "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n" },
     { "gpt-2", "B\n" },
@@ -59,7 +60,8 @@ add_other(struct str *steps, const struct hf_string *type)
 enum { TYPE, PATTERN, BEHAVIOR, INVERT, REGEX, PREFIX, DIGITS, INNER, NAMES };
 
 static bool
-add_split(struct str *steps, struct hf_vocab *v, const struct hf_value *m, const struct hf_string *type, struct err *err)
+add_split(struct str *steps, struct hf_vocab *v, const struct hf_value *m, const struct hf_string *type,
+    struct err *err)
 {
     static const char *const regex[] = { "Regex" };
     struct hf_value value;
@@ -143,8 +145,8 @@ hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err)
     if (ok && !*pre) {
         struct str shown = { 0 };
         str_add_escaped(&shown, steps.p ? steps.p : "", steps.len < 1024 ? steps.len : 1024);
-        ok = err_set(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: the way it cuts text into words is none that is known here "
-            "by a name of llama.cpp, which --pre can give: %s", pre_tokenizer->file, shown.p ? shown.p : "");
+        ok = err_set(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: the way it cuts text into words is none that is "
+            "known here by a name of llama.cpp, which --pre can give: %s", pre_tokenizer->file, shown.p ? shown.p : "");
         str_clear(&shown);
     }
     str_clear(&steps);

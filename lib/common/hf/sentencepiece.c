@@ -1,7 +1,9 @@
-/* ModelProto { 1: SentencePiece { 1: string piece, 2: float score = 0, 3: enum type = NORMAL }, repeated; 2 .. : settings }
+/* ModelProto { 1: SentencePiece { 1: string piece, 2: float score = 0, 3: enum type = NORMAL }, repeated; 2 .. :
+ * settings }
  *
- * A field is a tag, varint of number << 3 | wire type, and a value: 0 a varint, 1 eight bytes, 2 a varint of bytes that
- * follow, 5 four bytes. A varint has 7 bits a byte, low ones first, bit 7 set in all but the last of at most 10. */
+ * A field is a tag, varint of number << 3 | wire type, and a value: 0 a varint, 1 eight bytes, 2 a varint of bytes
+ * that follow, 5 four bytes. A varint has 7 bits a byte, low ones first, bit 7 set in all but the last of at most
+ * 10. */
 #include "hf/sentencepiece.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* special: which tokens have a role, and whether a text begins or ends with them.
  *
- * The text of a role is in tokenizer_config.json, its id in tokenizer.json's "added_tokens"; config.json has ids of those
- * that are missing. What tokenizer.json's post-processor puts around a text counts more than the flags of
+ * The text of a role is in tokenizer_config.json, its id in tokenizer.json's "added_tokens"; config.json has ids
+ * of those that are missing. What tokenizer.json's post-processor puts around a text counts more than the flags of
  * tokenizer_config.json. Source: SpecialVocab of gguf-py, which has no key for "cls". */
 #include "hf/vocabulary_priv.h"
 
@@ -21,8 +21,8 @@ static const char *const role_keys[ROLES] = {
 /* Members of tokenizer_config.json, and then of config.json. */
 enum { TEXT, ADD = ROLES, TEMPLATE = ADD + ROLES, CONFIG_MEMBERS };
 static const char *const config_members[CONFIG_MEMBERS] = {
-    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token", "eot_token", "eom_token",
-    "add_bos_token", "add_eos_token", "add_unk_token", "add_sep_token", "add_pad_token", "add_cls_token",
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token", "eot_token",
+    "eom_token", "add_bos_token", "add_eos_token", "add_unk_token", "add_sep_token", "add_pad_token", "add_cls_token",
     "add_mask_token", "add_eot_token", "add_eom_token", "chat_template"
 };
 static const char *const id_members[ROLES] = {
@@ -30,7 +30,8 @@ static const char *const id_members[ROLES] = {
     "eot_token_id", "eom_token_id"
 };
 
-/* A token as tokenizer_config.json names it: a string, or an object with one, which is no text that others could equal. */
+/* A token as tokenizer_config.json names it: a string, or an object with one, which is no text that others could
+ * equal. */
 struct named {
     struct hf_string text;
     bool object;
@@ -148,7 +149,8 @@ read_template(struct template *t, struct hf_vocab *v, const struct hf_value *val
         if (!list)
             return false;
         t->list = list;
-        if (!hf_value_members(m, names, 2, &one, err) || !id_of(&e.token, v, &m[0], err) || !id_of(&e.text, v, &m[1], err))
+        if (!hf_value_members(m, names, 2, &one, err) || !id_of(&e.token, v, &m[0], err)
+            || !id_of(&e.text, v, &m[1], err))
             return false;
         t->list[t->n++] = e;
     }
@@ -190,7 +192,8 @@ take_pair(struct special *s, const struct template *pair, const struct hf_string
     size_t begin = 0, end = pair->n;
     begin += end > 0 && first->n != 0 && hf_strings_equal(&pair->list[0].token, first);
     end -= end > 0 && last->n != 0 && hf_strings_equal(&pair->list[end - 1].token, last);
-    if (end <= begin + 2 || !hf_string_is(&pair->list[begin].text, "A") || !hf_string_is(&pair->list[end - 1].text, "B"))
+    if (end <= begin + 2 || !hf_string_is(&pair->list[begin].text, "A")
+        || !hf_string_is(&pair->list[end - 1].text, "B"))
         return;
     const struct hf_string *one = &pair->list[begin + 1].token, *two = &pair->list[begin + 2].token;
     struct named *sep = &s->name[SEP], *eos = &s->name[EOS];
@@ -443,7 +446,8 @@ put_flags(struct keys *keys, struct special *s, struct err *err)
     }
     for (size_t i = 0; i < s->nflags; i++) {
         enum duty role = s->flag_order[i];
-        const char *key = role == BOS ? "add_bos_token" : role == EOS ? "add_eos_token" : role == SEP ? "add_sep_token" : NULL;
+        const char *key = role == BOS ? "add_bos_token" : role == EOS ? "add_eos_token"
+            : role == SEP ? "add_sep_token" : NULL;
         if (key && !keys_put_bool(keys, "tokenizer.ggml", key, s->flag[role], err))
             return false;
     }

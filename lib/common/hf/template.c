@@ -1,4 +1,5 @@
-/* template: how a conversation becomes a text, tokenizer.chat_template: of tokenizer_config.json, else of a file of its own. */
+/* template: how a conversation becomes a text, tokenizer.chat_template: of tokenizer_config.json, else of a file
+ * of its own. */
 #include "hf/vocabulary_priv.h"
 
 #include <stdlib.h>

@@ -38,7 +38,8 @@ hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err)
 }
 
 bool
-hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at, struct err *err)
+hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
+    struct err *err)
 {
     uint32_t number = (uint32_t)id;
     bool again;
@@ -83,7 +84,8 @@ put_tokens(struct keys *keys, const struct hf_vocab *v, struct err *err)
 }
 
 bool
-hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, const char *pre, bool scores, struct err *err)
+hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, const char *pre, bool scores,
+    struct err *err)
 {
     struct str types = { .max = keys->max }, all = { .max = keys->max };
     for (size_t i = 0; i < v->n; i++) {
@@ -232,7 +234,8 @@ is_phi3(const struct hf_vocab *v)
     return v->options->family->vocabulary == HF_VOCABULARY_PHI3;
 }
 
-/* All pieces get their ids, those behind the vocabulary too; sentencepiece wants each text once, and one for the unknown. */
+/* All pieces get their ids, those behind the vocabulary too; sentencepiece wants each text once, and one for the
+ * unknown. */
 static bool
 read_pieces(struct hf_vocab *v, struct err *err)
 {
@@ -255,8 +258,8 @@ read_pieces(struct hf_vocab *v, struct err *err)
             return false;
     }
     if (unknown != 1)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces for what is unknown, expected one", file->name,
-            unknown);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces for what is unknown, expected one",
+            file->name, unknown);
     uint64_t size = v->options->vocab_size;
     if (is_phi3(v) && size != 0 && n > size)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces, config.json a vocab_size of %" PRIu64,
@@ -305,8 +308,8 @@ add_described(struct hf_vocab *v, const struct hf_value *list, bool by_id, struc
         return false;
     while (hf_added_next(&walk, v, &a, &end, err) && !end) {
         if (a.id >= v->n && is_phi3(v))
-            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: the id %" PRIu64 " is over the vocab_size of %zu", list->file,
-                list->name, a.id, v->n);
+            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: the id %" PRIu64 " is over the vocab_size of %zu",
+                list->file, list->name, a.id, v->n);
         if (a.id >= v->n)
             continue;
         bool special = a.special || (!is_phi3(v) && hf_looks_special(&a.text));

@@ -1,8 +1,8 @@
 /* tokenizer.json's BPE.
  *
- * The ids that count are those which the tokenizers library gives: a token that is added has the id of the same text in the
- * vocabulary, or the next one behind all that were added, or behind as many as the vocabulary has. Files that say another
- * have two meanings, and are refused. */
+ * The ids that count are those which the tokenizers library gives: a token that is added has the id of the same
+ * text in the vocabulary, or the next one behind all that were added, or behind as many as the vocabulary has.
+ * Files that say another have two meanings, and are refused. */
 #include "hf/vocabulary_priv.h"
 
 #include <inttypes.h>
@@ -39,8 +39,8 @@ read_parts(struct bpe *b, struct hf_vocab *v, struct err *err)
     char shown[STR_SHOWN];
     *b = (struct bpe){ .v = v };
     if (!v->json.p)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, and no other file with a tokenizer is read",
-            v->json.file);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, and no other file with a tokenizer "
+            "is read", v->json.file);
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
         || !has_type(&b->by_alphabet, v, &v->part[HF_DECODER], "ByteLevel", err))
         return false;
@@ -73,8 +73,8 @@ set_token(struct bpe *b, const struct hf_string *text, uint64_t id, uint64_t at,
     char shown[STR_SHOWN];
     str_shown(shown, text->p, text->n);
     if (text->n > UINT32_MAX || (size != 0 && id >= size))
-        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", config.json a vocab_size of "
-            "%" PRIu64, v->json.file, shown, id, size);
+        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", config.json a vocab_size "
+            "of %" PRIu64, v->json.file, shown, id, size);
     if (id >= v->json.n + v->config.n)      /* no file says so many: nothing is made room for */
         return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64, v->json.file, shown, id);
     if (id >= v->n && !hf_vocab_room(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
@@ -154,8 +154,8 @@ static const char *const role_members[ROLE_MEMBERS] = {
     "additional_special_tokens", "extra_special_tokens", "tokenizer_class"
 };
 
-/* A token that has a role is special. Of those in a list (`listed`), which have none of their own, only what is not added yet:
- * but where the class of the tokenizer makes it anew. */
+/* A token that has a role is special. Of those in a list (`listed`), which have none of their own, only what is
+ * not added yet: but where the class of the tokenizer makes it anew. */
 static bool
 add_role(struct bpe *b, const struct hf_value *value, bool listed, struct err *err)
 {
@@ -345,8 +345,8 @@ read_tokens(struct bpe *b, struct hf_vocab *v, bool characters, struct err *err)
 
 /* --- gpt2 */
 
-/* The byte that a character of the alphabet of GPT-2 stands for: itself when it can be seen; the others, in their order,
- * are U+0100 and on. Source: bytes_to_unicode(). -1: none. */
+/* The byte that a character of the alphabet of GPT-2 stands for: itself when it can be seen; the others, in their
+ * order, are U+0100 and on. Source: bytes_to_unicode(). -1: none. */
 static int
 byte_of(uint32_t code)
 {
@@ -360,8 +360,10 @@ byte_of(uint32_t code)
 static size_t
 broken(const uint8_t *p, size_t n)
 {
-    size_t want = p[0] >= 0xC2 && p[0] < 0xE0 ? 2 : p[0] >= 0xE0 && p[0] < 0xF0 ? 3 : p[0] >= 0xF0 && p[0] < 0xF5 ? 4 : 1, i;
-    uint8_t low = p[0] == 0xE0 ? 0xA0 : p[0] == 0xF0 ? 0x90 : 0x80, high = p[0] == 0xED ? 0x9F : p[0] == 0xF4 ? 0x8F : 0xBF;
+    uint8_t lead = p[0];
+    size_t want = lead < 0xC2 || lead > 0xF4 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, i;
+    uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     for (i = 1; i < want && i < n && p[i] >= low && p[i] <= high; i++) {
         low = 0x80;
         high = 0xBF;
@@ -369,8 +371,8 @@ broken(const uint8_t *p, size_t n)
     return i;
 }
 
-/* The text of a token that is not normalized goes through the decoder: characters that all are of the alphabet become their
- * bytes, and U+FFFD what then is no UTF-8. */
+/* The text of a token that is not normalized goes through the decoder: characters that all are of the alphabet
+ * become their bytes, and U+FFFD what then is no UTF-8. */
 static bool
 decode_text(struct hf_string *text, struct hf_chars *chars, struct err *err)
 {

@@ -45,7 +45,8 @@ struct hf_added {
     uint64_t at;
 };
 
-/* Walk "added_tokens" of tokenizer.json, an array, or "added_tokens_decoder" of tokenizer_config.json, an object by id. */
+/* Walk "added_tokens" of tokenizer.json, an array, or "added_tokens_decoder" of tokenizer_config.json, an object
+ * by id. */
 struct hf_added_walk {
     struct hf_value list;
     struct pull json;
@@ -85,8 +86,8 @@ bool hf_merges_put(struct keys *keys, struct hf_vocab *v, struct err *err);
 /* tokenizer.ggml.pre by the expressions of tokenizer.json's "pre_tokenizer"; static. ERR_UNSUPPORTED for others. */
 bool hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err);
 
-/* Put the ids of tokens with a role, whether they are added to a text, and the chat templates. Ids of `limit` and more are
- * passed over; 0: no limit. */
+/* Put the ids of tokens with a role, whether they are added to a text, and the chat templates. Ids of `limit` and
+ * more are passed over; 0: no limit. */
 bool hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err *err);
 bool hf_template_put(struct keys *keys, struct hf_vocab *v, const struct hf_value *in_config, struct err *err);
 
