@@ -255,7 +255,8 @@ joins_experts(const struct encoding *e)
     return own->rule.bits == 4 && !own->rule.asymmetric;
 }
 
-#define CT .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .joins_experts = joins_experts
+#define CT .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .joins_experts = joins_experts, \
+    .loses_experts = true
 
 const struct encoder encode_ct[] = {
     { .name = "int8-channel", .label = "compressed-tensors INT8", .type = DTYPE_UNKNOWN, .fit = fit_channel,

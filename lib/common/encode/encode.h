@@ -110,6 +110,7 @@ struct encoder {
     const char *config_format;
     /* NULL, or whether weights P.experts.N are read so by transformers, which joins all experts of a layer. */
     bool (*joins_experts)(const struct encoding *e);
+    bool loses_experts;             /* beside such weights it reads no P.experts.N that stay as they are, either */
     /* NULL, or what a loader makes otherwise of this weight, as a text behind its name; or NULL. */
     const char *(*differs)(const struct encoding *e);
 };

@@ -245,15 +245,15 @@ static const struct numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, 
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
     .encode = encode
-#define CT(format) .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .config_format = format, \
-    .joins_experts = joins_experts
+#define CT(format, bits) .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .config_format = format, \
+    .joins_experts = joins_experts, .loses_experts = (bits) == 4
 #define MODELOPT .config = config_modelopt
 #define OF_TENSOR .survey = groups_absmax, .settle = groups_absmax_settle
 
 const struct encoder encode_mx[] = {
-    { MX("mxfp4", "compressed-tensors MXFP4", mxfp4), CT("mxfp4-pack-quantized") },
-    { MX("mxfp8", "compressed-tensors MXFP8", mxfp8), CT("mxfp8-quantized") },
-    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), CT("nvfp4-pack-quantized"), OF_TENSOR },
+    { MX("mxfp4", "compressed-tensors MXFP4", mxfp4), CT("mxfp4-pack-quantized", 4) },
+    { MX("mxfp8", "compressed-tensors MXFP8", mxfp8), CT("mxfp8-quantized", 8) },
+    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), CT("nvfp4-pack-quantized", 4), OF_TENSOR },
     { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt), MODELOPT },
     { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), MODELOPT, OF_TENSOR },
     { .name = NULL },

@@ -95,7 +95,7 @@ tell_loaders(struct model_config *config, struct job *job, const struct choice *
 {
     if (!job->dir.path || choice->encoded == 0)
         return true;
-    bool ok = model_config_make(config, choice, catalog, err);
+    bool ok = model_config_make(config, choice, job->reduction.encoder, catalog, err);
     job->dir.quantization = ok && config->quantization.len != 0 ? config : NULL;
     return ok;
 }

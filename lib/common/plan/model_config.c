@@ -12,7 +12,8 @@
 struct collected {
     struct roster m;
     struct names experts;       /* "P.experts" some of which are encoded */
-    struct names joined;        /* experts of their own that are encoded */
+    struct names joined;        /* experts of their own that are encoded and that transformers does not join */
+    struct names apart;         /* experts of their own that stay */
     struct names embeddings;    /* that are encoded */
     struct names differ;        /* of which a loader makes something else */
     const char *differs;        /* what; static */
@@ -85,6 +86,8 @@ add_kept(struct collected *c, const struct tensor *t, struct err *err)
         return false;
     if (n == 0)
         return true;
+    if (experts != 0 && !names_add(&c->apart, t->name, n, err))
+        return false;
     if (!names_add(kept, t->name, n, err))
         return false;
     if (roster_is_embedding(kept->name[kept->n - 1]))
@@ -94,14 +97,16 @@ add_kept(struct collected *c, const struct tensor *t, struct err *err)
 
 /* --- all of them */
 
-/* The largest group comes first; of those as large the one that was there before. */
+/* The largest group comes first; of those as large that of `named`, else the one that was there before. */
 static void
-order(struct roster *m)
+order(struct roster *m, const struct encoder *named)
 {
     size_t most = 0;
     for (size_t i = 0; i < m->n; i++) {
         names_sort(&m->group[i].names);
-        most = m->group[i].names.n > m->group[most].names.n ? i : most;
+        if (m->group[i].names.n + (m->group[i].e->encoder == named) > m->group[most].names.n
+            + (m->group[most].e->encoder == named))
+            most = i;
     }
     struct roster_group first = m->n != 0 ? m->group[most] : (struct roster_group){ 0 };
     for (; most > 0; most--)
@@ -142,7 +147,7 @@ find_head(struct roster *m)
 }
 
 static bool
-collect(struct collected *c, const struct choice *choice, struct err *err)
+collect(struct collected *c, const struct choice *choice, const struct encoder *named, struct err *err)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < choice->n; i++) {
@@ -150,11 +155,12 @@ collect(struct collected *c, const struct choice *choice, struct err *err)
         struct tensor t = chosen_tensor(chosen);
         ok = chosen->encoding ? chosen->part != 0 || add_encoded(c, chosen->encoding, err) : add_kept(c, &t, err);
     }
-    order(&c->m);
+    order(&c->m, named);
     names_sort(&c->m.kept);
     names_sort(&c->m.experts);
     names_sort(&c->experts);
     names_sort(&c->joined);
+    names_sort(&c->apart);
     names_sort(&c->embeddings);
     names_sort(&c->differ);
     find_head(&c->m);
@@ -223,11 +229,14 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
 {
     const struct encoder *encoder = c->m.group[0].e->encoder;
     char why[128];
-    if (split != 0)
+    if (split != 0)             /* said once, whichever of them stay */
         catalog_warn(catalog, "%s%s: some of these experts are encoded and some are not, which no loader reads that joins them: "
             "--exclude '*.experts.*' leaves all of them", shown, split > 1 ? " and others" : "");
     snprintf(why, sizeof why, "transformers 5, which joins experts, does not read them as %s", encoder->label);
     warn_of(catalog, &c->joined, why);
+    snprintf(why, sizeof why, "transformers 5, which joins experts, reads none that stay as they are beside %s", encoder->label);
+    if (encoder->loses_experts && split == 0)
+        warn_of(catalog, &c->apart, why);
     warn_of(catalog, &c->differ, c->differs);
     if (!encoder->config_too && !encoder->config_group)
         warn_of(catalog, &c->embeddings, "loaders of this scheme read no embedding that is encoded");
@@ -237,11 +246,12 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
 }
 
 bool
-model_config_make(struct model_config *config, const struct choice *choice, struct catalog *catalog, struct err *err)
+model_config_make(struct model_config *config, const struct choice *choice, const struct encoder *named,
+    struct catalog *catalog, struct err *err)
 {
     struct collected c = { .m.catalog = catalog };
     char shown[STR_SHOWN];
-    bool ok = collect(&c, choice, err);
+    bool ok = collect(&c, choice, named, err);
     if (ok && c.m.n != 0) {
         size_t split = subtract(&c.m.experts, &c.experts, shown);
         warn(&c, split, shown, catalog);
@@ -254,6 +264,7 @@ model_config_make(struct model_config *config, const struct choice *choice, stru
     roster_clear(&c.m);
     names_clear(&c.experts);
     names_clear(&c.joined);
+    names_clear(&c.apart);
     names_clear(&c.embeddings);
     names_clear(&c.differ);
     return ok;
