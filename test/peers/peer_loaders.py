@@ -248,20 +248,22 @@ def check_mlx(tally, out, what):
             made = mx.dequantize(m.weight, m.scales, m.biases, group_size=m.group_size, bits=m.bits)
             made = torch.tensor(made.astype(mx.float32).tolist()).bfloat16()
             tally.check(same_bits(made, out.weights[name + ".weight"]), f"{what}: {name}")
+    for m in model, plain:      # experts multiply F32 alone on the CPU
+        m.set_dtype(mx.float32)
     text = mx.array(TEXT.tolist())
     got, plain = (torch.tensor(m(text).astype(mx.float32).tolist()) for m in (model, plain))
-    tally.check(is_near(got, plain, 5e-2), f"{what}: logits")
+    tally.check(is_near(got, plain, 1e-2), f"{what}: logits")
 
 
 # --- all
 
-def check(tally, tools, model, scheme, options=(), warns=None):
+def check(tally, tools, model, scheme, options=(), warns=None, n=1):
     what = " ".join([model, scheme, *options])
     out = Output(tools, model, scheme, options)
     if not tally.check(out.ok, f"{what}: {out.said}"):
         return
     said = [w for w in out.warnings if "128 does not divide" not in w]
-    tally.check(len(said) == (warns is not None) and all(warns in w for w in said), f"{what}: {out.warnings}")
+    tally.check(len(said) == (n if warns else 0) and (not warns or warns in said[0]), f"{what}: {out.warnings}")
     ragged = len(said) != len(out.warnings)
     if scheme in MLX:
         check_mlx(tally, out, what)
@@ -307,9 +309,9 @@ def main():
         for scheme in "gptq", "awq":
             check(tally, tools, model, scheme, [*groups[scheme], "--exclude", "*.experts.*"])
     check(tally, tools, "router", "mlx-4bit", groups["mlx-4bit"])
-    check(tally, tools, "mixtral", "int4-group", ["--group-size", "32", "--asymmetric"], "joins experts, does not read")
+    check(tally, tools, "mixtral", "int4-group", ["--group-size", "32", "--asymmetric"], "joins experts, does not read", 2)
     check(tally, tools, "mixtral", "mxfp4", ["--exclude", "*.experts.1.*"], "some of these experts")
-    check(tally, tools, "biases", "int4-group", ["--asymmetric"])
+    check(tally, tools, "biases", "int4-group", ["--asymmetric"], "reads zero points of groups with")
     for scheme in (*FP8, *CT, *BNB, "gptq", "awq"):
         check(tally, tools, "biases", scheme, ["--exclude", "*.layers.1.self_attn.[qk]_proj.*"])
     check(tally, tools, "biases", "mlx-4bit", ["--exclude", "*.layers.1.self_attn.[qk]_proj.*"])

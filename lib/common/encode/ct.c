@@ -255,8 +255,17 @@ joins_experts(const struct encoding *e)
     return own->rule.bits == 4 && !own->rule.asymmetric;
 }
 
+/* compressed-tensors makes a model without weights that has no packed zero points, and transformers loads into that one. */
+static const char *
+differs(const struct encoding *e)
+{
+    const struct own *own = e->own;
+    return own->rule.bits == 4 && own->rule.asymmetric ? "transformers 5 reads zero points of groups with \"dequantize\": true "
+        "in quantization_config alone" : NULL;
+}
+
 #define CT .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .joins_experts = joins_experts, \
-    .loses_experts = true
+    .loses_experts = true, .differs = differs
 
 const struct encoder encode_ct[] = {
     { .name = "int8-channel", .label = "compressed-tensors INT8", .type = DTYPE_UNKNOWN, .fit = fit_channel,

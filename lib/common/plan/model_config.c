@@ -13,6 +13,7 @@ struct collected {
     struct roster m;
     struct names experts;       /* "P.experts" some of which are encoded */
     struct names joined;        /* experts of their own that are encoded and that transformers does not join */
+    const struct encoder *joins_not;    /* of the last of these */
     struct names apart;         /* experts of their own that stay */
     struct names embeddings;    /* that are encoded */
     struct names differ;        /* of which a loader makes something else */
@@ -73,8 +74,12 @@ add_encoded(struct collected *c, const struct encoding *e, struct err *err)
         return false;
     if (roster_is_embedding(group->names.name[group->names.n - 1]) && !names_add(&c->embeddings, t->name, n, err))
         return false;
-    return experts == 0 || (names_add(&c->experts, t->name, experts, err)
-        && (n == 0 || !e->encoder->joins_experts || e->encoder->joins_experts(e) || names_add(&c->joined, t->name, n, err)));
+    if (experts != 0 && !names_add(&c->experts, t->name, experts, err))
+        return false;
+    if (experts == 0 || n == 0 || !e->encoder->joins_experts || e->encoder->joins_experts(e))
+        return true;
+    c->joins_not = e->encoder;
+    return names_add(&c->joined, t->name, n, err);
 }
 
 static bool
@@ -228,21 +233,23 @@ static void
 warn(const struct collected *c, size_t split, const char *shown, struct catalog *catalog)
 {
     const struct encoder *encoder = c->m.group[0].e->encoder;
-    char why[128];
+    char why[192];
     if (split != 0)             /* said once, whichever of them stay */
-        catalog_warn(catalog, "%s%s: some of these experts are encoded and some are not, which no loader reads that joins them: "
-            "--exclude '*.experts.*' leaves all of them", shown, split > 1 ? " and others" : "");
-    snprintf(why, sizeof why, "transformers 5, which joins experts, does not read them as %s", encoder->label);
+        catalog_warn(catalog, "%s%s: some of these experts are encoded and some are not, which no loader reads that joins "
+            "them: --exclude '*.experts.*' leaves all of them", shown, split > 1 ? " and others" : "");
+    snprintf(why, sizeof why, "transformers 5, which joins experts, does not read them as %s",
+        c->joins_not ? c->joins_not->label : "");
     warn_of(catalog, &c->joined, why);
-    snprintf(why, sizeof why, "transformers 5, which joins experts, reads none that stay as they are beside %s", encoder->label);
+    snprintf(why, sizeof why, "transformers 5, which joins experts, reads none that stay as they are beside %s",
+        encoder->label);
     if (encoder->loses_experts && split == 0)
         warn_of(catalog, &c->apart, why);
     warn_of(catalog, &c->differ, c->differs);
     if (!encoder->config_too && !encoder->config_group)
         warn_of(catalog, &c->embeddings, "loaders of this scheme read no embedding that is encoded");
     if (!encoder->config_too && is_turned(catalog))
-        catalog_warn(catalog, "the matrices of this model lie turned, as Conv1D of transformers has them: bitsandbytes would take "
-            "them for other ones, and other loaders read none that are encoded");
+        catalog_warn(catalog, "the matrices of this model lie turned, as Conv1D of transformers has them: bitsandbytes would "
+            "take them for other ones, and other loaders read none that are encoded");
 }
 
 bool

@@ -11,8 +11,9 @@ struct model_config {
     const char *too;            /* another member of config.json that says the same, or NULL; static */
 };
 
-/* From the weights that are encoded and those that stay: it speaks of the scheme that most have, of as many the `named` one. What a loader will not read of this output is a warning in the
- * catalog, whose config.json says which model it is. ERR_MEMORY. */
+/* From the weights that are encoded and those that stay: it speaks of the scheme that most have, of as many of the `named`
+ * one. What a loader will not read of this output is a warning in the catalog, whose config.json says which model it is.
+ * ERR_MEMORY. */
 bool model_config_make(struct model_config *config, const struct choice *choice, const struct encoder *named,
     struct catalog *catalog, struct err *err);
 void model_config_clear(struct model_config *config);
