@@ -13,6 +13,7 @@
 #include "dtype/float8.h"
 #include "dtype/half.h"
 #include "encode/encode.h"
+#include "encode/roster.h"
 #include "kernel/encode_int.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/encode_mx.h"
@@ -479,7 +480,8 @@ test_config(void)
         struct work w;
         struct str text = { 0 };
         start(&w, rows[i].scheme, DTYPE_BF16, x, 32, 128, &rows[i].how);
-        w.e.encoder->config(&text, &w.e);
+        struct roster_group group = { .e = &w.e };
+        w.e.encoder->config(&text, &(const struct roster){ .group = &group, .n = 1 });
         if (!CHECK_ROW(text.p && strcmp(text.p, rows[i].text) == 0, rows[i].scheme))
             printf("    %s\n", text.p ? text.p : "nothing");
         str_clear(&text);

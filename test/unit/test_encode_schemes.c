@@ -8,6 +8,7 @@
 #include "base/tree.h"
 #include "check.h"
 #include "encode/encode.h"
+#include "encode/roster.h"
 #include "fence.h"
 #include "sets.h"
 
@@ -105,11 +106,12 @@ back_is(const uint16_t *want, size_t n)
 }
 
 static bool
-is_object(void (*config)(struct str *, const struct encoding *), const struct encoding *e, struct err *err)
+is_object(const struct encoding *e, struct err *err)
 {
     struct str text = { 0 };
     json_t *root = NULL;
-    config(&text, e);
+    struct roster_group group = { .e = e };
+    e->encoder->config(&text, &(const struct roster){ .group = &group, .n = 1 });
     bool ok = !text.failed && tree_read(&root, text.p, text.len, "config.json", err);
     ok = ok && json_is_string(json_object_get(root, "quant_method"));
     json_decref(root);
@@ -189,7 +191,7 @@ test_configs(const struct kernels *k, struct catalog *memory, const float v[64],
         if (!encoder->config || (strncmp(encoder->label, "FP8", 3) != 0 && strncmp(encoder->label, "bits", 4) != 0))
             continue;
         CHECK_ROW(encode(k, memory, encoder->name, DTYPE_BF16, v, 1, 64, err), encoder->name);
-        CHECK_ROW(is_object(encoder->config, &made.e, err), encoder->name);
+        CHECK_ROW(is_object(&made.e, err), encoder->name);
         configs++;
     }
     CHECK(configs >= 18);

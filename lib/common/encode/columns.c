@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "encode/groups.h"
+#include "encode/roster.h"
 #include "kernel/encode_int.h"
 
 enum kind { INDEX, SCALES, ZEROS, CODES };
@@ -224,29 +225,76 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-static void
-config(struct str *out, const struct encoding *e)
+/* --- config.json */
+
+static bool
+is_head_alone(const struct names *kept)
 {
-    const struct numbers *n = numbers_of(e);
-    const struct own *own = e->own;
-    if (n->awq)
-        str_format(out, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": %u, \"zero_point\": true, "
-            "\"version\": \"gemm\", \"modules_to_not_convert\": null}", (unsigned)own->group);
-    else
-        str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": false, "
-            "\"sym\": %s, \"checkpoint_format\": \"gptq\"}", n->bits, (unsigned)own->group,
-            own->rule.asymmetric ? "false" : "true");
+    return kept->n == 0 || (kept->n == 1 && roster_is_head(kept->name[0]));
+}
+
+/* What else than heads stays inside of the blocks: optimum is told what is encoded, GPTQModel what is not, and which
+ * modules have other bits. */
+static void
+put_exceptions(struct str *out, const struct roster *m)
+{
+    bool first = true;
+    if (m->n == 1 && is_head_alone(&m->kept))
+        return;
+    str_text(out, ", \"modules_in_block_to_quantize\": ");
+    roster_ends(out, m);
+    str_text(out, ", \"dynamic\": {");
+    roster_members(out, &first, m, &m->kept, "-:", "{}");
+    for (size_t i = 1; i < m->n; i++)
+        roster_members(out, &first, m, &m->group[i].names, "+:", numbers_of(m->group[i].e)->bits == 8 ? "{\"bits\": 8}"
+            : "{\"bits\": 4}");
+    str_text(out, "}");
+}
+
+static void
+config_gptq(struct str *out, const struct roster *m)
+{
+    const struct own *own = m->group[0].e->own;
+    str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": false, "
+        "\"sym\": %s, %s\"checkpoint_format\": \"gptq\"", numbers_of(m->group[0].e)->bits, (unsigned)own->group,
+        own->rule.asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
+    put_exceptions(out, m);
+    str_text(out, "}");
+    if (m->n > 1)
+        catalog_warn(m->catalog, "config.json tells GPTQModel and vLLM of weights of 4 and 8 bits; transformers reads all of "
+            "them as %u bits", numbers_of(m->group[0].e)->bits);
+    if (m->head_encoded)
+        catalog_warn(m->catalog, "the head is encoded: GPTQModel and vLLM read that, transformers does not");
+}
+
+static void
+config_awq(struct str *out, const struct roster *m)
+{
+    const struct own *own = m->group[0].e->own;
+    str_format(out, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": %u, \"zero_point\": true, "
+        "\"version\": \"gemm\", \"modules_to_not_convert\": ", (unsigned)own->group);
+    roster_not_converted(out, m, false);
+    str_text(out, "}");
+    if (m->head_encoded)
+        catalog_warn(m->catalog, "the head is encoded: no loader of AWQ reads that");
+}
+
+/* The group size is one. */
+static bool
+mixes(const struct encoding *a, const struct encoding *b)
+{
+    return !numbers_of(a)->awq && !numbers_of(b)->awq;
 }
 
 static const struct numbers gptq = { &encode_int_gptq, 4, false }, gptq8 = { &encode_int_gptq, 8, false },
     awq = { &encode_int_awq, 4, true };
 
-#define COLUMNS(code, label_, numbers_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode, .config = config }
+#define COLUMNS(code, label_, numbers_, config_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
+    .fit = fit, .encode = encode, .config = config_, .config_mixes = mixes, .joins_experts = roster_join_none }
 
 const struct encoder encode_columns[] = {
-    COLUMNS("gptq", "GPTQ", gptq),
-    COLUMNS("gptq-8bit", "GPTQ 8-bit", gptq8),
-    COLUMNS("awq", "AWQ", awq),
+    COLUMNS("gptq", "GPTQ", gptq, config_gptq),
+    COLUMNS("gptq-8bit", "GPTQ 8-bit", gptq8, config_gptq),
+    COLUMNS("awq", "AWQ", awq, config_awq),
     { .name = NULL },
 };

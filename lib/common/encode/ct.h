@@ -4,8 +4,9 @@
 
 #include "encode/encode.h"
 
-/* quantization_config: `weights` and `inputs` are the members of these objects, or NULL. */
-void ct_config(struct str *out, const char *format, const char *weights, const char *inputs);
+/* config() and config_mixes() of each encoder with a config_group(). */
+void ct_config(struct str *out, const struct roster *m);
+bool ct_mixes(const struct encoding *a, const struct encoding *b);
 
 extern const struct encoder encode_ct[];
 

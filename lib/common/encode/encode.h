@@ -18,6 +18,7 @@ enum {
 };
 
 struct encoder;
+struct roster;
 
 /* One tensor that a weight becomes. */
 struct encode_part {
@@ -98,10 +99,20 @@ struct encoder {
     bool (*encode)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
         uint8_t *y, struct err *err);
 
-    /* NULL, or: append what config.json says as "quantization_config" of a model with such weights, one JSON object; `e`: one
-     * of them. */
-    void (*config)(struct str *out, const struct encoding *e);
+    /* NULL, or: append what config.json says as "quantization_config" of a model with such weights, one JSON object; of the
+     * modules that are not like the first group, too. encode/roster.h has the lists. */
+    void (*config)(struct str *out, const struct roster *m);
     const char *config_too;         /* another member of config.json that says the same; or NULL */
+    /* NULL, or: whether one config speaks of weights of both encoders, which have the same config(). */
+    bool (*config_mixes)(const struct encoding *a, const struct encoding *b);
+    /* Of compressed-tensors: append the members of a config group, and what its format is called. */
+    void (*config_group)(struct str *out, const struct encoding *e);
+    const char *config_format;
+    /* NULL, or whether weights P.experts.N are read so by transformers, which joins all experts of a layer. */
+    bool (*joins_experts)(const struct encoding *e);
+    bool loses_experts;             /* beside such weights it reads no P.experts.N that stay as they are, either */
+    /* NULL, or what a loader makes otherwise of this weight, as a text behind its name; or NULL. */
+    const char *(*differs)(const struct encoding *e);
 };
 
 /* For fit(): one more part, called weight.name[0..base) and suffix, of these dimensions. NULL on failure. */

@@ -88,6 +88,18 @@ reduce(struct job *job, struct pipeline *p, struct choice *choice, struct err *e
     return ok;
 }
 
+/* What config.json of a directory will say, and what is worth a warning of that. */
+static bool
+tell_loaders(struct model_config *config, struct job *job, const struct choice *choice, struct catalog *catalog,
+    struct err *err)
+{
+    if (!job->dir.path || choice->encoded == 0)
+        return true;
+    bool ok = model_config_make(config, choice, job->reduction.encoder, catalog, err);
+    job->dir.quantization = ok && config->quantization.len != 0 ? config : NULL;
+    return ok;
+}
+
 static bool
 run(struct job *job, const struct kernels *kernels, struct err *err)
 {
@@ -102,6 +114,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
         .nonfinite_ok = job->nonfinite_ok };
     struct keys keys = { 0 };
     struct hf_model hf = { 0 };
+    struct model_config config = { 0 };
 
     job->cli.bar->meter.spools = note_spool;
     job->cli.bar->meter.of = &note;
@@ -114,6 +127,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
         && choose(job, &choice, &hf, model.catalog, roles, err)
         && reduce(job, &p, &choice, err)
+        && tell_loaders(&config, job, &choice, model.catalog, err)
         && job_keys(&keys, job, &model, &choice, err);
     if (ok) {
         cli_remarks(&job->cli, model.name, model.catalog);
@@ -122,6 +136,8 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
     keys_clear(&keys);
+    model_config_clear(&config);
+    job->dir.quantization = NULL;
     choice_clear(&choice);
     roles_free(roles);
     hf_model_clear(&hf);

@@ -310,22 +310,12 @@ write_index(const struct job *job, struct err *err)
     return ok;
 }
 
-/* The weight that says what config.json has to say of all that are encoded: the first one. */
-static const struct encoding *
-telling(const struct choice *choice)
-{
-    for (size_t i = 0; i < choice->n; i++)
-        if (choice->list[i].encoding && choice->list[i].encoding->encoder->config)
-            return choice->list[i].encoding;
-    return NULL;
-}
-
 /* What comes before the weights. When that fails there is nothing to go on with, unless there was. */
 static bool
 begin(struct job *job, struct err *err)
 {
-    if (remove_temps(job, err) && side_files_write(job->p->model, job->dir->path, job->choice->decodes, telling(job->choice),
-        err))
+    if (remove_temps(job, err) && side_files_write(job->p->model, job->dir->path, job->choice->decodes,
+        job->dir->quantization, err))
         return true;
     if (job->journal.n == 0)
         journal_drop(&job->journal);

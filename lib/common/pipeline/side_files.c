@@ -124,19 +124,16 @@ copy_entries(struct model *m, const char *to, bool decodes, struct err *err)
 }
 
 static bool
-add_quantization(struct str *text, const struct encoding *e, struct err *err)
+add_quantization(struct str *text, const struct model_config *q, struct err *err)
 {
-    struct str says = { 0 };
-    e->encoder->config(&says, e);
-    bool ok = (!says.failed || err_memory(err, says.len)) && quantized_config_text(text, "quantization_config", &says, err)
-        && (!e->encoder->config_too || quantized_config_text(text, e->encoder->config_too, &says, err));
-    str_clear(&says);
-    return ok;
+    return quantized_config_text(text, "quantization_config", &q->quantization, err)
+        && (!q->too || quantized_config_text(text, q->too, &q->quantization, err));
 }
 
 /* config.json as the catalog keeps it: that of the directory, beside the file, or named. */
 static bool
-write_config(struct model *m, const char *to, bool decodes, const struct encoding *encoding, struct err *err)
+write_config(struct model *m, const char *to, bool decodes, const struct model_config *quantization,
+    struct err *err)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < catalog_config_count(m->catalog); i++) {
@@ -144,11 +141,11 @@ write_config(struct model *m, const char *to, bool decodes, const struct encodin
         struct str text = { 0 };
         if (strcmp(config->name, "config.json") != 0)
             continue;
-        if (decodes || encoding)
+        if (decodes || quantization)
             ok = plain_config_text(&text, config->text, config->n, err);
         else
             str_add(&text, config->text, config->n);
-        ok = ok && (!encoding || add_quantization(&text, encoding, err));
+        ok = ok && (!quantization || add_quantization(&text, quantization, err));
         ok = ok && (!text.failed || err_memory(err, text.room)) && write_text(m, to, config->name, &text, err);
         str_clear(&text);
     }
@@ -156,8 +153,9 @@ write_config(struct model *m, const char *to, bool decodes, const struct encodin
 }
 
 bool
-side_files_write(struct model *m, const char *to, bool decodes, const struct encoding *encoding, struct err *err)
+side_files_write(struct model *m, const char *to, bool decodes, const struct model_config *quantization,
+    struct err *err)
 {
-    return write_config(m, to, decodes, encoding, err)
-        && (!m->folder || copy_entries(m, to, decodes || encoding, err));
+    return write_config(m, to, decodes, quantization, err)
+        && (!m->folder || copy_entries(m, to, decodes || quantization, err));
 }

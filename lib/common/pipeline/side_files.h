@@ -3,16 +3,16 @@
 #define PIPELINE_SIDE_FILES_H
 
 #include "container/model.h"
-#include "encode/encode.h"
+#include "plan/model_config.h"
 
 /* Files of more than this are left where they are, with a note. */
 #define SIDE_FILE_MAX (UINT64_C(256) << 20)
 
 /* Write config.json into the directory `to`, without what it says about quantization when `decodes`, and with
- * what the encoder of `encoding`, or NULL, says as its quantization_config; and where the model
+ * what `quantization`, or NULL, says of encoded weights; and where the model
  * was named as a directory, copy the other files of it that are no weights and say nothing about quantization: the
  * tokenizer, the generation config, code. Folders in it are left. What is left is noted in the catalog. */
-bool side_files_write(struct model *model, const char *to, bool decodes, const struct encoding *encoding,
-    struct err *err);
+bool side_files_write(struct model *model, const char *to, bool decodes,
+    const struct model_config *quantization, struct err *err);
 
 #endif

@@ -1,0 +1,214 @@
+#!/usr/bin/env bats
+# What config.json of a model directory of amn-forget tells its loader of modules that stay, and of several schemes.
+# test/peers/peer_loaders.py has the loaders read it.
+load helper
+
+# model TYPE NAME=ROWSxCOLS...: a directory m with these weights in BF16, all NAME.weight unless NAME ends with '!'.
+model() {
+    mkdir -p m
+    python3 - "$@" <<'PYTHON'
+import json, math, random, struct, sys
+rnd = random.Random(5)
+entries, data = {}, bytearray()
+for word in sys.argv[2:]:
+    name, shape = word.split("=")
+    shape = [int(n) for n in shape.split("x")]
+    name = name[:-1] if name.endswith("!") else name + ".weight"
+    raw = b"".join(struct.pack("<f", rnd.gauss(0, 0.05))[2:] for _ in range(math.prod(shape)))
+    entries[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+    data += raw
+text = json.dumps(entries).encode()
+text += b" " * (-len(text) % 8)
+open("m/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data)
+json.dump({"model_type": sys.argv[1], "a": 1}, open("m/config.json", "w"))
+PYTHON
+}
+
+# A router, a head, a norm, columns that 128 does not divide, and one that is too small.
+usual() {
+    model llama embed_tokens=64x128 lm_head=64x128 l.0.q_proj=64x128 l.0.k_proj=64x128 l.0.mlp.gate=4x128 l.0.odd=64x72 \
+        l.0.norm=128 l.0.small=8x128 l.1.q_proj=64x128 l.1.k_proj=64x128 l.1.mlp.gate=4x128
+}
+
+# forgets SCHEME [OPTION...]: the directory d of m.
+forgets() {
+    rm -rf d
+    try 0 amn-forget --scheme "$@" -o d/ m/
+}
+
+# says FILTER JSON: what quantization_config has.
+says() {
+    jq -c ".quantization_config | $1" d/config.json >got
+    diff got - <<<"$2"
+}
+
+# warns [TEXT]: one warning that has the text, or none.
+warns() {
+    grep warning: err >warnings || true
+    if [ -z "${1:-}" ]; then
+        [ ! -s warnings ]
+    else
+        [ "$(wc -l <warnings)" -eq 1 ] && grep -qF -- "$1" warnings
+    fi || { cat err; return 1; }
+}
+
+stay='"l.0.mlp.gate","l.0.small","l.1.mlp.gate","lm_head"'
+odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
+
+@test "a router, a head, what is too small and columns that are no blocks are named, each in its loader's list" {
+    usual
+    for s in fp8 fp8-transformers fp8-ue8m0; do
+        forgets $s
+        warns
+        says .modules_to_not_convert "[$stay]"
+    done
+    for s in int8 nf4 fp4-double-quant; do
+        forgets $s
+        warns
+        says .llm_int8_skip_modules "[$stay]"
+    done
+    for s in fp8-per-channel fp8-per-tensor int8-channel; do
+        forgets $s
+        says .ignore "[$stay]"
+        says '.config_groups | map(.targets)' '[["Linear"]]'
+    done
+    for s in int4-group mxfp4 mxfp8 nvfp4 modelopt-mxfp4 modelopt-nvfp4; do
+        forgets $s
+        warns
+        says .ignore "[$odd]"
+    done
+    forgets awq
+    says .modules_to_not_convert "[$odd]"
+    forgets gptq
+    warns
+    says .modules_in_block_to_quantize '[["k_proj","q_proj"]]'
+    says '.dynamic | keys_unsorted' '["-:lm_head$","-:l\\.\\d+\\.mlp\\.gate$","-:l\\.\\d+\\.odd$","-:l\\.\\d+\\.small$"]'
+    forgets mlx-4bit
+    says . '{"group_size":64,"bits":4,"mode":"affine"}'
+}
+
+@test "--exclude, --include and a type that stays plain: named; a head that is encoded is not" {
+    usual
+    forgets nf4 --exclude '*.1.k_proj.*'
+    says .llm_int8_skip_modules '["l.0.mlp.gate","l.0.small","l.1.k_proj","l.1.mlp.gate","lm_head"]'
+    forgets int8-channel --tensor-type 'q_proj=f16'
+    says .ignore '["l.0.mlp.gate","l.0.q_proj","l.0.small","l.1.mlp.gate","l.1.q_proj","lm_head"]'
+    forgets fp8 --tensor-type 'lm_head=fp8'
+    says .modules_to_not_convert '["l.0.mlp.gate","l.0.small","l.1.mlp.gate"]'
+    forgets gptq --exclude '*.1.q_proj.*'
+    says .modules_in_block_to_quantize '[["l.0.k_proj","l.0.q_proj","l.1.k_proj"]]'
+    says '.dynamic | has("-:l\\.1\\.q_proj$")' true
+    forgets gptq --tensor-type 'lm_head=gptq'
+    says .lm_head true
+    warns 'the head is encoded'
+    forgets nf4 --tensor-type 'embed_tokens=nf4'
+    warns 'read no embedding'
+    forgets int8-channel --tensor-type 'embed_tokens=int8-channel'
+    warns
+    says .config_groups.group_0.targets '["Linear","embed_tokens"]'
+}
+
+@test "nothing but embeddings stays: the loader's own list, which leaves a head that is tied; else that is named" {
+    model llama embed_tokens=64x128 l.0.q_proj=64x128
+    forgets nf4
+    says .llm_int8_skip_modules null
+    forgets int8-channel
+    says .ignore '["lm_head"]'
+    model llama embed_tokens=64x128 l.0.q_proj=64x128 l.0.mlp.gate=4x128
+    forgets nf4
+    says '.llm_int8_skip_modules[0:2]' '["l.0.mlp.gate","lm_head"]'
+}
+
+@test "a name that is the end or the beginning of another one, for transformers is an expression" {
+    model llama proj=8x128 l.0.q_proj=64x128 l.0.gate=4x128 l.0.gate.up=64x128 'a+b=8x128' lm_head=64x128
+    forgets nf4 --tensor-type 'gate\.up=nf4'
+    says .llm_int8_skip_modules '["a\\+b$","l\\.0\\.gate$","lm_head","proj$"]'
+    forgets mxfp4 --tensor-type 'gate\.up=mxfp4'
+    says .ignore '["a+b","l.0.gate","lm_head","proj"]'
+}
+
+@test "several schemes: one config where the loader has one, else a warning" {
+    usual
+    forgets int8-channel --tensor-type '0.q_proj=nvfp4' --tensor-type '1.q_proj=fp8-per-tensor'
+    warns
+    says .format '"mixed-precision"'
+    says '.config_groups | map([.targets, .format])' \
+        '[[["Linear"],"int-quantized"],[["l.0.q_proj"],"nvfp4-pack-quantized"],[["l.1.q_proj"],"float-quantized"]]'
+    forgets mlx-4bit --tensor-type '0.q_proj=mlx-8bit'
+    warns
+    says '.["l.0.q_proj"]' '{"group_size":64,"bits":8,"mode":"affine"}'
+    jq -e '.quantization == .quantization_config' d/config.json
+    forgets nf4 --tensor-type '0.q_proj=fp4-double-quant'
+    warns
+    forgets gptq --tensor-type 'q_proj=gptq-8bit'
+    warns 'transformers reads all of them as 4 bits'
+    says '.dynamic["+:l\\.\\d+\\.q_proj$"]' '{"bits":8}'
+    forgets nf4 --tensor-type 'q_proj=int8'
+    warns 'config.json speaks of bitsandbytes NF4 alone: its loader does not read l.0.q_proj and others, bitsandbytes INT8'
+    forgets fp8 --tensor-type 'q_proj=fp8-ue8m0'
+    warns alone
+    forgets fp8 --tensor-type 'q_proj=fp8-transformers'
+    warns
+    try 0 amn-forget --scheme nf4 --tensor-type 'q_proj=int8' m/
+    warns
+}
+
+@test "experts: what transformers does not join is a warning, before anything is written" {
+    experts=
+    for i in 0 1; do experts="$experts l.0.mlp.experts.$i.up_proj=64x128 l.1.mlp.experts.$i.up_proj=64x128"; done
+    # shellcheck disable=SC2086
+    model mixtral embed_tokens=64x128 lm_head=64x128 l.0.q_proj=64x128 $experts
+    for s in fp8 fp8-per-channel int4-group mxfp4; do
+        forgets $s
+        warns
+    done
+    for s in nf4 int8 int8-channel mxfp8 nvfp4 gptq awq; do
+        forgets $s
+        warns 'l.0.mlp.experts.0.up_proj and others: transformers 5, which joins experts, does not read them as'
+    done
+    forgets int4-group --asymmetric
+    grep -qF 'does not read them as compressed-tensors INT4' err
+    grep -qF 'reads zero points of groups with "dequantize": true' err
+    try 0 amn-forget --scheme nf4 --dry-run -o new/ m/
+    warns 'which joins experts'
+    [ ! -e new ]
+    forgets fp8 --exclude '*.0.*.experts.*'
+    warns
+    says '.modules_to_not_convert[-2:]' '["lm_head","l.0.mlp.experts"]'
+    forgets fp8 --exclude '*.experts.1.*'
+    warns 'l.0.mlp.experts and others: some of these experts are encoded'
+    forgets nf4 --exclude '*.experts.*'
+    warns
+    forgets mxfp4 --exclude '*.experts.*'
+    warns 'reads none that stay as they are beside compressed-tensors MXFP4'
+    forgets int8-channel --tensor-type 'experts=fp8-per-channel' --tensor-type 'q_proj=int8-channel'
+    says '.config_groups | map(.targets[0])' '["Linear","l.0.q_proj"]'
+}
+
+@test "what transformers has turned or cuts otherwise is a warning" {
+    model gpt2 h.0.c_attn=64x128
+    for s in nf4 fp8 int8-channel gptq; do
+        forgets $s
+        warns 'lie turned'
+    done
+    forgets mlx-4bit
+    warns
+    model llama l.0.q_proj=160x128 l.0.k_proj=64x128
+    forgets fp8
+    warns 'l.0.q_proj.weight: 128 does not divide its sizes'
+    model llama l.0.q_proj=96x64
+    forgets fp8
+    warns
+}
+
+@test "thousands of experts that stay take no longer than a moment" {
+    # shellcheck disable=SC2046
+    model mixtral l.0.q_proj=64x128 $(for i in $(seq 1 12000); do echo "l.0.mlp.experts.$i.w=1x2"; done)
+    for s in nf4 gptq int8-channel; do
+        rm -rf d
+        timeout 30 amn-forget -q --scheme $s -o d/ m/ 2>/dev/null
+    done
+    says '.ignore | length' 12001
+    timeout 30 amn-forget -q --scheme nf4 -o e/ m/
+    [ "$(jq '.quantization_config.llm_int8_skip_modules | length' e/config.json)" -eq 12004 ]
+}
