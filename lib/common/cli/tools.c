@@ -105,7 +105,7 @@ const struct cli_option cli_options_of_all[] = {
     { OPT_NO_METADATA, WRITE, "no-metadata", NULL, NULL, "take over no metadata of the input" },
     { OPT_GGUF_KV, ENCODE, "gguf-kv", "KEY=VALUE", NULL, "put a key with a string into GGUF; may be repeated" },
     { OPT_GGUF_METADATA, ENCODE, "gguf-metadata", "FILE", NULL, "put the keys of this JSON object into GGUF" },
-    { OPT_PRE, ENCODE, "pre", "NAME", NULL, "how the tokenizer of a directory cuts text: llama-bpe ..." },
+    { OPT_PRE, ENCODE, "pre", "NAME", NULL, "how a tokenizer cuts text: llama-bpe ..." },
     { OPT_TEST, WRITE, "test", NULL, NULL, "read and decode everything, write nothing" },
     { OPT_SIZE, WRITE, "size", NULL, NULL, "print the exact length of the output, write nothing" },
     { OPT_RANGE, WRITE, "range", "A-B", NULL, "write only bytes A to B; A- and -LAST_N as in HTTP" },

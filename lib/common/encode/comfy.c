@@ -32,7 +32,7 @@
 
 enum kind { FP8, INT8, MXFP8, NVFP4 };
 
-enum { MARKER, ROTATED = 256, BLOCK_MOST = 32 };
+enum { MARKER, ROTATED = 256 };
 
 struct own {
     uint32_t block;                     /* elements that share a scale; 0: all */
@@ -149,7 +149,7 @@ static uint8_t
 block_code(const struct encoding *e, const struct encode_run *run, const float *x)
 {
     const struct own *own = e->own;
-    float most = groups_absmax_of(x, own->block);
+    float most = run->kernels->encode_most(x, own->block);
     if (kind_of(e) == MXFP8)
         return encode_mx_ceil(most / 448.0f);
     float s2 = tensor_scale(e, run->facts), s = s2 > 0 ? most / 6.0f / s2 : 0;
@@ -207,8 +207,8 @@ fp8_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
     }
     run->kernels->encode_e4m3(y, run->x, run->n,
         &(const struct encode_fp8){ .scale = inverse, .multiplies = true, .quotient = d });
-    for (size_t i = 0; run->compare && i < run->n; i++)
-        run->back[i] = float8_to_float(DTYPE_F8_E4M3, y[i]) * s;
+    if (run->compare)
+        run->kernels->fp8_f32[DTYPE_F8_E4M3](run->back, run->n, y, run->n, 1, run->n, &s, run->n);
 }
 
 static void
@@ -216,21 +216,20 @@ block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
 {
     const struct own *own = e->own;
     bool small = kind_of(e) == NVFP4;
-    for (size_t i = 0, n = own->block; i < run->n; i += n, y += small ? n / 2 : n) {
-        float s = block_scale(e, run, block_code(e, run, run->x + i));
-        uint8_t q[BLOCK_MOST] = { 0 };
-        if (s != 0 && small)
-            encode_e2m1_signed(q, run->x + i, n, s);
-        else if (s != 0)
-            run->kernels->encode_e4m3(q, run->x + i, n, &(const struct encode_fp8){ .scale = s, .quotient = DTYPE_F32 });
-        if (small)
-            encode_nibbles(y, q, n, true);
+    for (size_t i = 0, n = own->block, bytes = small ? n / 2 : n; i < run->n; i += n, y += bytes) {
+        const float *x = run->x + i, s = block_scale(e, run, block_code(e, run, x));
+        float *back = run->compare ? run->back + i : NULL;
+        if (s == 0)
+            memset(y, 0, bytes);
+        else if (small)
+            run->kernels->encode_e2m1(y, back, x, n, &(const struct encode_e2m1){ .scale = s, .quotient = DTYPE_F32,
+                .rule = E2M1_SIGNED, .high_first = true });
         else
-            memcpy(y, q, n);
-        if (run->compare && small)
-            encode_e2m1_back(run->back + i, q, n, s, false);
-        for (size_t j = 0; run->compare && !small && j < n; j++)
-            run->back[i + j] = float8_to_float(DTYPE_F8_E4M3, q[j]) * s;
+            run->kernels->encode_e4m3(y, x, n, &(const struct encode_fp8){ .scale = s, .quotient = DTYPE_F32 });
+        if (back && s == 0)
+            memset(back, 0, n * sizeof *back);
+        else if (back && !small)
+            run->kernels->fp8_f32[DTYPE_F8_E4M3](back, n, y, n, 1, n, &s, n);
     }
 }
 
@@ -241,23 +240,22 @@ rotate(float *x, size_t n, size_t group, enum dtype d)
 {
     float shrink = convrot_shrink(group);
     for (size_t step = 1; step < group; step *= 4)
-        for (size_t i = 0; i < n; i++) {
-            if (i / step % 4 != 0)
-                continue;
-            float a = x[i], b = x[i + step], c = x[i + 2 * step], last = x[i + 3 * step];
-            x[i] = a + b + c - last;
-            x[i + step] = a + b - c + last;
-            x[i + 2 * step] = a - b + c + last;
-            x[i + 3 * step] = b + c + last - a;
-        }
+        for (size_t at = 0; at < n; at += 4 * step)
+            for (size_t i = at; i < at + step; i++) {
+                float a = x[i], b = x[i + step], c = x[i + 2 * step], last = x[i + 3 * step];
+                x[i] = a + b + c - last;
+                x[i + step] = a + b - c + last;
+                x[i + 2 * step] = a - b + c + last;
+                x[i + 3 * step] = b + c + last - a;
+            }
     for (size_t i = 0; i < n; i++)
         x[i] = rounded(d, x[i] * shrink);
 }
 
 static float
-row_scale(const float *x, size_t n)
+row_scale(const struct encode_run *run, const float *x, size_t n)
 {
-    return fmaxf(groups_absmax_of(x, n) / 127.0f, 1e-30f);
+    return fmaxf(run->kernels->encode_most(x, n) / 127.0f, 1e-30f);
 }
 
 static void
@@ -299,7 +297,7 @@ int8_rows(const struct encoding *e, const struct encode_run *run, bool codes, ui
         float *x = run->x + i * n;
         if (own->rotated != 0)
             rotate(x, n, own->rotated, groups_dtype(e));
-        float scale = row_scale(x, n);
+        float scale = row_scale(run, x, n);
         if (!codes) {
             y += groups_store(y, DTYPE_F32, scale);
             continue;

@@ -92,15 +92,6 @@ groups_absmax_fit(struct encoding *e)
     e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, REGION);
 }
 
-float
-groups_absmax_of(const float *x, size_t n)
-{
-    float most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
-    return most;
-}
-
 bool
 groups_absmax(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
@@ -110,7 +101,7 @@ groups_absmax(const struct encoding *e, const struct encode_run *run, uint64_t r
         n = (size_t)num_min(end - first, ENCODE_FLOATS);
         if (!run->read(run->of, first, n, run->x, err))
             return false;
-        most = fmaxf(most, groups_absmax_of(run->x, n));
+        most = fmaxf(most, run->kernels->encode_most(run->x, n));
     }
     facts[region] = most;
     return true;

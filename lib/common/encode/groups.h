@@ -34,9 +34,6 @@ bool groups_absmax(const struct encoding *e, const struct encode_run *run, uint6
     struct err *err);
 void groups_absmax_settle(const struct encoding *e, float *facts);
 
-/* The largest magnitude of n values; NaN does not count. */
-float groups_absmax_of(const float *x, size_t n);
-
 /* A scale as F32, F16 or BF16. Returns the bytes. */
 uint32_t groups_store(uint8_t *y, enum dtype dtype, float scale);
 

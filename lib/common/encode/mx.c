@@ -38,7 +38,7 @@ struct numbers {
     bool modelopt;
 };
 
-enum { BLOCK_MX = 32, BLOCK_NV = 16, BLOCK_MOST = 32 };
+enum { BLOCK_MX = 32, BLOCK_NV = 16 };
 
 /* What a block shares: its code, and what codes are multiplied by. */
 struct block {
@@ -134,7 +134,7 @@ find(const struct encoding *e, const struct encode_run *run, const float *x)
 {
     const struct numbers *n = numbers_of(e);
     enum dtype d = groups_dtype(e);
-    float most = groups_absmax_of(x, block_of(e));
+    float most = run->kernels->encode_most(x, block_of(e));
     struct block b = { 0 };
     if (n->kind == NVFP4)
         return n->modelopt ? nvfp4_modelopt(most, tensor_scale(e, run->facts))
@@ -144,44 +144,33 @@ find(const struct encoding *e, const struct encode_run *run, const float *x)
     return b;
 }
 
+/* One block of MXFP8, or of E2M1. */
 static void
-put_block(const struct encoding *e, const struct kernels *k, uint8_t *q, const float *x, const struct block *b)
+put_e4m3(const struct encode_run *run, uint8_t *y, float *back, const float *x, const struct block *b, enum dtype d)
 {
-    const struct numbers *n = numbers_of(e);
-    enum dtype d = groups_dtype(e);
-    uint32_t count = block_of(e);
-    if (n->kind == MXFP8)
-        k->encode_e4m3(q, x, count, &(const struct encode_fp8){ .scale = b->scale, .adds_zero = true, .quotient = d });
-    else if (n->kind == MXFP4 && n->modelopt)
-        encode_e2m1_down(q, x, count, b->scale);
-    else
-        encode_e2m1(q, x, count, b->scale, n->kind == NVFP4 ? DTYPE_F32 : d);
-}
-
-static void
-back(const struct encoding *e, float *y, const uint8_t *q, const struct block *b)
-{
-    const struct numbers *n = numbers_of(e);
-    uint32_t count = block_of(e);
-    if (n->kind != MXFP8)
-        encode_e2m1_back(y, q, count, b->scale, n->kind == NVFP4 && n->modelopt);
-    for (uint32_t i = 0; n->kind == MXFP8 && i < count; i++)
-        y[i] = float8_to_float(DTYPE_F8_E4M3, q[i]) * b->scale;
+    run->kernels->encode_e4m3(y, x, BLOCK_MX, &(const struct encode_fp8){ .scale = b->scale, .adds_zero = true,
+        .quotient = d });
+    if (back)
+        run->kernels->fp8_f32[DTYPE_F8_E4M3](back, BLOCK_MX, y, BLOCK_MX, 1, BLOCK_MX, &b->scale, BLOCK_MX);
 }
 
 static void
 put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first, uint8_t *y)
 {
+    const struct numbers *n = numbers_of(e);
+    const enum dtype d = groups_dtype(e);
     uint32_t block = block_of(e);
+    struct encode_e2m1 how = { .quotient = n->kind == MXFP4 && !n->modelopt ? d : DTYPE_F32,
+        .rule = n->kind == MXFP4 && n->modelopt ? E2M1_DOWN : E2M1_PLAIN, .plus_zero = n->kind == NVFP4 && n->modelopt };
     for (size_t i = 0; i < run->n; i += block) {
         struct block b = find(e, run, run->x + i);
-        uint8_t q[BLOCK_MOST], *to = numbers_of(e)->kind == MXFP8 ? y : q;
-        put_block(e, run->kernels, to, run->x + i, &b);
-        if (run->compare)
-            back(e, run->back + i, to, &b);
-        if (to == q)
-            encode_nibbles(y, q, block, false);
-        y += to == q ? block / 2 : block;
+        float *back = run->compare ? run->back + i : NULL;
+        how.scale = b.scale;
+        if (n->kind == MXFP8)
+            put_e4m3(run, y, back, run->x + i, &b, d);
+        else
+            run->kernels->encode_e2m1(y, back, run->x + i, block, &how);
+        y += n->kind == MXFP8 ? block : block / 2;
     }
     if (run->compare)
         run->compare(run->of, first, run->x, run->back, run->n);

@@ -14,18 +14,27 @@
 uint8_t encode_mx_nearest(float absmax, int below, enum dtype dtype);
 uint8_t encode_mx_ceil(float f);
 
-/* q[i] is the code of x[i] / scale, rounded to the type and held to what E2M1 has. Zeros have no sign, and what rounds
- * to zero keeps it. */
-void encode_e2m1(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype);
+/* How E2M1 codes are made of x / scale. */
+enum encode_e2m1_rule {
+    E2M1_PLAIN,                 /* zeros have no sign, and what rounds to zero keeps it */
+    E2M1_DOWN,                  /* ties to zero; zeros and NaN are negative */
+    E2M1_SIGNED                 /* zeros and NaN keep their sign */
+};
 
-/* The same as two others have it: ties to zero, and zeros are negative; and zeros keep their sign. In F32. */
-void encode_e2m1_down(uint8_t *restrict q, const float *restrict x, size_t n, float scale);
-void encode_e2m1_signed(uint8_t *restrict q, const float *restrict x, size_t n, float scale);
+struct encode_e2m1 {
+    float scale;
+    enum dtype quotient;        /* BF16, F16 or F32: x / scale is rounded to it; other than F32 with E2M1_PLAIN only */
+    enum encode_e2m1_rule rule;
+    bool high_first;            /* of two codes in a byte the first one is in the high nibble */
+    bool plus_zero;             /* code 8 stands for +0 */
+};
 
-/* Two codes to a byte, the first in the low nibble; or in the high one. n is even. */
-void encode_nibbles(uint8_t *restrict y, const uint8_t *restrict q, size_t n, bool high_first);
+/* n elements, even and at most 32, to n / 2 bytes; and back[i] = value(code) * scale where back is not NULL. Beyond what
+ * E2M1 has is its largest. */
+void encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restrict x, size_t n,
+    const struct encode_e2m1 *how);
 
-/* y[i] = value(q[i]) * scale, of E2M1; code 8 is +0 or -0. */
-void encode_e2m1_back(float *restrict y, const uint8_t *restrict q, size_t n, float scale, bool plus_zero);
+/* The largest magnitude of n; NaN is passed over. */
+float encode_most(const float *x, size_t n);
 
 #endif

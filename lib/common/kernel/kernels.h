@@ -17,6 +17,7 @@
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
 #include "kernel/encode_fp8.h"
+#include "kernel/encode_mx.h"
 #include "kernel/loss.h"
 
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
@@ -99,6 +100,11 @@ typedef bool kernel_encode(uint8_t *restrict y, const float *restrict x, size_t 
 typedef void kernel_encode_fp8(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how);
 typedef void kernel_encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group);
 
+/* encode_mx.h: floats to E2M1, and the largest magnitude. */
+typedef void kernel_encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restrict x, size_t n,
+    const struct encode_e2m1 *how);
+typedef float kernel_encode_most(const float *x, size_t n);
+
 /* encode_bnb.h: blocks of floats to 4-bit codes, a row to INT8. */
 typedef void kernel_encode_bnb4(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n,
     size_t block);
@@ -117,6 +123,8 @@ struct kernels {
     kernel_encode *encode[DTYPE_COUNT];             /* by block dtype; NULL: nothing can make it */
     kernel_encode_fp8 *encode_e4m3, *encode_e5m2;
     kernel_encode_absmax *encode_absmax;
+    kernel_encode_e2m1 *encode_e2m1;
+    kernel_encode_most *encode_most;
     kernel_encode_bnb4 *encode_nf4, *encode_fp4, *encode_fp4_cpu;
     kernel_encode_int8_row *encode_int8_row;
     kernel_fp8_f32 *fp8_f32[DTYPE_COUNT];           /* by float8 dtype; never NULL for those four */

@@ -64,48 +64,37 @@ magnitude_down(float a)
     return (a > 0.25f) + (a > 0.75f) + (a > 1.25f) + (a > 1.75f) + (a > 2.5f) + (a > 3.5f) + (unsigned)(a > 5.0f);
 }
 
-void
-encode_e2m1(uint8_t *restrict q, const float *restrict x, size_t n, float scale, enum dtype dtype)
+static inline unsigned
+code_of(float x, const struct encode_e2m1 *how)
 {
-    for (size_t i = 0; i < n; i++) {
-        float v = rounded(dtype, x[i] / scale);
-
-        q[i] = (uint8_t)(magnitude_of(fabsf(v)) | (v < 0) << 3);
+    float v = rounded(how->quotient, x / how->scale), a = fabsf(v);
+    switch (how->rule) {
+    case E2M1_DOWN:     return magnitude_down(a) | !(v > 0) << 3;
+    case E2M1_SIGNED:   return magnitude_of(a) | (signbit(v) != 0) << 3;
+    default:            return magnitude_of(a) | (v < 0) << 3;
     }
 }
 
 void
-encode_e2m1_down(uint8_t *restrict q, const float *restrict x, size_t n, float scale)
-{
-    for (size_t i = 0; i < n; i++) {
-        float v = x[i] / scale;
-
-        q[i] = (uint8_t)(magnitude_down(fabsf(v)) | !(v > 0) << 3);
-    }
-}
-
-void
-encode_e2m1_signed(uint8_t *restrict q, const float *restrict x, size_t n, float scale)
-{
-    for (size_t i = 0; i < n; i++) {
-        float v = x[i] / scale;
-
-        q[i] = (uint8_t)(magnitude_of(fabsf(v)) | (signbit(v) != 0) << 3);
-    }
-}
-
-void
-encode_nibbles(uint8_t *restrict y, const uint8_t *restrict q, size_t n, bool high_first)
-{
-    for (size_t i = 0; i < n / 2; i++)
-        y[i] = (uint8_t)(high_first ? q[2 * i] << 4 | q[2 * i + 1] : q[2 * i] | q[2 * i + 1] << 4);
-}
-
-void
-encode_e2m1_back(float *restrict y, const uint8_t *restrict q, size_t n, float scale, bool plus_zero)
+encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restrict x, size_t n, const struct encode_e2m1 *how)
 {
     static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
 
+    for (size_t i = 0; i < n; i += 2) {
+        unsigned q[2] = { code_of(x[i], how), code_of(x[i + 1], how) };
+
+        y[i / 2] = (uint8_t)(how->high_first ? q[0] << 4 | q[1] : q[0] | q[1] << 4);
+        for (unsigned j = 0; back && j < 2; j++)
+            back[i + j] = (how->plus_zero && q[j] == 8 ? 0.0f : values[q[j]]) * how->scale;
+    }
+}
+
+float
+encode_most(const float *x, size_t n)
+{
+    float most = 0;
+
     for (size_t i = 0; i < n; i++)
-        y[i] = (plus_zero && q[i] == 8 ? 0.0f : values[q[i]]) * scale;
+        most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
+    return most;
 }

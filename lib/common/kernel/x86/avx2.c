@@ -25,6 +25,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_encode_fp4(k);
     avx2_use_crc(k);
     avx2_use_encode_fp8(k);
+    avx2_use_encode_mx(k);
     avx2_use_encode_bnb(k);
     avx2_use_loss(k);
     avx2_use_encode_iq4(k);

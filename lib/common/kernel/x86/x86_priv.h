@@ -20,6 +20,7 @@ void avx512_use_fp8(struct kernels *k);
 
 /* Floats to E4M3 and E5M2, and to bitsandbytes' codes */
 void avx2_use_encode_fp8(struct kernels *k);
+void avx2_use_encode_mx(struct kernels *k);
 void avx2_use_encode_bnb(struct kernels *k);
 kernel_encode_absmax avx2_encode_absmax;
 
