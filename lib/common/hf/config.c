@@ -1,0 +1,279 @@
+#include "hf/config_priv.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/tree.h"
+
+static const char file[] = "config.json";
+
+/* The names that the converter looks for, in its order. */
+hf_names hf_names_layers = { "n_layers", "num_hidden_layers", "n_layer", "num_layers" };
+hf_names hf_names_context = { "max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length",
+    "model_max_length" };
+hf_names hf_names_hidden = { "hidden_size", "n_embd", "dim" };
+hf_names hf_names_ff = { "prefix_dense_intermediate_size", "dense_intermediate_size", "intermediate_size", "n_inner",
+    "hidden_dim" };
+hf_names hf_names_heads = { "num_attention_heads", "n_head", "n_heads" };
+hf_names hf_names_kv_heads = { "num_key_value_heads", "n_kv_heads" };
+hf_names hf_names_experts = { "num_local_experts", "num_experts", "n_routed_experts" };
+hf_names hf_names_experts_used = { "num_experts_per_tok", "num_experts_per_token", "top_k_experts" };
+
+/* --- members */
+
+const json_t *
+hf_get(const json_t *members, const char *name)
+{
+    const json_t *value = json_object_get(members, name);
+    return value && !json_is_null(value) ? value : NULL;
+}
+
+const json_t *
+hf_member(const json_t *members, hf_names names, const char **name)
+{
+    *name = names[0];
+    for (size_t i = 0; names[i]; i++) {
+        if (!json_object_get(members, names[i]))
+            continue;
+        *name = names[i];
+        return hf_get(members, names[i]);
+    }
+    return NULL;
+}
+
+static bool
+wrong(const char *of, const char *name, const char *expected, struct err *err)
+{
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is no %s", of, name, expected);
+}
+
+bool
+hf_u32(uint32_t *out, const json_t *value, const char *of, const char *name, struct err *err)
+{
+    json_int_t n = json_integer_value(value);
+    bool ok = json_is_integer(value) && n >= 0 && n <= UINT32_MAX;
+    *out = ok ? (uint32_t)n : 0;
+    return ok || wrong(of, name, "integer from 0 to 4294967295", err);
+}
+
+bool
+hf_i32(int32_t *out, const json_t *value, const char *of, const char *name, struct err *err)
+{
+    json_int_t n = json_integer_value(value);
+    bool ok = json_is_integer(value) && n >= INT32_MIN && n <= INT32_MAX;
+    *out = ok ? (int32_t)n : 0;
+    return ok || wrong(of, name, "integer from -2147483648 to 2147483647", err);
+}
+
+bool
+hf_f32(float *out, const json_t *value, const char *of, const char *name, struct err *err)
+{
+    double x = json_number_value(value);
+    *out = (float)x;
+    return (json_is_number(value) && isfinite(*out)) || wrong(of, name, "number that F32 holds", err);
+}
+
+bool
+hf_missing(const char *name, struct err *err)
+{
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is missing", file, name);
+}
+
+bool
+hf_set_new(json_t *members, const char *name, json_t *value, struct err *err)
+{
+    return (value && json_object_set_new(members, name, value) == 0) || err_memory(err, 0);
+}
+
+bool
+hf_set_default(json_t *members, const char *name, json_t *value, struct err *err)
+{
+    if (!json_object_get(members, name))
+        return hf_set_new(members, name, value, err);
+    json_decref(value);
+    return true;
+}
+
+/* --- the class */
+
+static const json_t *
+first_class(const json_t *root)
+{
+    const json_t *inner = hf_get(hf_get(root, "text_config"), "architectures");
+    const json_t *classes = inner ? inner : hf_get(root, "architectures");
+    return classes && (inner || json_array_size(classes) != 0 || !json_is_array(classes)) ? classes : NULL;
+}
+
+bool
+hf_config_family(const struct hf_family **family, const struct hf_text *text, struct err *err)
+{
+    json_t *root;
+    char shown[STR_SHOWN];
+    *family = NULL;
+    if (!tree_read(&root, text->p, text->n, file, err))
+        return false;
+    const json_t *classes = first_class(root), *class = json_array_get(classes, 0);
+    bool ok = true;
+    if (classes && !json_is_string(class))
+        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is no list of names", file);
+    else if (classes)
+        *family = hf_family_find(json_string_value(class), json_string_length(class));
+    if (ok && classes && !*family)
+        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: models of the class %s are not known", file,
+            str_shown(shown, json_string_value(class), json_string_length(class)));
+    json_decref(root);
+    return ok;
+}
+
+/* --- the members that count */
+
+/* Members that make another model of it, or say what no key here is for. */
+static bool
+check_foreign(const json_t *root, struct err *err)
+{
+    static const char *const names[] = { "llm_config", "lm_config", "thinker_config", "language_config", "lfm",
+        "draft_vocab_size", "transformer_layer_config", "per_layer_config" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (json_object_get(root, names[i]))
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: it is not known what %s means for a model of this class",
+                file, names[i]);
+    return true;
+}
+
+/* As its class has it, or as it is. *out is owned. */
+static bool
+classed(json_t **out, const json_t *object, const char *type, struct err *err)
+{
+    bool takes = false;
+    json_t *copy = json_deep_copy(object);
+    *out = NULL;
+    bool ok = copy ? (!type || hf_set_new(copy, "model_type", json_string(type), err)) : err_memory(err, 0);
+    ok = ok && hf_class_apply(copy, &takes, err);
+    if (ok && takes) {
+        *out = copy;
+        return true;
+    }
+    json_decref(copy);
+    *out = ok ? json_deep_copy(object) : NULL;
+    return ok && (*out || err_memory(err, 0));
+}
+
+/* What text_config says overrides the rest; Gemma 3 with images has a class for it alone. */
+static bool
+make_members(struct hf_config *config, const json_t *root, struct err *err)
+{
+    const json_t *inner = json_object_get(root, "text_config"), *type = json_object_get(root, "model_type");
+    bool images = json_is_string(type) && strcmp(json_string_value(type), "gemma3") == 0;
+    json_t *text = NULL;
+    if (inner && !json_is_object(inner))
+        return wrong(file, "text_config", "object", err);
+    if (images && !inner)
+        return hf_missing("text_config", err);
+    if (!images)
+        return classed(&config->more->members, root, NULL, err) && (!inner
+            || json_object_update(config->more->members, (json_t *)inner) == 0 || err_memory(err, 0));
+    config->more->members = json_deep_copy(root);
+    bool ok = (config->more->members || err_memory(err, 0)) && classed(&text, inner, "gemma3_text", err)
+        && (json_object_update(config->more->members, text) == 0 || err_memory(err, 0));
+    json_decref(text);
+    return ok;
+}
+
+/* --- the numbers that others need */
+
+static bool
+read_count(uint64_t *out, const json_t *members, hf_names names, struct err *err)
+{
+    const char *name;
+    const json_t *value = hf_member(members, names, &name);
+    uint32_t n;
+    if (!value)
+        return hf_missing(name, err);
+    if (!hf_u32(&n, value, file, name, err))
+        return false;
+    if (n == 0)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is 0", file, name);
+    *out = n;
+    return true;
+}
+
+static bool
+read_optional(uint64_t *out, const json_t *members, hf_names names, struct err *err)
+{
+    const char *name;
+    const json_t *value = hf_member(members, names, &name);
+    uint32_t n;
+    if (!value)
+        return true;
+    if (!hf_u32(&n, value, file, name, err))
+        return false;
+    *out = n;
+    return true;
+}
+
+/* Heads that other names count again. */
+static bool
+check_again(const json_t *members, const char *name, uint64_t n, struct err *err)
+{
+    const json_t *value = hf_get(members, name);
+    return !value || (json_is_integer(value) && json_integer_value(value) == (json_int_t)n)
+        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is another number, expected %" PRIu64, file, name, n);
+}
+
+static bool
+read_counts(struct hf_config *config, struct err *err)
+{
+    static hf_names vocabulary = { "vocab_size" }, head_dim = { "head_dim" };
+    const json_t *members = config->more->members;
+    uint64_t ff;
+    if (!read_count(&config->vocab_size, members, vocabulary, err) || !read_count(&config->hidden_size, members, hf_names_hidden, err)
+            || !read_count(&config->layers, members, hf_names_layers, err) || !read_count(&ff, members, hf_names_ff, err)
+            || !read_count(&config->heads, members, hf_names_heads, err)
+            || !read_optional(&config->kv_heads, members, hf_names_kv_heads, err)
+            || !read_optional(&config->head_dim, members, head_dim, err)
+            || !read_optional(&config->experts, members, hf_names_experts, err))
+        return false;
+    config->kv_heads = config->kv_heads != 0 ? config->kv_heads : config->heads;
+    if (config->head_dim == 0 && hf_get(members, "head_dim"))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: head_dim is 0", file);
+    if (config->head_dim == 0 && config->hidden_size % config->heads != 0)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64 " is no multiple of num_attention_heads %"
+            PRIu64, file, config->hidden_size, config->heads);
+    return check_again(members, "n_heads", config->heads, err) && check_again(members, "n_kv_heads", config->kv_heads, err);
+}
+
+bool
+hf_config_read(struct hf_config *config, const struct hf_folder *folder, const struct hf_family *family, struct err *err)
+{
+    const struct hf_text *text = &folder->file[HF_CONFIG], *generation = &folder->file[HF_GENERATION];
+    json_t *root = NULL;
+    *config = (struct hf_config){ .family = family, .more = calloc(1, sizeof *config->more) };
+    if (!config->more)
+        return err_memory(err, sizeof *config->more);
+    bool ok = tree_read(&root, text->p, text->n, file, err)
+        && check_foreign(root, err)
+        && make_members(config, root, err)
+        && read_counts(config, err)
+        && hf_rope_settle(config, err)
+        && hf_rope_factors(config, err)
+        && (!generation->p || tree_read(&config->more->generation, generation->p, generation->n, "generation_config.json",
+            err));
+    json_decref(root);
+    return ok;
+}
+
+void
+hf_config_clear(struct hf_config *config)
+{
+    for (size_t i = 0; i < config->nfactors; i++)
+        free(config->factors[i].x);
+    if (config->more) {
+        json_decref(config->more->members);
+        json_decref(config->more->rope);
+        json_decref(config->more->generation);
+    }
+    free(config->more);
+    *config = (struct hf_config){ 0 };
+}

@@ -1,0 +1,341 @@
+/* rope_scaling and rope_parameters, in their spellings of all years: what the classes of transformers make of them
+ * (modeling_rope_utils.py: standardize_rope_params, validate_rope; configuration_gemma3.py, configuration_phi3.py), then what
+ * llama.cpp's converter does (TextModel.__init__). */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "hf/config_priv.h"
+
+static bool
+is(const json_t *text, const char *word)
+{
+    return json_is_string(text) && strcmp(json_string_value(text), word) == 0;
+}
+
+/* A dict that is not empty, or any other value that Python takes for true. */
+static bool
+is_true(const json_t *value)
+{
+    return json_is_true(value) || (json_is_string(value) && json_string_length(value) != 0)
+        || json_array_size(value) != 0 || json_object_size(value) != 0
+        || (json_is_number(value) && json_number_value(value) != 0);
+}
+
+/* A copy of a member under another name: "type" as "rope_type". */
+static bool
+copy_default(json_t *to, const char *name, const json_t *value, struct err *err)
+{
+    return hf_set_default(to, name, json_incref((json_t *)value), err);
+}
+
+/* --- the classes */
+
+static bool
+has_all(const json_t *rope, const char *const names[])
+{
+    for (; *names; names++)
+        if (!json_object_get(rope, *names))
+            return false;
+    return true;
+}
+
+/* What a class takes of one object: for a type that it does not know, anything. */
+static bool
+is_valid(const json_t *rope, const json_t *members)
+{
+    static const char *const linear[] = { "factor", NULL }, original[] = "original_max_position_embeddings",
+        *const yarn[] = { "factor", original, NULL }, *const longrope[] = { "short_factor", "long_factor", original, NULL },
+        *const llama3[] = { "factor", original, "low_freq_factor", "high_freq_factor", "rope_theta", NULL };
+    const json_t *type = json_object_get(rope, "rope_type"), *length = json_object_get(rope, original);
+    double max = json_number_value(json_object_get(members, "max_position_embeddings"));
+    if (is(type, "linear") || is(type, "dynamic"))
+        return has_all(rope, linear);
+    if (is(type, "yarn"))
+        return has_all(rope, yarn) && json_is_number(length) && json_number_value(length) != 0;
+    if (is(type, "longrope"))
+        return has_all(rope, longrope) && json_is_array(json_object_get(rope, "short_factor"))
+            && json_is_array(json_object_get(rope, "long_factor"));
+    if (is(type, "llama3"))
+        return has_all(rope, llama3) && json_is_number(length) && max >= 0
+            && json_is_number(json_object_get(rope, "low_freq_factor"))
+            && json_is_number(json_object_get(rope, "high_freq_factor"));
+    return true;
+}
+
+/* A head rotates in pairs; small ones are models of tests. */
+static bool
+head_fits(const json_t *rope, const json_t *members)
+{
+    const json_t *dim = hf_get(members, "head_dim"), *partial = json_object_get(rope, "partial_rotary_factor");
+    double n = json_number_value(dim), part = partial ? json_number_value(partial) : 1;
+    if (!dim)
+        return true;
+    return json_is_integer(dim) && (!partial || json_is_number(partial))
+        && (n <= 4 || json_integer_value(dim) % 2 == 0 || trunc(n * part) != n);
+}
+
+static bool
+longrope_has_dims(const json_t *members, const json_t *rope)
+{
+    json_int_t hidden = json_integer_value(json_object_get(members, "hidden_size"));
+    json_int_t heads = json_integer_value(json_object_get(members, "num_attention_heads"));
+    const json_t *part = json_object_get(rope, "partial_rotary_factor");
+    if (!json_is_number(part) || heads <= 0)
+        return false;
+    double dims = floor(trunc((double)(hidden / heads) * json_number_value(part)) / 2);
+    static const char *const lists[] = { "short_factor", "long_factor" };
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *list = hf_get(rope, lists[i]);
+        bool ok = !list || (json_is_array(list) && (double)json_array_size(list) == dims);
+        for (size_t k = 0; ok && k < json_array_size(list); k++)
+            ok = json_is_number(json_array_get(list, k)) || json_is_boolean(json_array_get(list, k));
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* One object of the same kind for all layers, or for one kind of them. `pretrained`: what wins as the length of the training,
+ * or NULL. */
+static bool
+standardize(json_t *rope, const json_t *members, const json_t *pretrained, struct err *err)
+{
+    const json_t *type = json_object_get(rope, "type");
+    if (!hf_set_default(rope, "rope_type", type ? json_incref((json_t *)type) : json_string("default"), err))
+        return false;
+    type = json_object_get(rope, "rope_type");
+    if (!is(type, "llama3") && !is(type, "yarn") && !is(type, "longrope"))
+        return true;
+    if (pretrained)
+        return hf_set_new(rope, "original_max_position_embeddings", json_incref((json_t *)pretrained), err);
+    return copy_default(rope, "original_max_position_embeddings", json_object_get(members, "max_position_embeddings"), err);
+}
+
+static bool
+set_theta(json_t *rope, const json_t *said, double theta, struct err *err)
+{
+    return hf_set_default(rope, "rope_theta", said ? json_incref((json_t *)said) : json_real(theta), err);
+}
+
+static bool
+flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *takes, struct err *err)
+{
+    const json_t *partial = json_object_get(members, "partial_rotary_factor");
+    const json_t *pretrained = kind == HF_PHI3 ? json_object_get(members, "original_max_position_embeddings") : NULL;
+    const json_t *type;
+    if (!set_theta(rope, json_object_get(members, "rope_theta"), theta, err))
+        return false;
+    if (kind == HF_PHI3 && !hf_set_default(rope, "partial_rotary_factor",
+            partial ? json_incref((json_t *)partial) : json_real(1), err))
+        return false;
+    if (kind != HF_PHI3 && partial && !json_is_null(partial)
+            && !copy_default(rope, "partial_rotary_factor", partial, err))
+        return false;
+    if (!standardize(rope, members, pretrained, err))
+        return false;
+    type = json_object_get(rope, "rope_type");
+    if (kind == HF_PHI3 && (is(type, "su") || is(type, "yarn"))
+            && !hf_set_new(rope, "rope_type", json_string("longrope"), err))
+        return false;
+    type = json_object_get(rope, "rope_type");
+    *takes = is_valid(rope, members) && head_fits(rope, members) && (kind != HF_PHI3
+        || ((is(type, "default") || is(type, "longrope")) && longrope_has_dims(members, rope)));
+    if (kind != HF_PHI3)
+        json_object_del(members, "partial_rotary_factor");
+    return true;
+}
+
+/* Whether some layer of Gemma 3 is of a kind: of layer_types, or of every sixth layer. */
+static bool
+has_layer(const json_t *members, const char *kind, bool *takes)
+{
+    const json_t *types = hf_get(members, "layer_types"), *every = json_object_get(members, "sliding_window_pattern");
+    json_int_t layers = json_integer_value(json_object_get(members, "num_hidden_layers"));
+    json_int_t pattern = every ? json_integer_value(every) : 6;
+    for (size_t i = 0; i < json_array_size(types); i++)
+        if (is(json_array_get(types, i), kind)
+                || (is(json_array_get(types, i), "attention") && strcmp(kind, "full_attention") == 0))
+            return true;
+    if (types)
+        return false;
+    *takes = *takes && pattern > 0 && (!every || json_is_integer(every));
+    return strcmp(kind, "full_attention") == 0 ? pattern > 0 && layers >= pattern : pattern != 1 && layers > 0;
+}
+
+/* An object of one kind of layers: made when there is none. */
+static json_t *
+part(json_t *rope, const char *name, bool *takes, struct err *err)
+{
+    json_t *found = json_object_get(rope, name);
+    if (!found || json_is_null(found)) {
+        if (!hf_set_new(rope, name, json_object(), err))
+            return NULL;
+        found = json_object_get(rope, name);
+        return hf_set_new(found, "rope_type", json_string("default"), err) ? found : NULL;
+    }
+    *takes = *takes && json_is_object(found);
+    return found;
+}
+
+static bool
+finish_part(json_t *rope, json_t *members, const char *name, bool *takes, struct err *err)
+{
+    json_t *found = json_object_get(rope, name);
+    if (!has_layer(members, name, takes) || !*takes)
+        return true;
+    if (!standardize(found, members, NULL, err))
+        return false;
+    *takes = is_valid(found, members) && head_fits(found, members);
+    return true;
+}
+
+/* Gemma 3 has two of them. What rope_scaling says is for the full layers; as an update it does not change a type by the
+ * name "type". */
+static bool
+nested(json_t *members, json_t *rope, const json_t *scaling, double theta, bool *takes, struct err *err)
+{
+    static const char full[] = "full_attention", sliding[] = "sliding_attention";
+    bool given = json_object_size(rope) != 0;
+    if (scaling && given && !json_is_object(json_object_get(rope, full)))
+        *takes = false;
+    json_t *first = *takes ? part(rope, full, takes, err) : NULL;
+    if (!*takes)
+        return true;
+    if (!first)
+        return false;
+    *takes = !scaling || json_is_object(scaling);
+    if (!*takes)
+        return true;
+    if (scaling && json_object_update(first, (json_t *)scaling) != 0)
+        return err_memory(err, 0);
+    if (!set_theta(first, json_object_get(members, "rope_theta"), theta, err))
+        return false;
+    json_t *second = part(rope, sliding, takes, err);
+    if (!*takes)
+        return true;
+    if (!second || !set_theta(second, json_object_get(members, "rope_local_base_freq"), 1e4, err))
+        return false;
+    json_object_del(members, "rope_local_base_freq");
+    if (!has_layer(members, full, takes) && !has_layer(members, sliding, takes))
+        *takes = false;
+    return (!*takes || finish_part(rope, members, full, takes, err))
+        && (!*takes || finish_part(rope, members, sliding, takes, err));
+}
+
+bool
+hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *takes, struct err *err)
+{
+    const json_t *scaling = json_object_get(members, "rope_scaling"), *said = hf_get(members, "rope_parameters");
+    bool two = kind == HF_GEMMA3;
+    const json_t *of = is_true(scaling) && !two ? scaling : said;
+    json_t *rope = of ? json_deep_copy(of) : json_object();
+    if (!rope)
+        return err_memory(err, 0);
+    *takes = json_is_object(rope);
+    bool ok = true;
+    if (*takes && !two && (json_object_get(rope, "full_attention") || json_object_get(rope, "sliding_attention")))
+        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_parameters for kinds of layers are not known in "
+            "this class of models");
+    else if (*takes)
+        ok = two ? nested(members, rope, json_is_null(scaling) ? NULL : scaling, theta, takes, err)
+            : flat(members, rope, kind, theta, takes, err);
+    ok = ok && hf_set_new(members, "rope_parameters", json_incref(rope), err);
+    json_object_del(members, "rope_scaling");
+    json_object_del(members, "rope_theta");
+    json_decref(rope);
+    return ok;
+}
+
+/* --- the converter */
+
+static const json_t *
+first_of(const json_t *members, const char *const names[])
+{
+    for (; *names; names++)
+        if (json_object_get(members, *names))
+            return hf_get(members, *names);
+    return NULL;
+}
+
+static bool
+take_over(json_t *rope, const char *name, const json_t *value, struct err *err)
+{
+    return !value || copy_default(rope, name, value, err);
+}
+
+static bool
+fill_settled(json_t *rope, const json_t *members, struct err *err)
+{
+    static const char *const thetas[] = { "global_rope_theta", "rope_global_theta", "rope_theta_global", "rope_theta",
+        "rotary_emb_base", NULL };
+    static const char *const locals[] = { "local_rope_theta", "rope_local_theta", "rope_theta_local", "swa_rope_theta",
+        "rope_local_base_freq", NULL };
+    static const char *const partials[] = { "partial_rotary_factor", "rope_pct", "rope_percent", NULL };
+    const json_t *local = first_of(members, locals);
+    if (json_object_get(rope, "full_attention") || json_object_get(rope, "sliding_attention"))
+        return true;
+    json_t *sliding = local ? json_object() : NULL;
+    if (local && (!sliding || !hf_set_new(sliding, "rope_theta", json_incref((json_t *)local), err))) {
+        json_decref(sliding);
+        return err_memory(err, 0);
+    }
+    return (!local || hf_set_new(rope, "sliding_attention", sliding, err))
+        && take_over(rope, "rope_theta", first_of(members, thetas), err)
+        && take_over(rope, "rope_type", hf_get(rope, "type"), err)
+        && take_over(rope, "partial_rotary_factor", first_of(members, partials), err)
+        && take_over(rope, "original_max_position_embeddings", hf_get(members, "original_max_position_embeddings"), err);
+}
+
+bool
+hf_rope_settle(struct hf_config *config, struct err *err)
+{
+    static const char *const parts[] = { "full_attention", "sliding_attention" };
+    const json_t *members = config->more->members, *said = json_object_get(members, "rope_parameters");
+    const char *name = said ? "rope_parameters" : "rope_scaling";
+    said = said ? said : json_object_get(members, "rope_scaling");
+    if (is_true(said) && !json_is_object(said))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is no object", name);
+    json_t *rope = json_object_size(said) != 0 ? json_deep_copy(said) : json_object();
+    config->more->rope = rope;
+    if (!rope)
+        return err_memory(err, 0);
+    if (!fill_settled(rope, members, err))
+        return false;
+    for (size_t i = 0; i < 2; i++)
+        if (json_object_get(rope, parts[i]) && !json_is_object(json_object_get(rope, parts[i])))
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s of %s is no object", parts[i], name);
+    return true;
+}
+
+const json_t *
+hf_rope_full(const struct hf_config *config)
+{
+    const json_t *full = json_object_get(config->more->rope, "full_attention");
+    return full ? full : config->more->rope;
+}
+
+bool
+hf_rope_type(const char **type, const struct hf_config *config, struct err *err)
+{
+    static const char *const types[] = { "default", "linear", "yarn", "longrope", "su", "dynamic" };
+    const json_t *said = hf_get(hf_rope_full(config), "rope_type");
+    char shown[STR_SHOWN];
+    *type = "";
+    if (!said)
+        return true;
+    if (!json_is_string(said))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type is no string");
+    if (strcasecmp(json_string_value(said), "llama3") == 0) {
+        *type = "llama3";
+        return true;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (!is(said, types[i]))
+            continue;
+        *type = i == 0 ? "" : strcmp(types[i], "su") == 0 ? "longrope" : types[i];
+        return true;
+    }
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_type %s is not known",
+        str_shown(shown, json_string_value(said), json_string_length(said)));
+}
