@@ -188,7 +188,9 @@ derive(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
     *takes = n > 0 && hidden >= 0 && (!divides || hidden % n == 0);
     if (!*takes)
         return true;
-    if ((kind == HF_LLAMA || kind == HF_MISTRAL) && json_is_null(json_object_get(members, "head_dim"))
+    /* With layer_types a Mistral is read as a Ministral, whose class is the same but for this. */
+    bool has_dim = kind == HF_LLAMA || (kind == HF_MISTRAL && !json_object_get(members, "layer_types"));
+    if (has_dim && json_is_null(json_object_get(members, "head_dim"))
             && !hf_set_new(members, "head_dim", json_integer(hidden / n), err))
         return false;
     return (kind == HF_QWEN2_MOE && json_is_null(json_object_get(members, "num_key_value_heads")))
@@ -240,11 +242,14 @@ dtype_fits(const json_t *members)
     return false;
 }
 
-/* Gemma 3: the window of attention in both directions goes through the class by halves. */
+/* The window of attention: Qwen has one only where use_sliding_window says so; that of Gemma 3 in both directions goes
+ * through the class by halves. */
 static bool
-halve_window(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
+settle_window(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
 {
     const json_t *window = json_object_get(members, "sliding_window");
+    if ((QWENS & 1u << kind) && !json_is_true(json_object_get(members, "use_sliding_window")))
+        return hf_set_new(members, "sliding_window", kind == HF_QWEN2_MOE ? json_integer(0) : json_null(), err);
     if (kind != HF_GEMMA3 || !json_is_true(json_object_get(members, "use_bidirectional_attention")))
         return true;
     json_int_t n = json_integer_value(window);
@@ -258,7 +263,7 @@ apply(json_t *members, const struct class *class, bool *takes, struct err *err)
     return check_members(members, class->kind, takes, err)
         && (!*takes || join_experts(members, class->kind, takes, err))
         && (!*takes || derive(members, class->kind, takes, err))
-        && (!*takes || halve_window(members, class->kind, takes, err))
+        && (!*takes || settle_window(members, class->kind, takes, err))
         && (!*takes || hf_class_rope(members, class->kind, class->theta, takes, err));
 }
 

@@ -53,8 +53,8 @@ is_valid(const json_t *rope, const json_t *members)
         return has_all(rope, linear);
     if (is(type, "yarn"))
         return has_all(rope, yarn) && json_is_number(length) && json_number_value(length) != 0;
-    if (is(type, "longrope"))
-        return has_all(rope, longrope) && json_is_array(json_object_get(rope, "short_factor"))
+    if (is(type, "longrope"))       /* which multiplies a head_dim that is there, also null */
+        return has_all(rope, longrope) && !json_is_null(json_object_get(members, "head_dim")) && json_is_array(json_object_get(rope, "short_factor"))
             && json_is_array(json_object_get(rope, "long_factor"));
     if (is(type, "llama3"))
         return has_all(rope, llama3) && json_is_number(length) && max >= 0
@@ -196,7 +196,7 @@ static bool
 nested(json_t *members, json_t *rope, const json_t *scaling, double theta, bool *takes, struct err *err)
 {
     static const char full[] = "full_attention", sliding[] = "sliding_attention";
-    bool given = json_object_size(rope) != 0;
+    bool given = hf_get(members, "rope_parameters") != NULL;
     if (scaling && given && !json_is_object(json_object_get(rope, full)))
         *takes = false;
     json_t *first = *takes ? part(rope, full, takes, err) : NULL;
@@ -204,10 +204,12 @@ nested(json_t *members, json_t *rope, const json_t *scaling, double theta, bool 
         return true;
     if (!first)
         return false;
-    *takes = !scaling || json_is_object(scaling);
+    bool empty = (json_is_array(scaling) && json_array_size(scaling) == 0)
+        || (json_is_string(scaling) && json_string_length(scaling) == 0);
+    *takes = !scaling || empty || json_is_object(scaling);
     if (!*takes)
         return true;
-    if (scaling && json_object_update(first, (json_t *)scaling) != 0)
+    if (scaling && !empty && json_object_update(first, (json_t *)scaling) != 0)
         return err_memory(err, 0);
     if (!set_theta(first, json_object_get(members, "rope_theta"), theta, err))
         return false;
@@ -319,10 +321,10 @@ bool
 hf_rope_type(const char **type, const struct hf_config *config, struct err *err)
 {
     static const char *const types[] = { "default", "linear", "yarn", "longrope", "su", "dynamic" };
-    const json_t *said = hf_get(hf_rope_full(config), "rope_type");
+    const json_t *said = json_object_get(hf_rope_full(config), "rope_type");
     char shown[STR_SHOWN];
     *type = "";
-    if (!said)
+    if (!said || (json_is_null(said) && strcmp(config->family->arch, "llama") != 0))
         return true;
     if (!json_is_string(said))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type is no string");

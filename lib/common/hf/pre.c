@@ -1,0 +1,151 @@
+/* pre: which of llama.cpp's ways to cut a text into words is that of a tokenizer.json.
+ *
+ * What "pre_tokenizer" does is written as one line a step: R and an expression that isolates what it matches; B for
+ * GPT-2's own expression and bytes as characters, b for the latter alone; D for single digits. Source: the expressions
+ * that llama-vocab.cpp has for each name. */
+#include "hf/vocabulary_priv.h"
+
+#include <string.h>
+
+#define ENGLISH "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+#define REST "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+#define LEAD "[^\\r\\n\\p{L}\\p{N}]?"
+
+static const struct {
+    const char *name, *steps;
+} known[] = {
+    { "llama-bpe", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
+    { "qwen2", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
+    { "qwen35", "R" ENGLISH "|" LEAD "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
+    { "tekken", "R" LEAD UPPER "*" LOWER "+|" LEAD UPPER "+" LOWER "*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n" },
+    { "gpt-4o", "R" LEAD UPPER "*" LOWER "+" ENGLISH "?|" LEAD UPPER "+" LOWER "*" ENGLISH "?|\\p{N}{1,3}"
+        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n" },
+    { "gpt-2", "B\n" },
+    { "gpt-2", "R'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+\nb\n" },
+    { "smollm", "D\nB\n" },
+    { "deepseek-v3", "R\\p{N}{1,3}\nR[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F\xE3\x82\xA0-\xE3\x83\xBF]+\n"
+        "R[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
+        "| ?[\\p{P}\\p{S}]+[\\r\\n]*|" REST "\nb\n" },
+};
+
+enum { STEPS = 8 };
+
+/* Ends of lines are spelled in an expression or are there themselves, which means the same. */
+static void
+add_expression(struct str *steps, const struct hf_string *expression)
+{
+    str_add(steps, "R", 1);
+    for (size_t i = 0; i < expression->n; i++) {
+        char c = expression->p[i];
+        if (c == '\n' || c == '\r')
+            str_add(steps, c == '\n' ? "\\n" : "\\r", 2);
+        else
+            str_add(steps, &c, 1);
+    }
+    str_add(steps, "\n", 1);
+}
+
+/* A step whose meaning has no letter. */
+static void
+add_other(struct str *steps, const struct hf_string *type)
+{
+    str_add(steps, "?", 1);
+    str_add(steps, type->p ? type->p : "", type->p ? type->n : 0);
+    str_add(steps, "\n", 1);
+}
+
+enum { TYPE, PATTERN, BEHAVIOR, INVERT, REGEX, PREFIX, DIGITS, INNER, NAMES };
+
+static bool
+add_split(struct str *steps, struct hf_vocab *v, const struct hf_value *m, const struct hf_string *type, struct err *err)
+{
+    static const char *const regex[] = { "Regex" };
+    struct hf_value value;
+    struct hf_string expression, behavior;
+    bool invert;
+    if (!hf_value_members(&value, regex, 1, &m[PATTERN], err) || !hf_value_string(&expression, &v->chars, &value, err)
+        || !hf_value_string(&behavior, &v->chars, &m[BEHAVIOR], err) || !hf_value_bool(&invert, &m[INVERT], false, err))
+        return false;
+    bool isolates = hf_string_is(&behavior, invert ? "Removed" : "Isolated");
+    if (!isolates || !expression.p)
+        add_other(steps, type);
+    if (expression.p)
+        add_expression(steps, &expression);
+    return true;
+}
+
+static bool
+add_step(struct str *steps, struct hf_vocab *v, const struct hf_value *step, bool inside, struct err *err);
+
+static bool
+add_sequence(struct str *steps, struct hf_vocab *v, const struct hf_value *list, struct err *err)
+{
+    struct pull json;
+    struct hf_value one = *list;
+    if (hf_value_kind(list) != PULL_ARRAY)
+        return hf_value_wrong(list, "an array", err);
+    hf_value_pull(&json, list);
+    pull_next(&json);
+    for (unsigned i = 0; i < STEPS; i++) {
+        struct pull ahead = json;
+        if (pull_next(&ahead) == PULL_ARRAY_END)
+            return true;
+        if (!pull_value_text(&json, &one.p, &one.n))
+            return hf_value_fault(&json, list, "a step", err);
+        one.at = list->at + (uint64_t)(one.p - list->p);
+        if (!add_step(steps, v, &one, true, err))
+            return false;
+    }
+    str_text(steps, "?and more\n");
+    return true;
+}
+
+static bool
+add_step(struct str *steps, struct hf_vocab *v, const struct hf_value *step, bool inside, struct err *err)
+{
+    static const char *const names[NAMES] = {
+        "type", "pattern", "behavior", "invert", "use_regex", "add_prefix_space", "individual_digits", "pretokenizers"
+    };
+    struct hf_value m[NAMES];
+    struct hf_string type;
+    bool regex, prefix, digits;
+    if (!hf_value_members(m, names, NAMES, step, err) || !hf_value_string(&type, &v->chars, &m[TYPE], err)
+        || !hf_value_bool(&regex, &m[REGEX], true, err) || !hf_value_bool(&prefix, &m[PREFIX], false, err)
+        || !hf_value_bool(&digits, &m[DIGITS], false, err))
+        return false;
+    if (hf_string_is(&type, "Sequence") && !inside)
+        return add_sequence(steps, v, &m[INNER], err);
+    if (hf_string_is(&type, "Split"))
+        return add_split(steps, v, m, &type, err);
+    if (hf_string_is(&type, "ByteLevel") && !prefix)
+        str_text(steps, regex ? "B\n" : "b\n");
+    else if (hf_string_is(&type, "Digits") && digits)
+        str_text(steps, "D\n");
+    else
+        add_other(steps, &type);
+    return true;
+}
+
+bool
+hf_pre_find(const char **pre, struct hf_vocab *v, const struct hf_value *pre_tokenizer, struct err *err)
+{
+    struct str steps = { 0 };
+    *pre = NULL;
+    bool ok = add_step(&steps, v, pre_tokenizer, false, err);
+    if (ok && steps.failed)
+        ok = err_memory(err, steps.len);
+    for (size_t i = 0; ok && i < sizeof known / sizeof *known && !*pre; i++)
+        if (steps.p && strcmp(steps.p, known[i].steps) == 0)
+            *pre = known[i].name;
+    if (ok && !*pre) {
+        struct str shown = { 0 };
+        str_add_escaped(&shown, steps.p ? steps.p : "", steps.len < 1024 ? steps.len : 1024);
+        ok = err_set(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: the way it cuts text into words is none that is known here "
+            "by a name of llama.cpp, which --pre can give: %s", pre_tokenizer->file, shown.p ? shown.p : "");
+        str_clear(&shown);
+    }
+    str_clear(&steps);
+    return ok;
+}

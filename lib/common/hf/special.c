@@ -1,0 +1,469 @@
+/* special: which tokens have a role, and whether a text begins or ends with them.
+ *
+ * The text of a role is in tokenizer_config.json, its id in tokenizer.json's "added_tokens"; config.json has ids of those
+ * that are missing. What tokenizer.json's post-processor puts around a text counts more than the flags of
+ * tokenizer_config.json. Source: SpecialVocab of gguf-py, which has no key for "cls". */
+#include "hf/vocabulary_priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum duty { BOS, EOS, UNK, SEP, PAD, CLS, MASK, EOT, EOM, ROLES };
+
+static const char *const role_keys[ROLES] = {
+    "bos_token_id", "eos_token_id", "unknown_token_id", "seperator_token_id", "padding_token_id", NULL, "mask_token_id",
+    "eot_token_id", "eom_token_id"
+};
+
+/* Members of tokenizer_config.json, and then of config.json. */
+enum { TEXT, ADD = ROLES, TEMPLATE = ADD + ROLES, CONFIG_MEMBERS };
+static const char *const config_members[CONFIG_MEMBERS] = {
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token", "eot_token", "eom_token",
+    "add_bos_token", "add_eos_token", "add_unk_token", "add_sep_token", "add_pad_token", "add_cls_token",
+    "add_mask_token", "add_eot_token", "add_eom_token", "chat_template"
+};
+static const char *const id_members[ROLES] = {
+    "bos_token_id", "eos_token_id", "unk_token_id", "sep_token_id", "pad_token_id", "cls_token_id", "mask_token_id",
+    "eot_token_id", "eom_token_id"
+};
+
+/* A token as tokenizer_config.json names it: a string, or an object with one, which is no text that others could equal. */
+struct named {
+    struct hf_string text;
+    bool object;
+};
+
+struct special {
+    struct hf_vocab *v;
+    uint64_t limit;
+    bool configured;            /* tokenizer_config.json says something */
+    bool has_eot, has_eom;      /* these roles were found on the way */
+    struct named name[ROLES];
+    enum duty flag_order[ROLES];
+    size_t nflags;
+    bool flagged[ROLES], flag[ROLES];
+    bool found[ROLES];
+    struct hf_value config[CONFIG_MEMBERS];
+};
+
+static bool
+equal(const struct named *a, const struct hf_string *text)
+{
+    return !a->object && hf_strings_equal(&a->text, text);
+}
+
+static bool
+is_set(const struct named *a)
+{
+    return a->object || a->text.n != 0;
+}
+
+static struct named
+plain(const struct hf_string *text)
+{
+    return (struct named){ .text = *text };
+}
+
+static void
+set_flag(struct special *s, enum duty role, bool yes)
+{
+    if (!s->flagged[role])
+        s->flag_order[s->nflags++] = role;
+    s->flagged[role] = true;
+    s->flag[role] = yes;
+}
+
+static bool
+read_name(struct named *name, struct hf_vocab *v, const struct hf_value *value, struct err *err)
+{
+    static const char *const content[] = { "content" };
+    struct hf_value inner = *value;
+    *name = (struct named){ .object = hf_value_kind(value) == PULL_OBJECT };
+    return (!name->object || hf_value_members(&inner, content, 1, value, err))
+        && hf_value_string(&name->text, &v->chars, &inner, err);
+}
+
+/* --- the post-processor */
+
+/* One element of a template: a token, or one of the two texts. */
+struct element {
+    struct hf_string token;     /* none: it is a text */
+    struct hf_string text;      /* "A", "B" */
+};
+
+struct template {
+    struct element *list;       /* n of them; owned */
+    size_t n, room;
+};
+
+static bool
+id_of(struct hf_string *out, struct hf_vocab *v, const struct hf_value *value, struct err *err)
+{
+    static const char *const id[] = { "id" };
+    struct hf_value inner;
+    return hf_value_members(&inner, id, 1, value, err) && hf_value_string(out, &v->chars, &inner, err);
+}
+
+/* Each value of an array, one after the other; *end behind the last. */
+static bool
+next_of(struct hf_value *one, bool *end, struct pull *json, const struct hf_value *array, struct err *err)
+{
+    struct pull ahead = *json;
+    *one = *array;
+    *end = pull_next(&ahead) == PULL_ARRAY_END;
+    if (!*end && !pull_value_text(json, &one->p, &one->n))
+        return hf_value_fault(json, array, "a value", err);
+    one->at = array->at + (uint64_t)(one->p - array->p);
+    return true;
+}
+
+static bool
+begin_array(struct pull *json, const struct hf_value *array, struct err *err)
+{
+    if (hf_value_kind(array) != PULL_ARRAY)
+        return hf_value_wrong(array, "an array", err);
+    hf_value_pull(json, array);
+    pull_next(json);
+    return true;
+}
+
+static bool
+read_template(struct template *t, struct hf_vocab *v, const struct hf_value *value, struct err *err)
+{
+    static const char *const names[] = { "SpecialToken", "Sequence" };
+    struct hf_value one, m[2];
+    struct pull json;
+    bool end;
+    enum pull_token kind = hf_value_kind(value);
+    if (kind == PULL_END || kind == PULL_NULL)
+        return true;
+    if (!begin_array(&json, value, err))
+        return false;
+    while (next_of(&one, &end, &json, value, err) && !end) {
+        struct element e;
+        struct element *list = array_grow(t->list, t->n, &t->room, sizeof *list, err);
+        if (!list)
+            return false;
+        t->list = list;
+        if (!hf_value_members(m, names, 2, &one, err) || !id_of(&e.token, v, &m[0], err) || !id_of(&e.text, v, &m[1], err))
+            return false;
+        t->list[t->n++] = e;
+    }
+    return err->kind == ERR_NONE;
+}
+
+/* What begins and what ends a text; no id is no token. */
+static void
+take_ends(struct special *s, const struct hf_string *first, const struct hf_string *last)
+{
+    struct named *bos = &s->name[BOS], *cls = &s->name[CLS], *eos = &s->name[EOS];
+    if (first->n != 0) {
+        if (!s->configured)
+            *bos = plain(first);
+        else if (!equal(bos, first) && !equal(cls, first)) {
+            *bos = is_set(bos) ? *bos : plain(first);
+            *cls = is_set(cls) ? *cls : plain(first);
+        }
+        set_flag(s, BOS, equal(bos, first) || equal(cls, first));
+    }
+    if (last->n == 0)
+        return;
+    if (s->configured && !equal(eos, last)) {
+        if (!s->has_eot)
+            s->name[EOT] = *eos;
+        else if (!s->has_eom)
+            s->name[EOM] = *eos;
+        s->has_eom = s->has_eom || s->has_eot;
+        s->has_eot = true;
+    }
+    *eos = plain(last);
+    set_flag(s, EOS, true);
+}
+
+/* What lies between two texts, without what begins and ends both. */
+static void
+take_pair(struct special *s, const struct template *pair, const struct hf_string *first, const struct hf_string *last)
+{
+    size_t begin = 0, end = pair->n;
+    begin += end > 0 && first->n != 0 && hf_strings_equal(&pair->list[0].token, first);
+    end -= end > 0 && last->n != 0 && hf_strings_equal(&pair->list[end - 1].token, last);
+    if (end <= begin + 2 || !hf_string_is(&pair->list[begin].text, "A") || !hf_string_is(&pair->list[end - 1].text, "B"))
+        return;
+    const struct hf_string *one = &pair->list[begin + 1].token, *two = &pair->list[begin + 2].token;
+    struct named *sep = &s->name[SEP], *eos = &s->name[EOS];
+    bool add = one->n != 0 && last->n == 0 && (equal(sep, one) || equal(eos, one));
+    if (end - begin == 4)
+        add = add || (two->n != 0 && (equal(sep, two) || equal(eos, two)));
+    set_flag(s, SEP, add);
+    if (add && !is_set(sep) && s->configured)
+        *sep = *eos;
+}
+
+static bool
+take_template(struct special *s, const struct hf_value *single, const struct hf_value *both, struct err *err)
+{
+    static const struct hf_string none = { NULL, 0 };
+    struct template one = { 0 }, two = { 0 };
+    bool ok = read_template(&one, s->v, single, err) && read_template(&two, s->v, both, err);
+    if (ok) {
+        bool around = one.n > 1;
+        const struct hf_string *first = around ? &one.list[0].token : &none;
+        const struct hf_string *last = around ? &one.list[one.n - 1].token : &none;
+        take_ends(s, first, last);
+        take_pair(s, &two, first, last);
+    }
+    free(one.list);
+    free(two.list);
+    return ok;
+}
+
+/* The first string of [text, id]. */
+static bool
+first_of(struct hf_string *out, struct special *s, const struct hf_value *value, struct err *err)
+{
+    struct pull json;
+    if (!begin_array(&json, value, err))
+        return false;
+    return pull_next(&json) == PULL_STRING ? hf_string_of(out, &s->v->chars, &json.token, err)
+        : hf_value_fault(&json, value, "a string", err);
+}
+
+static bool
+take_roberta(struct special *s, const struct hf_value *cls, const struct hf_value *sep, struct err *err)
+{
+    static const enum duty roles[] = { CLS, SEP }, others[] = { BOS, EOS };
+    const struct hf_value *value[] = { cls, sep };
+    set_flag(s, BOS, true);
+    set_flag(s, EOS, true);
+    set_flag(s, SEP, true);
+    for (int i = 0; i < 2; i++) {
+        struct named *name = &s->name[roles[i]];
+        struct hf_string text;
+        if (is_set(name) || !s->configured)
+            continue;
+        if (!value[i]->p)
+            *name = s->name[others[i]];
+        else if (!first_of(&text, s, value[i], err))
+            return false;
+        else
+            *name = plain(&text);
+    }
+    return true;
+}
+
+static bool
+take_processor(struct special *s, const struct hf_value *processor, struct err *err)
+{
+    static const char *const names[] = { "type", "single", "pair", "cls", "sep" };
+    struct hf_value m[5];
+    struct hf_string type;
+    if (!hf_value_members(m, names, 5, processor, err) || !hf_value_string(&type, &s->v->chars, &m[0], err))
+        return false;
+    if (hf_string_is(&type, "TemplateProcessing"))
+        return take_template(s, &m[1], &m[2], err);
+    if (hf_string_is(&type, "RobertaProcessing"))
+        return take_roberta(s, &m[3], &m[4], err);
+    if (!hf_string_is(&type, "ByteLevel"))
+        return true;
+    if (!s->flagged[BOS])
+        set_flag(s, BOS, false);
+    if (!s->flagged[EOS])
+        set_flag(s, EOS, false);
+    return true;
+}
+
+static bool
+take_processors(struct special *s, const struct hf_value *processor, struct err *err)
+{
+    static const char *const names[] = { "processors" };
+    struct hf_value list, one;
+    struct pull json;
+    bool end;
+    if (!hf_value_members(&list, names, 1, processor, err))
+        return false;
+    if (!list.p)
+        return take_processor(s, processor, err);
+    if (!begin_array(&json, &list, err))
+        return false;
+    while (next_of(&one, &end, &json, &list, err) && !end)
+        if (!take_processor(s, &one, err))
+            return false;
+    return err->kind == ERR_NONE;
+}
+
+/* --- normalizers that have a key */
+
+static bool
+take_normalizer(struct keys *keys, struct hf_vocab *v, const struct hf_value *normalizer, bool inside, struct err *err)
+{
+    static const char *const names[] = { "type", "lowercase", "strip_accents", "normalizers" };
+    static const char *const made[] = { NULL, "normalizer.lowercase", "normalizer.strip_accents" };
+    struct hf_value m[4], one;
+    struct hf_string type;
+    struct pull json;
+    bool end, yes;
+    if (!hf_value_members(m, names, 4, normalizer, err) || !hf_value_string(&type, &v->chars, &m[0], err))
+        return false;
+    bool bert = hf_string_is(&type, "BertNormalizer");
+    bool alone[] = { false, hf_string_is(&type, "Lowercase"), hf_string_is(&type, "StripAccents") };
+    for (int i = 1; i < 3; i++) {
+        if (!hf_value_bool(&yes, &m[i], true, err))
+            return false;
+        enum pull_token kind = hf_value_kind(&m[i]);
+        bool given = bert && (kind == PULL_TRUE || kind == PULL_FALSE);
+        if ((given || alone[i]) && !keys_put_bool(keys, "tokenizer.ggml", made[i], alone[i] || yes, err))
+            return false;
+    }
+    if (!hf_string_is(&type, "Sequence") || inside || !m[3].p)
+        return true;
+    if (!begin_array(&json, &m[3], err))
+        return false;
+    while (next_of(&one, &end, &json, &m[3], err) && !end)
+        if (!take_normalizer(keys, v, &one, true, err))
+            return false;
+    return err->kind == ERR_NONE;
+}
+
+/* --- ids */
+
+static bool
+put_id(struct keys *keys, struct special *s, enum duty role, uint64_t id, struct err *err)
+{
+    if (s->found[role] || (s->limit != 0 && id >= s->limit))
+        return true;
+    s->found[role] = true;
+    if (id > UINT32_MAX)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the id of the %s is %" PRIu64 ", over 32 bits",
+            config_members[role], id);
+    return !role_keys[role] || keys_put_u32(keys, "tokenizer.ggml", role_keys[role], (uint32_t)id, err);
+}
+
+static bool
+has_role(const struct special *s, enum duty role)
+{
+    return (role != EOT || s->has_eot) && (role != EOM || s->has_eom);
+}
+
+/* The ids of the texts; the first that has it counts. */
+static bool
+put_by_text(struct keys *keys, struct special *s, struct err *err)
+{
+    uint64_t id[ROLES];
+    bool found[ROLES] = { false }, end;
+    struct hf_added_walk walk;
+    struct hf_added a;
+    if (!hf_added_begin(&walk, &s->v->json, "added_tokens", false, err))
+        return false;
+    while (hf_added_next(&walk, s->v, &a, &end, err) && !end)
+        for (int i = 0; i < ROLES; i++)
+            if (!found[i] && hf_strings_equal(&s->name[i].text, &a.text)) {
+                found[i] = true;
+                id[i] = a.id;
+            }
+    for (int i = 0; err->kind == ERR_NONE && i < ROLES; i++)
+        if (found[i] && has_role(s, (enum duty)i))
+            put_id(keys, s, (enum duty)i, id[i], err);
+    return err->kind == ERR_NONE;
+}
+
+/* config.json has one id a role; a list of them is none. */
+static bool
+put_by_config(struct keys *keys, struct special *s, struct err *err)
+{
+    static const char *const inner[] = { "text_config" };
+    struct hf_value config, text, ids[ROLES], more[ROLES];
+    if (!hf_value_file(&config, &s->v->folder->file[HF_CONFIG], err) || !hf_value_members(&text, inner, 1, &config, err)
+        || !hf_value_members(ids, id_members, ROLES, &config, err)
+        || !hf_value_members(more, id_members, ROLES, &text, err))
+        return false;
+    for (int i = 0; i < ROLES; i++) {
+        enum pull_token kind = hf_value_kind(&ids[i]);
+        const struct hf_value *value = kind == PULL_END || kind == PULL_NULL ? &more[i] : &ids[i];
+        struct pull json;
+        uint64_t id;
+        kind = hf_value_kind(value);
+        if (!has_role(s, (enum duty)i) || kind == PULL_END || kind == PULL_NULL || kind == PULL_ARRAY)
+            continue;
+        if (kind != PULL_NUMBER)
+            return hf_value_wrong(value, "an integer", err);
+        hf_value_pull(&json, value);
+        pull_next(&json);
+        if (!pull_as_u64(&json, &id))
+            return hf_value_wrong(value, "an integer, and not negative", err);
+        if (!put_id(keys, s, (enum duty)i, id, err))
+            return false;
+    }
+    return true;
+}
+
+/* --- all */
+
+static bool
+read_config(struct special *s, struct err *err)
+{
+    struct hf_value any;
+    struct pull json;
+    s->configured = false;
+    if (s->v->config.p) {
+        hf_value_pull(&json, &s->v->config);
+        pull_next(&json);
+        s->configured = pull_next(&json) == PULL_KEY;
+    }
+    any = s->v->config;
+    if (!hf_value_members(s->config, config_members, CONFIG_MEMBERS, &any, err))
+        return false;
+    for (int i = 0; i < ROLES; i++)
+        if (!read_name(&s->name[i], s->v, &s->config[TEXT + i], err))
+            return false;
+    return true;
+}
+
+static bool
+read_processors(struct special *s, struct err *err)
+{
+    static const char *const names[] = { "post_processor" };
+    struct hf_value processor;
+    if (!s->v->json.p)
+        return true;
+    if (s->configured && !is_set(&s->name[BOS]))
+        s->name[BOS] = s->name[CLS];
+    if (s->configured && !is_set(&s->name[EOS]))
+        s->name[EOS] = s->name[SEP];
+    return hf_value_members(&processor, names, 1, &s->v->json, err) && take_processors(s, &processor, err);
+}
+
+static bool
+put_flags(struct keys *keys, struct special *s, struct err *err)
+{
+    for (int i = 0; s->configured && i < ROLES; i++) {
+        enum pull_token kind = hf_value_kind(&s->config[ADD + i]);
+        if ((kind == PULL_TRUE || kind == PULL_FALSE) && !s->flagged[i] && has_role(s, (enum duty)i))
+            set_flag(s, (enum duty)i, kind == PULL_TRUE);
+    }
+    for (size_t i = 0; i < s->nflags; i++) {
+        enum duty role = s->flag_order[i];
+        const char *key = role == BOS ? "add_bos_token" : role == EOS ? "add_eos_token" : role == SEP ? "add_sep_token" : NULL;
+        if (key && !keys_put_bool(keys, "tokenizer.ggml", key, s->flag[role], err))
+            return false;
+    }
+    return true;
+}
+
+bool
+hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err *err)
+{
+    static const char *const names[] = { "normalizer" };
+    struct special s = { .v = v, .limit = limit };
+    struct hf_value normalizer;
+    return read_config(&s, err)
+        && read_processors(&s, err)
+        && (!s.configured || put_by_text(keys, &s, err))
+        && put_by_config(keys, &s, err)
+        && put_flags(keys, &s, err)
+        && (!s.configured || hf_template_put(keys, v, &s.config[TEMPLATE], err))
+        && hf_value_members(&normalizer, names, 1, &v->json, err)
+        && take_normalizer(keys, v, &normalizer, false, err);
+}

@@ -1,0 +1,422 @@
+#include "hf/vocabulary_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/num.h"
+
+static const char ggml[] = "tokenizer.ggml";
+
+/* --- tokens */
+
+static const char *
+text_of(const void *owner, uint32_t id, size_t *n)
+{
+    const struct hf_vocab *v = owner;
+    *n = v->token[id].n;
+    return v->token[id].p;
+}
+
+bool
+hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err)
+{
+    if (n > HF_TOKENS_MAX)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "a vocabulary of %" PRIu64 " tokens is over the limit of %d", n,
+            HF_TOKENS_MAX);
+    size_t room = n != 0 ? (size_t)n : 1;
+    struct hf_token *token = realloc(v->token, room * sizeof *token);
+    if (!token)
+        return err_memory(err, room * sizeof *token);
+    v->token = token;
+    for (; v->n < n; v->n++)
+        token[v->n] = (struct hf_token){ .score = HF_SCORE_PAD, .type = HF_PIECE_UNUSED };
+    v->n = (size_t)n;
+    return true;
+}
+
+bool
+hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at, struct err *err)
+{
+    uint32_t number = (uint32_t)id;
+    bool again;
+    char shown[STR_SHOWN];
+    if (!table_add(&v->ids, text_of, v, text->p, text->n, &number, &again, err))
+        return false;
+    return !again || err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" is there twice", file,
+        str_shown(shown, text->p, text->n));
+}
+
+bool
+hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_t *id)
+{
+    uint32_t number;
+    if (!table_find(&v->ids, text_of, v, text->p, text->n, &number))
+        return false;
+    *id = number;
+    return true;
+}
+
+static void
+add_number(struct str *s, uint64_t x, size_t nbytes)
+{
+    uint8_t p[8];
+    store_le64(p, x);
+    str_add(s, (const char *)p, nbytes);
+}
+
+static bool
+put_tokens(struct keys *keys, const struct hf_vocab *v, struct err *err)
+{
+    struct str s = { .max = keys->max };
+    char pad[32];
+    for (size_t i = 0; i < v->n; i++) {
+        const struct hf_token *t = &v->token[i];
+        int npad = t->p ? 0 : snprintf(pad, sizeof pad, "[PAD%zu]", i);
+        size_t n = t->p ? t->n : (size_t)npad;
+        add_number(&s, n, 8);
+        str_add(&s, t->p ? t->p : pad, n);
+    }
+    return keys_put_array(keys, ggml, "tokens", META_STRING, v->n, &s, err);
+}
+
+bool
+hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, const char *pre, bool scores, struct err *err)
+{
+    struct str types = { .max = keys->max }, all = { .max = keys->max };
+    for (size_t i = 0; i < v->n; i++) {
+        add_number(&types, v->token[i].type, 4);
+        if (scores)
+            add_number(&all, bits_of_float(v->token[i].score), 4);
+    }
+    bool ok = keys_put_text(keys, ggml, "model", model, strlen(model), err)
+        && keys_put_text(keys, ggml, "pre", pre, strlen(pre), err)
+        && put_tokens(keys, v, err)
+        && (!scores || keys_put_array(keys, ggml, "scores", META_F32, v->n, &all, err))
+        && keys_put_array(keys, ggml, "token_type", META_I32, v->n, &types, err);
+    str_clear(&types);
+    str_clear(&all);
+    return ok;
+}
+
+/* --- what is added */
+
+static bool
+is(const struct hf_string *text, const char *begin, const char *end)
+{
+    size_t nb = strlen(begin), ne = strlen(end);
+    return text->n >= nb && text->n >= ne && memcmp(text->p, begin, nb) == 0
+        && memcmp(text->p + text->n - ne, end, ne) == 0;
+}
+
+bool
+hf_looks_special(const struct hf_string *text)
+{
+    static const char *const names[] = { "<pad>", "<mask>", "<2mass>", "[@BOS@]" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (hf_string_is(text, names[i]))
+            return true;
+    return is(text, "<|", "|>") || is(text, "<\xEF\xBD\x9C", "\xEF\xBD\x9C>") || is(text, "<unused", ">");
+}
+
+bool
+hf_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err *err)
+{
+    static const char mark[] = "\xE2\x96\x81";
+    const char *begin = memmem(text->p, text->n, mark, 3);
+    if (!begin)
+        return true;
+    char *out = hf_chars_room(chars, text->n, err);
+    if (!out)
+        return false;
+    size_t n = 0;
+    for (size_t i = 0; i < text->n;) {
+        bool marked = text->n - i >= 3 && memcmp(text->p + i, mark, 3) == 0;
+        out[n++] = marked ? ' ' : text->p[i];
+        i += marked ? 3 : 1;
+    }
+    *text = (struct hf_string){ out, n };
+    return true;
+}
+
+bool
+hf_added_begin(struct hf_added_walk *walk, const struct hf_value *file, const char *member, bool by_id, struct err *err)
+{
+    walk->by_id = by_id;
+    if (!hf_value_members(&walk->list, &member, 1, file, err) || !walk->list.p)
+        return err->kind == ERR_NONE;
+    hf_value_pull(&walk->json, &walk->list);
+    return pull_next(&walk->json) == (by_id ? PULL_OBJECT : PULL_ARRAY)
+        || hf_value_wrong(&walk->list, by_id ? "an object" : "an array", err);
+}
+
+/* A key of digits, as Python would print the number. */
+static bool
+id_of_key(uint64_t *id, const struct pull_text *key)
+{
+    *id = 0;
+    if (key->n == 0 || key->n > 10 || key->escaped || (key->n > 1 && *key->p == '0'))
+        return false;
+    for (size_t i = 0; i < key->n; i++) {
+        if (key->p[i] < '0' || key->p[i] > '9')
+            return false;
+        *id = *id * 10 + (uint64_t)(key->p[i] - '0');
+    }
+    return true;
+}
+
+static bool
+read_id(uint64_t *id, const struct hf_value *value, struct err *err)
+{
+    struct pull json;
+    if (hf_value_kind(value) != PULL_NUMBER)
+        return hf_value_wrong(value, "an integer", err);
+    hf_value_pull(&json, value);
+    pull_next(&json);
+    return pull_as_u64(&json, id) || hf_value_wrong(value, "an integer, and not negative", err);
+}
+
+bool
+hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *added, bool *end, struct err *err)
+{
+    static const char *const names[] = { "content", "special", "normalized", "id" };
+    struct hf_value one = walk->list, member[4];
+    *end = !walk->list.p || walk->json.p == walk->json.end;
+    *added = (struct hf_added){ 0 };
+    if (*end)
+        return true;
+    enum pull_token token = PULL_BAD;
+    if (walk->by_id) {
+        token = pull_next(&walk->json);
+        *end = token == PULL_OBJECT_END;
+        if (*end)
+            return true;
+        if (token != PULL_KEY || !id_of_key(&added->id, &walk->json.token))
+            return hf_value_fault(&walk->json, &walk->list, "ids as keys", err);
+    }
+    if (!walk->by_id && walk->json.p < walk->json.end) {
+        struct pull ahead = walk->json;
+        *end = pull_next(&ahead) == PULL_ARRAY_END;
+        if (*end)
+            return true;
+    }
+    if (!pull_value_text(&walk->json, &one.p, &one.n))
+        return hf_value_fault(&walk->json, &walk->list, "an object", err);
+    one.at = added->at = walk->list.at + (uint64_t)(one.p - walk->list.p);
+    if (hf_value_kind(&one) != PULL_OBJECT)
+        return hf_value_wrong(&one, "a list of objects", err);
+    if (!hf_value_members(member, names, walk->by_id ? 3 : 4, &one, err)
+        || !hf_value_string(&added->text, &v->chars, &member[0], err)
+        || !hf_value_bool(&added->special, &member[1], false, err)
+        || !hf_value_bool(&added->normalized, &member[2], !added->special, err))
+        return false;
+    if (!added->text.p || added->text.n == 0 || added->text.n > UINT32_MAX)
+        return err_set(err, ERR_MALFORMED, one.at, "%s: %s: a token has no content", one.file, one.name);
+    return walk->by_id || read_id(&added->id, &member[3], err);
+}
+
+/* --- SentencePiece */
+
+static void
+set_token(struct hf_vocab *v, size_t id, const struct hf_string *text, float score, enum hf_piece_type type)
+{
+    v->token[id] = (struct hf_token){ .p = text->p, .n = (uint32_t)text->n, .score = score, .type = (uint8_t)type };
+}
+
+static bool
+is_phi3(const struct hf_vocab *v)
+{
+    return v->options->family->vocabulary == HF_VOCABULARY_PHI3;
+}
+
+/* All pieces get their ids, those behind the vocabulary too; sentencepiece wants each text once, and one for the unknown. */
+static bool
+read_pieces(struct hf_vocab *v, struct err *err)
+{
+    const struct hf_text *file = &v->folder->file[HF_SENTENCEPIECE];
+    struct hf_pieces pieces = { .file = file };
+    struct hf_piece piece;
+    size_t room = 0, n = 0, unknown = 0;
+    for (bool end = false;; n++) {
+        if (!hf_pieces_next(&pieces, &piece, &end, err))
+            return false;
+        if (end)
+            break;
+        if (n == room && !hf_vocab_room(v, room = num_min(room == 0 ? 1024 : 2 * room, HF_TOKENS_MAX + 1), err))
+            return false;
+        struct hf_string text = { piece.text, piece.n };
+        enum hf_piece_type type = piece.type == HF_PIECE_USER_DEFINED ? HF_PIECE_NORMAL : piece.type;
+        set_token(v, n, &text, piece.score, type);
+        unknown += type == HF_PIECE_UNKNOWN;
+        if (!hf_vocab_name(v, file->name, &text, n, piece.at, err))
+            return false;
+    }
+    if (unknown != 1)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces for what is unknown, expected one", file->name,
+            unknown);
+    uint64_t size = v->options->vocab_size;
+    if (is_phi3(v) && size != 0 && n > size)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces, config.json a vocab_size of %" PRIu64,
+            file->name, n, size);
+    v->n = n;
+    return hf_vocab_room(v, size != 0 ? size : n, err);
+}
+
+/* added_tokens.json: { text: id }; no text and no id twice. */
+static bool
+add_texts(struct hf_vocab *v, struct err *err)
+{
+    struct hf_value all;
+    struct pull json;
+    if (!hf_value_file(&all, &v->folder->file[HF_ADDED_TOKENS], err) || !all.p)
+        return err->kind == ERR_NONE;
+    hf_value_pull(&json, &all);
+    pull_next(&json);
+    while (pull_next(&json) == PULL_KEY) {
+        struct hf_string text;
+        uint64_t id, at = pull_token_at(&json);
+        char shown[STR_SHOWN];
+        if (!hf_string_of(&text, &v->chars, &json.token, err))
+            return false;
+        if (pull_next(&json) != PULL_NUMBER || !pull_as_u64(&json, &id))
+            return err_set(err, ERR_MALFORMED, at, "%s: the id of \"%s\" is not an integer, and not negative", all.file,
+                str_shown(shown, text.p, text.n));
+        if (id >= v->n)
+            continue;
+        if (v->token[id].added)
+            return err_set(err, ERR_MALFORMED, at, "%s: the id %" PRIu64 " is there twice", all.file, id);
+        set_token(v, (size_t)id, &text, HF_SCORE_ADDED, HF_PIECE_USER_DEFINED);
+        v->token[id].added = true;
+    }
+    return true;
+}
+
+/* Those that are described: they take the place of what has the id. */
+static bool
+add_described(struct hf_vocab *v, const struct hf_value *file, const char *member, bool by_id, struct err *err)
+{
+    struct hf_added_walk walk;
+    struct hf_added a;
+    bool end;
+    if (!hf_added_begin(&walk, file, member, by_id, err))
+        return false;
+    while (hf_added_next(&walk, v, &a, &end, err) && !end) {
+        if (a.id >= v->n && is_phi3(v))
+            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: the id %" PRIu64 " is over the vocab_size of %zu", file->file,
+                member, a.id, v->n);
+        if (a.id >= v->n)
+            continue;
+        bool special = a.special || (!is_phi3(v) && hf_looks_special(&a.text));
+        if (!special && !is_phi3(v) && !hf_plain_spaces(&a.text, &v->chars, err))
+            return false;
+        set_token(v, (size_t)a.id, &a.text, HF_SCORE_ADDED, special ? HF_PIECE_CONTROL : HF_PIECE_USER_DEFINED);
+    }
+    return err->kind == ERR_NONE;
+}
+
+static bool
+put_sentencepiece(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    return read_pieces(v, err)
+        && add_texts(v, err)
+        && add_described(v, &v->config, "added_tokens_decoder", true, err)
+        && (!is_phi3(v) || add_described(v, &v->json, "added_tokens", false, err))
+        && hf_vocab_put(keys, v, "llama", "default", true, err)
+        && hf_special_put(keys, v, v->n, err)
+        && (!hf_is_gemma(v->options->family) || keys_put_bool(keys, ggml, "add_space_prefix", false, err));
+}
+
+/* --- which of them */
+
+static bool
+lacks(const struct hf_vocab *v, enum hf_file file, struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, which a %s has its tokenizer in",
+        v->folder->file[file].name, v->options->family->class);
+}
+
+/* tokenizer_config.json's tokenizer_class is that of GPT-2. */
+static bool
+is_gpt2(bool *is_it, struct hf_vocab *v, struct err *err)
+{
+    static const char *const name[] = { "tokenizer_class" };
+    struct hf_value value;
+    struct hf_string class;
+    if (!hf_value_members(&value, name, 1, &v->config, err) || !hf_value_string(&class, &v->chars, &value, err))
+        return false;
+    *is_it = hf_string_is(&class, "GPT2Tokenizer");
+    return true;
+}
+
+static bool
+put_space_prefix(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    static const char *const name[] = { "add_prefix_space" };
+    struct hf_value value;
+    bool yes;
+    if (!hf_value_members(&value, name, 1, &v->config, err) || !hf_value_bool(&yes, &value, false, err))
+        return false;
+    enum pull_token kind = hf_value_kind(&value);
+    return kind == PULL_END || kind == PULL_NULL || keys_put_bool(keys, ggml, "add_space_prefix", yes, err);
+}
+
+/* What the reference does for vocabularies of two sizes: Code Llama's, and Granite's. */
+static bool
+put_by_size(struct keys *keys, const struct hf_vocab *v, struct err *err)
+{
+    if (v->options->vocab_size == 32016 && !keys_find(keys, "tokenizer.ggml.eot_token_id"))
+        return keys_put_u32(keys, ggml, "eot_token_id", 32010, err);
+    return v->options->vocab_size != 49152 || keys_put_bool(keys, ggml, "add_bos_token", false, err);
+}
+
+static bool
+put_llama(struct keys *keys, struct hf_vocab *v, bool pieces, struct err *err)
+{
+    bool is_json = false;
+    if (v->folder->file[HF_TEKKEN].p && !v->json.p)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is not supported",
+            v->folder->file[HF_TEKKEN].name);
+    if (!put_space_prefix(keys, v, err) || (!pieces && !hf_vocab_is_llama_json(&is_json, v, err)))
+        return false;
+    return (pieces ? put_sentencepiece : is_json ? hf_vocab_llama_json : hf_vocab_bpe)(keys, v, err)
+        && put_by_size(keys, v, err);
+}
+
+static bool
+put_vocabulary(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    const struct hf_text *file = v->folder->file;
+    bool pieces = file[HF_SENTENCEPIECE].p != NULL, gpt2 = true;
+    enum hf_vocabulary kind = v->options->family->vocabulary;
+    if (kind == HF_VOCABULARY_LLAMA)
+        return put_llama(keys, v, pieces, err);
+    if (kind == HF_VOCABULARY_PHI3 && !is_gpt2(&gpt2, v, err))
+        return false;
+    bool by_pieces = kind == HF_VOCABULARY_SPM || (kind == HF_VOCABULARY_SPM_BPE && pieces)
+        || (kind == HF_VOCABULARY_PHI3 && !gpt2);
+    if (by_pieces)
+        return pieces ? put_sentencepiece(keys, v, err) : lacks(v, HF_SENTENCEPIECE, err);
+    return hf_vocab_bpe(keys, v, err);
+}
+
+bool
+hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct hf_vocabulary_options *options,
+    uint64_t *tokens, struct err *err)
+{
+    const struct hf_text *file = folder->file;
+    struct hf_vocab v = { .folder = folder, .options = options };
+    *tokens = 0;
+    if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p)
+        return true;
+    bool ok = hf_value_file(&v.json, &file[HF_TOKENIZER], err)
+        && hf_value_file(&v.config, &file[HF_TOKENIZER_CONFIG], err)
+        && put_vocabulary(keys, &v, err);
+    if (ok)
+        *tokens = v.n;
+    free(v.token);
+    table_clear(&v.ids);
+    hf_chars_clear(&v.chars);
+    return ok;
+}

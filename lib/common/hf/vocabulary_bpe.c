@@ -1,0 +1,388 @@
+/* tokenizer.json's BPE.
+ *
+ * The ids that count are those which the tokenizers library gives: a token that is added has the id of the same text in the
+ * vocabulary, or the next one behind all that were added, or behind as many as the vocabulary has. Files that say another
+ * have two meanings, and are refused. */
+#include "hf/vocabulary_priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+
+enum { MODEL, ADDED, PRE_TOKENIZER, DECODER, MEMBERS };
+static const char *const members[MEMBERS] = { "model", "added_tokens", "pre_tokenizer", "decoder" };
+
+enum { TYPE, VOCAB, MERGES, FALLBACK, IGNORES, MODEL_MEMBERS };
+static const char *const model_members[MODEL_MEMBERS] = { "type", "vocab", "merges", "byte_fallback", "ignore_merges" };
+
+/* tokenizer.json while it is read. */
+struct bpe {
+    struct hf_vocab *v;
+    struct hf_value part[MEMBERS], model[MODEL_MEMBERS];
+    size_t count;               /* tokens of the vocabulary */
+    uint64_t next;              /* id of what is added next */
+    bool by_alphabet;           /* the decoder takes characters for bytes */
+};
+
+static bool
+has_type(bool *has, struct hf_vocab *v, const struct hf_value *object, const char *type, struct err *err)
+{
+    static const char *const name[] = { "type" };
+    struct hf_value value;
+    struct hf_string text;
+    if (!hf_value_members(&value, name, 1, object, err) || !hf_value_string(&text, &v->chars, &value, err))
+        return false;
+    *has = hf_string_is(&text, type);
+    return true;
+}
+
+static bool
+read_parts(struct bpe *b, struct hf_vocab *v, struct err *err)
+{
+    struct hf_string type;
+    char shown[STR_SHOWN];
+    *b = (struct bpe){ .v = v };
+    if (!v->json.p)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, and no other file with a tokenizer is read",
+            v->json.file);
+    if (!hf_value_members(b->part, members, MEMBERS, &v->json, err)
+        || !hf_value_members(b->model, model_members, MODEL_MEMBERS, &b->part[MODEL], err)
+        || !hf_value_string(&type, &v->chars, &b->model[TYPE], err)
+        || !has_type(&b->by_alphabet, v, &b->part[DECODER], "ByteLevel", err))
+        return false;
+    if (type.p && !hf_string_is(&type, "BPE"))
+        return err_set(err, ERR_UNSUPPORTED, b->model[TYPE].at, "%s: a tokenizer of type \"%s\", expected BPE",
+            v->json.file, str_shown(shown, type.p, type.n));
+    return hf_value_kind(&b->model[VOCAB]) == PULL_OBJECT || hf_value_wrong(&b->model[VOCAB], "an object", err);
+}
+
+bool
+hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err)
+{
+    struct bpe b;
+    struct hf_string type;
+    bool fallback, sequence;
+    *is = false;
+    if (!v->json.p)
+        return true;
+    *b.part = (struct hf_value){ .p = NULL };
+    if (!hf_value_members(b.part, members, MEMBERS, &v->json, err)
+        || !hf_value_members(b.model, model_members, MODEL_MEMBERS, &b.part[MODEL], err)
+        || !hf_value_string(&type, &v->chars, &b.model[TYPE], err)
+        || !hf_value_bool(&fallback, &b.model[FALLBACK], false, err)
+        || !has_type(&sequence, v, &b.part[DECODER], "Sequence", err))
+        return false;
+    *is = hf_string_is(&type, "BPE") && fallback && sequence;
+    return true;
+}
+
+/* --- tokens */
+
+static bool
+set_token(struct bpe *b, const struct hf_string *text, uint64_t id, uint64_t at, struct err *err)
+{
+    struct hf_vocab *v = b->v;
+    uint64_t size = v->options->vocab_size;
+    char shown[STR_SHOWN];
+    str_shown(shown, text->p, text->n);
+    if (text->n > UINT32_MAX || (size != 0 && id >= size))
+        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", config.json a vocab_size of "
+            "%" PRIu64, v->json.file, shown, id, size);
+    if (id >= v->json.n + v->config.n)      /* no file says so many: nothing is made room for */
+        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64, v->json.file, shown, id);
+    if (id >= v->n && !hf_vocab_room(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
+        return false;
+    if (v->token[id].p)
+        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", which is another's",
+            v->json.file, shown, id);
+    v->token[id] = (struct hf_token){ .p = text->p, .n = (uint32_t)text->n, .score = HF_SCORE_ADDED,
+        .type = HF_PIECE_NORMAL };
+    return hf_vocab_name(v, v->json.file, text, (size_t)id, at, err);
+}
+
+static bool
+read_vocab(struct bpe *b, struct err *err)
+{
+    struct pull json;
+    const struct hf_value *vocab = &b->model[VOCAB];
+    hf_value_pull(&json, vocab);
+    pull_next(&json);
+    while (pull_next(&json) == PULL_KEY) {
+        struct hf_string text;
+        uint64_t id, at = pull_token_at(&json);
+        if (!hf_string_of(&text, &b->v->chars, &json.token, err))
+            return false;
+        if (pull_next(&json) != PULL_NUMBER || !pull_as_u64(&json, &id))
+            return hf_value_fault(&json, vocab, "ids that are integers, and not negative", err);
+        if (!set_token(b, &text, id, at, err))
+            return false;
+        b->count++;
+    }
+    b->next = b->count;
+    return true;
+}
+
+/* What a file says of a token that is added; its id is UINT64_MAX when it says none. */
+static bool
+add_token(struct bpe *b, const struct hf_added *a, const char *file, struct err *err)
+{
+    struct hf_vocab *v = b->v;
+    char shown[STR_SHOWN];
+    size_t id;
+    bool known = hf_vocab_find(v, &a->text, &id);
+    if (!known)
+        id = (size_t)b->next;
+    if (a->id != UINT64_MAX && a->id != id)
+        return err_set(err, ERR_MALFORMED, a->at, "%s: the token \"%s\" has the id %" PRIu64 ", and %s %zu", file,
+            str_shown(shown, a->text.p, a->text.n), a->id, known ? "elsewhere" : "the next one that is added gets", id);
+    if (!known && !set_token(b, &a->text, id, a->at, err))
+        return false;
+    b->next = num_max(b->next, (uint64_t)id + 1);
+    v->token[id].added = true;
+    v->token[id].special = a->special;
+    v->token[id].type = a->normalized;      /* until it is known what it is */
+    return true;
+}
+
+static bool
+add_all(struct bpe *b, const struct hf_value *file, const char *member, bool by_id, struct err *err)
+{
+    struct hf_added_walk walk;
+    struct hf_added a;
+    bool end;
+    if (!hf_added_begin(&walk, file, member, by_id, err))
+        return false;
+    while (hf_added_next(&walk, b->v, &a, &end, err) && !end)
+        if (!add_token(b, &a, file->file, err))
+            return false;
+    return err->kind == ERR_NONE;
+}
+
+/* --- roles */
+
+enum { NROLES = 7 };
+enum { ADDITIONAL = NROLES, EXTRA, CLASS, ROLE_MEMBERS };
+static const char *const role_members[ROLE_MEMBERS] = {
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token",
+    "additional_special_tokens", "extra_special_tokens", "tokenizer_class"
+};
+
+/* A token that has a role is special. Of those in a list (`listed`), which have none of their own, only what is not added yet:
+ * as long as the class of the tokenizer is the plain one. */
+static bool
+add_role(struct bpe *b, const struct hf_value *value, bool listed, struct err *err)
+{
+    static const char *const name[] = { "content" };
+    struct hf_added a = { .id = UINT64_MAX, .special = true, .normalized = false, .at = value->at };
+    struct hf_value content = *value;
+    size_t id;
+    if (hf_value_kind(value) == PULL_OBJECT && !hf_value_members(&content, name, 1, value, err))
+        return false;
+    if (!hf_value_string(&a.text, &b->v->chars, &content, err))
+        return false;
+    if (!a.text.p || a.text.n == 0)
+        return true;
+    if (hf_vocab_find(b->v, &a.text, &id) && b->v->token[id].added) {
+        b->v->token[id].special |= !listed;
+        return true;
+    }
+    return add_token(b, &a, value->file, err);
+}
+
+/* A list of tokens, or an object of them by role. */
+static bool
+add_roles(struct bpe *b, const struct hf_value *list, bool plain, struct err *err)
+{
+    struct pull json;
+    struct hf_value one = *list;
+    enum pull_token kind = hf_value_kind(list);
+    if (kind == PULL_END || kind == PULL_NULL)
+        return true;
+    if (kind != PULL_ARRAY && kind != PULL_OBJECT)
+        return hf_value_wrong(list, "a list of tokens", err);
+    hf_value_pull(&json, list);
+    pull_next(&json);
+    for (;;) {
+        struct pull ahead = json;
+        enum pull_token token = pull_next(&ahead);
+        if (token == PULL_ARRAY_END || token == PULL_OBJECT_END)
+            return true;
+        if (token == PULL_KEY)
+            json = ahead;
+        if (!pull_value_text(&json, &one.p, &one.n))
+            return hf_value_fault(&json, list, "a token", err);
+        one.at = list->at + (uint64_t)(one.p - list->p);
+        if (!add_role(b, &one, plain && kind == PULL_ARRAY, err))
+            return false;
+    }
+}
+
+static bool
+read_tokens(struct bpe *b, struct hf_vocab *v, struct err *err)
+{
+    struct hf_value role[ROLE_MEMBERS];
+    struct hf_string class;
+    if (!read_parts(b, v, err) || !read_vocab(b, err) || !add_all(b, &v->json, members[ADDED], false, err)
+        || !add_all(b, &v->config, "added_tokens_decoder", true, err)
+        || !hf_value_members(role, role_members, ROLE_MEMBERS, &v->config, err)
+        || !hf_value_string(&class, &v->chars, &role[CLASS], err))
+        return false;
+    for (size_t i = 0; i < NROLES; i++)
+        if (!add_role(b, &role[i], false, err))
+            return false;
+    bool plain = hf_string_is(&class, "PreTrainedTokenizerFast") || hf_string_is(&class, "TokenizersBackend");
+    return add_roles(b, &role[ADDITIONAL], plain, err) && add_roles(b, &role[EXTRA], plain, err);
+}
+
+/* --- gpt2 */
+
+/* The byte that a character of the alphabet of GPT-2 stands for: itself when it can be seen; the others, in their order,
+ * are U+0100 and on. Source: bytes_to_unicode(). -1: none. */
+static int
+byte_of(uint32_t code)
+{
+    if ((code >= 0x21 && code <= 0x7E) || (code >= 0xA1 && code <= 0xAC) || (code >= 0xAE && code <= 0xFF))
+        return (int)code;
+    uint32_t i = code - 0x100;
+    return code < 0x100 || i > 67 ? -1 : i <= 0x20 ? (int)i : i <= 0x42 ? (int)(i - 0x21 + 0x7F) : 0xAD;
+}
+
+/* Bytes that a reader of UTF-8 takes for one broken character: as many as could have begun one. */
+static size_t
+broken(const uint8_t *p, size_t n)
+{
+    size_t want = p[0] >= 0xC2 && p[0] < 0xE0 ? 2 : p[0] >= 0xE0 && p[0] < 0xF0 ? 3 : p[0] >= 0xF0 && p[0] < 0xF5 ? 4 : 1, i;
+    uint8_t low = p[0] == 0xE0 ? 0xA0 : p[0] == 0xF0 ? 0x90 : 0x80, high = p[0] == 0xED ? 0x9F : p[0] == 0xF4 ? 0x8F : 0xBF;
+    for (i = 1; i < want && i < n && p[i] >= low && p[i] <= high; i++) {
+        low = 0x80;
+        high = 0xBF;
+    }
+    return i;
+}
+
+/* The text of a token that is not normalized goes through the decoder: characters that all are of the alphabet become their
+ * bytes, and U+FFFD what then is no UTF-8. */
+static bool
+decode_text(struct hf_string *text, struct hf_chars *chars, struct err *err)
+{
+    bool same = true;
+    uint32_t code;
+    for (size_t i = 0, n; i < text->n; i += n) {
+        n = str_utf8_char(text->p + i, text->n - i, &code);
+        if (n == 0 || byte_of(code) < 0)
+            return true;
+        same = same && code < 0x80;
+    }
+    char *bytes = same ? NULL : hf_chars_room(chars, text->n, err);
+    char *out = bytes ? hf_chars_room(chars, 3 * text->n, err) : NULL;
+    if (!out)
+        return same;
+    size_t nbytes = 0, nout = 0;
+    for (size_t i = 0; i < text->n; nbytes++) {
+        i += str_utf8_char(text->p + i, text->n - i, &code);
+        bytes[nbytes] = (char)byte_of(code);
+    }
+    for (size_t i = 0, n; i < nbytes; i += n) {
+        n = str_utf8_char(bytes + i, nbytes - i, &code);
+        memcpy(out + nout, n != 0 ? bytes + i : "\xEF\xBF\xBD", n != 0 ? n : 3);
+        nout += n != 0 ? n : 3;
+        n = n != 0 ? n : broken((const uint8_t *)bytes + i, nbytes - i);
+    }
+    *text = (struct hf_string){ out, nout };
+    return true;
+}
+
+static bool
+settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err)
+{
+    struct hf_string text = { t->p, t->n };
+    if (by_alphabet && !t->type && !decode_text(&text, &v->chars, err))
+        return false;
+    bool special = t->special || hf_looks_special(&text);
+    if (!special && !hf_plain_spaces(&text, &v->chars, err))
+        return false;
+    t->p = text.p;
+    t->n = (uint32_t)text.n;
+    t->type = special ? HF_PIECE_CONTROL : HF_PIECE_USER_DEFINED;
+    return true;
+}
+
+/* As many as config.json says, or up to the last that has a text. */
+static void
+cut(struct hf_vocab *v)
+{
+    if (v->options->vocab_size == 0)
+        while (v->n > 0 && !v->token[v->n - 1].p)
+            v->n--;
+}
+
+bool
+hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    struct bpe b;
+    const char *pre = v->options->pre;
+    if (!read_tokens(&b, v, err) || (!pre && !hf_pre_find(&pre, v, &b.part[PRE_TOKENIZER], err)))
+        return false;
+    cut(v);
+    if (v->options->vocab_size != 0 && !hf_vocab_room(v, v->options->vocab_size, err))
+        return false;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->token[i].added && !settle(v, &v->token[i], b.by_alphabet, err))
+            return false;
+    return hf_vocab_put(keys, v, "gpt2", pre, false, err)
+        && hf_merges_put(keys, v, &b.model[MERGES], err)
+        && hf_special_put(keys, v, 0, err);
+}
+
+/* --- llama-json */
+
+static bool
+is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
+}
+
+static bool
+is_byte(const struct hf_token *t)
+{
+    return t->n == 6 && memcmp(t->p, "<0x", 3) == 0 && is_hex(t->p[3]) && is_hex(t->p[4]) && t->p[5] == '>';
+}
+
+/* Only a role makes a token special here. */
+static bool
+only_roles(struct hf_vocab *v, struct err *err)
+{
+    for (size_t i = 0; i < v->n; i++)
+        v->token[i].special = false;
+    struct bpe b = { .v = v };
+    struct hf_value role[ROLE_MEMBERS];
+    if (!hf_value_members(role, role_members, ROLE_MEMBERS, &v->config, err))
+        return false;
+    for (size_t i = 0; i < NROLES; i++)
+        if (!add_role(&b, &role[i], false, err))
+            return false;
+    return add_roles(&b, &role[ADDITIONAL], false, err) && add_roles(&b, &role[EXTRA], false, err);
+}
+
+bool
+hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    struct bpe b;
+    if (!read_tokens(&b, v, err) || !only_roles(v, err))
+        return false;
+    for (size_t i = 0; i < b.next; i++) {
+        struct hf_token *t = &v->token[i];
+        if (i >= v->n || !t->p)
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has the id %zu", v->json.file, i);
+        bool in_vocab = i < b.count;
+        t->type = is_byte(t) && in_vocab ? HF_PIECE_BYTE : t->special ? HF_PIECE_CONTROL
+            : in_vocab ? HF_PIECE_NORMAL : HF_PIECE_USER_DEFINED;
+    }
+    cut(v);
+    for (size_t i = (size_t)b.next; i < v->n; i++)
+        v->token[i].score = HF_SCORE_ADDED;
+    return hf_vocab_put(keys, v, "llama", "default", true, err)
+        && hf_special_put(keys, v, b.next, err);
+}

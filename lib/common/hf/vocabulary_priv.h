@@ -1,0 +1,89 @@
+/* vocabulary_priv: the tokens of a model while they are gathered. */
+#ifndef HF_VOCABULARY_PRIV_H
+#define HF_VOCABULARY_PRIV_H
+
+#include "base/table.h"
+#include "hf/member.h"
+#include "hf/sentencepiece.h"
+#include "hf/vocabulary.h"
+
+/* More than any model has; each takes sizeof(struct hf_token) and its text. */
+enum { HF_TOKENS_MAX = 1 << 22 };
+
+/* What pads a vocabulary has this score, what was added later that one. */
+#define HF_SCORE_PAD (-10000.0F)
+#define HF_SCORE_ADDED (-1000.0F)
+
+struct hf_token {
+    const char *p;              /* n bytes; borrowed; NULL: no token has this id, "[PAD12]" */
+    uint32_t n;
+    float score;
+    uint8_t type;               /* enum hf_piece_type */
+    bool added, special;
+};
+
+struct hf_vocab {
+    const struct hf_folder *folder;
+    const struct hf_vocabulary_options *options;
+    struct hf_value json, config;   /* tokenizer.json, tokenizer_config.json */
+    struct hf_chars chars;
+    struct hf_token *token;     /* n of them; owned */
+    size_t n;
+    struct table ids;           /* of the texts that must be different */
+};
+
+/* A token as files name it that add some. */
+struct hf_added {
+    struct hf_string text;
+    uint64_t id;
+    bool special, normalized;
+    uint64_t at;
+};
+
+/* Walk "added_tokens" of tokenizer.json, an array, or "added_tokens_decoder" of tokenizer_config.json, an object by id. */
+struct hf_added_walk {
+    struct hf_value list;
+    struct pull json;
+    bool by_id;
+};
+
+bool hf_added_begin(struct hf_added_walk *walk, const struct hf_value *file, const char *member, bool by_id,
+    struct err *err);
+bool hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *added, bool *end, struct err *err);
+
+/* Whether it is named like one that has a meaning of its own. Source: does_token_look_special(). */
+bool hf_looks_special(const struct hf_string *text);
+
+/* U+2581 as spaces, which llama.cpp wants in tokens of users. */
+bool hf_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err *err);
+
+/* Places for n tokens, all padding. ERR_LIMIT. */
+bool hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err);
+
+/* Know a text by its id; one that is known already is ERR_MALFORMED. */
+bool hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
+    struct err *err);
+bool hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_t *id);
+
+/* Put the model, pre, the tokens, their scores when asked for, their types. */
+bool hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, const char *pre, bool scores,
+    struct err *err);
+
+/* Read tokenizer.json's BPE: as "gpt2", with merges; or as "llama", without. */
+bool hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err);
+bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err);
+
+/* Whether tokenizer.json is a BPE over characters with bytes for what it lacks, "llama-json". */
+bool hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err);
+
+bool hf_merges_put(struct keys *keys, struct hf_vocab *v, const struct hf_value *merges, struct err *err);
+
+/* tokenizer.ggml.pre by the expressions of tokenizer.json's "pre_tokenizer"; static. ERR_UNSUPPORTED for others. */
+bool hf_pre_find(const char **pre, struct hf_vocab *v, const struct hf_value *pre_tokenizer, struct err *err);
+
+/* Put the ids of tokens with a role, whether they are added to a text, and the chat templates. Ids of `limit` and more are
+ * passed over; 0: no limit. */
+bool hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err *err);
+bool hf_template_put(struct keys *keys, struct hf_vocab *v, const struct hf_value *in_config, struct err *err);
+
+#endif
