@@ -121,7 +121,8 @@ hf_config_family(const struct hf_family **family, const struct hf_text *text, st
     else if (classes)
         *family = hf_family_find(json_string_value(class), json_string_length(class));
     if (ok && classes && !*family)
-        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: models of the class %s are not known", file,
+        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: models of the class %s are not known; --config none "
+            "writes the tensors under their own names", file,
             str_shown(shown, json_string_value(class), json_string_length(class)));
     json_decref(root);
     return ok;

@@ -8,23 +8,30 @@
 
 enum { QUANTIZATION_VERSION = 2 };      /* GGML_QNT_VERSION of ggml.h */
 
+static bool
+make_keys(struct hf_model *hf, const struct hf_folder *folder, const char *pre, struct err *err)
+{
+    struct hf_vocabulary_options options = { .family = hf->family, .pre = pre };
+    if (!hf_config_read(&hf->config, folder, hf->family, err))
+        return false;
+    options.vocab_size = hf->config.vocab_size;
+    return hf_config_keys(&hf->keys, &hf->config, 0, err)
+        && keys_put_u32(&hf->keys, NULL, "general.quantization_version", QUANTIZATION_VERSION, err)
+        && hf_vocabulary_keys(&hf->keys, folder, &options, &hf->tokens, err);
+}
+
 bool
 hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err)
 {
+    struct hf_folder folder;
     *hf = (struct hf_model){ .keys.max = limits_default.alloc };
-    if (!model->folder || !hf_config_file(&hf->folder, model->catalog))
+    if (!model->folder || !hf_config_file(&folder, model->catalog))
         return true;
-    bool ok = hf_config_family(&hf->family, &hf->folder.file[HF_CONFIG], err);
-    if (!ok || !hf->family)
-        return ok;
-    const struct hf_vocabulary_options how = { hf->family, 0, pre };
-    struct hf_vocabulary_options options = how;
-    ok = hf_folder_open(&hf->folder, model, err) && hf_config_read(&hf->config, &hf->folder, hf->family, err);
-    options.vocab_size = hf->config.vocab_size;
-    ok = ok && hf_config_keys(&hf->keys, &hf->config, 0, err)
-        && keys_put_u32(&hf->keys, NULL, "general.quantization_version", QUANTIZATION_VERSION, err)
-        && hf_vocabulary_keys(&hf->keys, &hf->folder, &options, &hf->tokens, err);
-    if (ok && hf->tokens == 0)
+    if (!hf_config_family(&hf->family, &folder.file[HF_CONFIG], err))
+        return false;
+    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, pre, err));
+    hf_folder_close(&folder);           /* a tokenizer can be larger than all else that is held */
+    if (ok && hf->family && hf->tokens == 0)
         catalog_warn(model->catalog, "the directory has no tokenizer: llama.cpp loads no model without one");
     return ok;
 }
@@ -34,7 +41,6 @@ hf_model_clear(struct hf_model *hf)
 {
     keys_clear(&hf->keys);
     hf_config_clear(&hf->config);
-    hf_folder_close(&hf->folder);
     hf->family = NULL;
 }
 

@@ -7,7 +7,6 @@
 /* Zeroed: none. */
 struct hf_model {
     const struct hf_family *family;     /* NULL: this is no such directory, and nothing changes */
-    struct hf_folder folder;
     struct hf_config config;
     struct keys keys;           /* of the GGUF file, but what its tensors alone tell */
     uint64_t tokens;            /* of its tokenizer; 0: it has none */
