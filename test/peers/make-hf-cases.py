@@ -120,6 +120,10 @@ def llama_json(folder):
     t.post_processor = processors.TemplateProcessing(single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", 1)])
     (folder / "tokenizer.json").write_text(t.to_str(pretty=False) + "\n", encoding="utf-8")
     (folder / "tokenizer.model").unlink()
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text())
+    config["added_tokens_decoder"][str(t.token_to_id("<tool>"))] = added("<tool>", False)
+    write_json(path, config)
     return None, t.get_vocab_size()
 
 
