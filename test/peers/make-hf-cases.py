@@ -182,17 +182,17 @@ CASES = {
         num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, shared_expert_intermediate_size=64,
         num_attention_heads=4, num_key_value_heads=4), {}),
     "qwen3": (qwen_bpe, "bfloat16", 0, "Qwen3", dict(head_dim=32, tie_word_embeddings=True, rope_theta=1e6), {}),
-    "qwen3-half": (qwen_bpe, "float16", 1, "Qwen3", dict(head_dim=16, attention_bias=True, tie_word_embeddings=False), {"old": True}),
+    "qwen3-half": (qwen_bpe, "float16", 1, "Qwen3", dict(head_dim=16, tie_word_embeddings=False), {"old": True}),
     "qwen3-moe": (qwen_bpe, "bfloat16", 0, "Qwen3Moe", dict(
-        head_dim=32, num_experts=12, num_experts_per_tok=3, moe_intermediate_size=32), {"shard": "100KB"}),
+        head_dim=32, norm_topk_prob=True, num_experts=12, num_experts_per_tok=3, moe_intermediate_size=32), {"shard": "100KB"}),
     "qwen3-moe-stacked": (qwen_bpe, "bfloat16", 0, "Qwen3Moe", dict(
-        head_dim=32, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, num_hidden_layers=1), {"stacked": True}),
+        head_dim=32, norm_topk_prob=True, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, num_hidden_layers=1), {"stacked": True}),
     "gemma2": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>", "▁▁"]), "float16", 3, "Gemma2", dict(
         head_dim=32, query_pre_attn_scalar=32, sliding_window=64, **BASE), {}),
     "gemma3": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"], extra=["<|image|>"]), "bfloat16", 0, "Gemma3", dict(
         head_dim=32, query_pre_attn_scalar=32, num_hidden_layers=7, sliding_window=64, **BASE), {"old": True}),
     "phi3": (lambda f: spm(f, extra=["<|user|>", "<|end|>"]), "bfloat16", 2, "Phi3", dict(
-        sliding_window=47, pad_token_id=0, **BASE), {}),
+        sliding_window=2047, pad_token_id=0, **BASE), {}),
     "phi3-longrope": (lambda f: spm(f, extra=["<|user|>", "<|end|>"]), "bfloat16", 0, "Phi3", dict(
         max_position_embeddings=4096, original_max_position_embeddings=512, partial_rotary_factor=0.75, rope_scaling=longrope(6),
         pad_token_id=0, **BASE), {"old": True}),

@@ -1,0 +1,104 @@
+"""peer_hf.py BIN FOLDER: llama.cpp loads what becomes of Hugging Face model directories (test/corpus/hf-models), cuts a text into
+the tokens that the library of the tokenizer has for it, computes the logits of transformers with it, and generates. Tensors that
+amn-forget makes of a directory are those of llama.cpp's own quantizer for the GGUF file of that directory, byte for byte."""
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+
+import llama_cpp
+import numpy
+
+from peer_quantize import MIXES, NEED, compare, theirs
+from tools import Tally, Tools
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "corpus", "hf-models")
+F32 = 0                         # GGML_TYPE_F32, of the cache
+WIDE = ("llama-wide", "mixtral")            # of rows that super-blocks divide
+OFF = {"gemma2": 1e-3, "gemma3": 1e-3}      # llama.cpp's GELU is a table
+
+
+def load_maker():
+    loader = importlib.machinery.SourceFileLoader("hf_model", os.path.join(HERE, "..", "helpers", "hf-model"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("hf_model", loader))
+    loader.exec_module(module)
+    return module
+
+
+def run(tools, tool, source, target, *options):
+    return subprocess.run([os.path.join(tools.bin, tool), "-q", "-f", *options, "-o", target, source], check=False).returncode == 0
+
+
+class Loaded:
+    def __init__(self, path):
+        self.model = None
+        try:
+            self.model = llama_cpp.Llama(path, n_ctx=256, n_batch=256, n_threads=1, logits_all=True, verbose=False, type_k=F32,
+                                         type_v=F32, flash_attn=False)
+        except ValueError:
+            pass
+
+    def tokens(self, text):
+        return self.model.tokenize(text.encode(), add_bos=True, special=True)
+
+    def logits(self, tokens):
+        self.model.reset()
+        self.model.eval(tokens)
+        return numpy.array(self.model.scores[len(tokens) - 1], "<f8")
+
+    def generates(self, tokens, n):
+        self.model.reset()
+        got = []
+        for token in self.model.generate(tokens, temp=0.0):
+            got.append(token)
+            if len(got) == n:
+                return True
+        return False
+
+
+def check_values(tally, what, loaded, want, most):
+    if not tally.check(loaded.model is not None, f"{what}: loads"):
+        return
+    got = loaded.logits(want["tokens"])
+    off = numpy.abs(got[:len(want["logits"])] - want["logits"]).max() / want["most"]
+    tally.check(off <= most, f"{what}: logits {off:.3g} off")
+
+
+def check_case(tally, tools, case, model, want):
+    whole, out = tools.path("whole.gguf"), tools.path("out.gguf")
+    if not tally.check(run(tools, "amn-convert", model, whole), f"{case}: converted"):
+        return
+    tally.check(run(tools, "amn-convert", model, out, "--dtype", "f32"), f"{case}: converted to F32")
+    loaded = Loaded(out)
+    check_values(tally, f"{case}, F32", loaded, want, OFF.get(case, 5e-6))
+    if loaded.model:
+        got = loaded.tokens(want["text"])
+        tally.check(got == want["tokens"], f"{case}: tokens {got}, expected {want['tokens']}")
+    tally.check(Loaded(whole).model is not None, f"{case}: loads")
+    if case == "llama-f32":
+        run(tools, "amn-convert", model, whole, "--dtype", "f32")       # amn-forget does not round it before
+    for mix in sorted(MIXES.keys() - NEED) if case in WIDE else ("q8_0", "q4_k_m"):
+        tally.check(run(tools, "amn-forget", model, out, "--scheme", mix), f"{case}: {mix}")
+        if theirs(whole, tools.path("other.gguf"), mix, None, False):
+            compare(tally, f"{case}, {mix}", out, tools.path("other.gguf"))
+        else:
+            tally.check(False, f"{case}, {mix}: llama.cpp quantizes the whole")
+        loaded = Loaded(out)
+        tally.check(loaded.model is not None and loaded.generates(want["tokens"][:4], 8), f"{case}, {mix}: generates")
+
+
+def main():
+    tally, tools, maker = Tally(), Tools(), load_maker()
+    os.environ["GGML_NO_BACKTRACE"] = "1"
+    for case in sorted(os.listdir(ROOT)):
+        with open(os.path.join(ROOT, case, "expected.json"), encoding="utf-8") as f:
+            want = json.load(f)
+        model = tools.path(case)
+        maker.make(os.path.join(ROOT, case), model)
+        check_case(tally, tools, case, model, want)
+    tally.finish()
+
+
+main()
