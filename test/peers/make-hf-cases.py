@@ -191,6 +191,11 @@ CASES = {
         head_dim=32, query_pre_attn_scalar=32, sliding_window=64, **BASE), {}),
     "gemma3": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"], extra=["<|image|>"]), "bfloat16", 0, "Gemma3", dict(
         head_dim=32, query_pre_attn_scalar=32, num_hidden_layers=7, sliding_window=64, **BASE), {"old": True}),
+    "gemma3-pictures": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"], extra=["<|image|>"]), "bfloat16", 0,
+        "Gemma3", dict(head_dim=32, query_pre_attn_scalar=32, sliding_window=64, **BASE), {"pictures": True}),
+    "llama-mixed": (spm, "bfloat16", 0, "Llama", dict(**BASE), {"mixed": {
+        "lm_head.weight": "F32", "model.embed_tokens.weight": "F32", "model.layers.0.mlp.up_proj.weight": "F16",
+        "model.norm.weight": "F32", "model.layers.1.input_layernorm.weight": "F16", "model.layers.0.mlp.down_proj.weight": "F32"}}),
     "phi3": (lambda f: spm(f, extra=["<|user|>", "<|end|>"]), "bfloat16", 2, "Phi3", dict(
         sliding_window=2047, pad_token_id=0, **BASE), {}),
     "phi3-longrope": (lambda f: spm(f, extra=["<|user|>", "<|end|>"]), "bfloat16", 0, "Phi3", dict(
@@ -226,12 +231,18 @@ def build(name, folder):
     c = config(getattr(T, kind + "Config"), vocab_size=n + more, **members)
     c.dtype = getattr(torch, dtype)
     with tempfile.TemporaryDirectory() as saved:
-        model = getattr(T, family + "ForCausalLM")(c).to(c.dtype)
+        kind = "ForCausalLM"
+        if options.get("pictures"):
+            vision = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=2, image_size=28, patch_size=14)
+            c = T.Gemma3Config(text_config=c.to_dict(), vision_config=vision, mm_tokens_per_image=4, image_token_index=n - 1,
+                               dtype=c.dtype)
+            kind = "ForConditionalGeneration"
+        model = getattr(T, family + kind)(c).to(c.dtype)
         model.save_pretrained(saved, max_shard_size=options.get("shard", "1GB"), save_original_format=not options.get("stacked"))
         weights = {}
         for path in sorted(Path(saved).glob("*.safetensors")):
             with safe_open(path, "pt") as f:
-                weights[path.name] = [[k, f.get_slice(k).get_dtype(), f.get_slice(k).get_shape(),
+                weights[path.name] = [[k, options.get("mixed", {}).get(k, f.get_slice(k).get_dtype()), f.get_slice(k).get_shape(),
                                        "norm" if k.endswith("norm.weight") and not family.startswith("Gemma") else ""]
                                       for k in f.offset_keys()]
         shutil.copy(os.path.join(saved, "config.json"), folder)
@@ -302,7 +313,8 @@ def expected(name, folder, pre):
             keys = keys or list(keys_of(reader))
         tokens = tokens_of(model)
         with torch.inference_mode():
-            lm = T.AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32, attn_implementation="eager")
+            kind = T.Gemma3ForConditionalGeneration if CASES[name][5].get("pictures") else T.AutoModelForCausalLM
+            lm = kind.from_pretrained(model, dtype=torch.float32, attn_implementation="eager")
             logits = lm(torch.tensor([tokens])).logits[0, -1]
     return {"file_type": numbers, "kv": keys, "tensors": list(tensors.values()), "text": TEXT, "tokens": tokens,
             "logits": [float(x) for x in logits[:LOGITS]], "most": float(logits.abs().max())}
