@@ -114,6 +114,7 @@ for unit in test/unit/test_*.c; do      # not what lies in obj: a compiler leave
 done
 part cases python3 test/cases/check "$AMN_BIN"
 part corpus test/check-corpus "$AMN_BIN"
+part hf test/check-hf "$AMN_BIN"
 test/make-fixtures "$AMN_FIXTURES" || { echo "the fixtures cannot be made"; failed=$((failed + 1)); }
 # What is about shells, manuals and packages finds nothing new under a sanitizer.
 leave=

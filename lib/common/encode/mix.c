@@ -138,6 +138,16 @@ kind_of(const struct tensor *t)
     return OTHER;
 }
 
+/* Whether all dimensions but the last are 1: to ggml_n_dims() that is a vector. */
+static bool
+is_one_row(const struct tensor *t)
+{
+    for (uint32_t i = 0; i + 1 < t->shape.rank; i++)
+        if (shape_dim(&t->shape, i) != 1)
+            return false;
+    return true;
+}
+
 const char *
 mix_spares(const struct tensor *t)
 {
@@ -158,7 +168,7 @@ mix_spares(const struct tensor *t)
         { media, "of pictures or sound" } };
     static const char tail[] = "weight";
     size_t n = sizeof tail - 1;
-    if (t->shape.rank < 2)
+    if (is_one_row(t))
         return "no matrix";
     if (t->name_len < n || memcmp(t->name + t->name_len - n, tail, n) != 0)
         return "it is not called a weight";

@@ -1,0 +1,300 @@
+#!/usr/bin/env bats
+# Model directories of Hugging Face become GGUF: what the corpus of check-hf does not show.
+load helper
+
+# model CASE [CHANGE...]: a directory ./CASE of test/corpus/hf-models.
+model() {
+    local case=$1
+    shift
+    rm -rf "$case"
+    "$helpers/hf-model" "$corpus/hf-models/$case" "$case" "$@"
+}
+
+# refuses STATUS KIND TEXT: ./CASE, by both tools, with one line that has the text, and nothing on stdout.
+refuses() {
+    local status=$1 kind=$2 text=$3 case=$4
+    shift 4
+    try "$status" amn-convert --to gguf "$@" "$case" || return 1
+    is_empty out || return 1
+    error_line amn-convert "$kind" || return 1
+    grep -qF -e "$text" err || { echo "no '$text' in:"; cat err; return 1; }
+    try "$status" amn-forget --scheme q8_0 "$@" "$case" || return 1
+    is_empty out
+}
+
+names() {
+    amn-parse "$1" | jq -r .name
+}
+
+key() {
+    amn-inspect "$1" | jq -r --arg k "$2" '.metadata[$k]'
+}
+
+@test "a class that is not known is named" {
+    model llama3 'config.architectures=["MambaForCausalLM"]'
+    refuses 69 unsupported MambaForCausalLM llama3
+    model llama3 'config.architectures=["BertModel"]'
+    refuses 69 unsupported BertModel llama3
+    for bad in '[]' '{}' '[3]' '"LlamaForCausalLM"'; do
+        model llama3 "config.architectures=$bad"
+        got=0
+        amn-convert --to gguf llama3 >out 2>err || got=$?
+        case $got in 0 | 65 | 69) ;; *) echo "$bad: status $got"; cat err; return 1 ;; esac
+    done
+}
+
+@test "without a config, or architectures in it, tensors keep their names" {
+    model llama3
+    try 0 amn-convert --to gguf --config none -o out.gguf llama3
+    names out.gguf >got
+    names llama3/model.safetensors | diff - got
+    [ "$(key out.gguf general.architecture)" = null ]
+    model llama3 without=config.json
+    try 0 amn-convert --to gguf -o other.gguf llama3
+    cmp out.gguf other.gguf
+    mv llama3/model.safetensors .
+    try 0 amn-convert --to gguf -o other.gguf model.safetensors
+    cmp out.gguf other.gguf
+}
+
+@test "an expert that is missing, there twice, beyond their number, of another shape" {
+    expert=model.layers.1.block_sparse_moe.experts
+    model mixtral drop=$expert.2.w3.weight
+    refuses 65 malformed "layer 1" mixtral
+    model mixtral twice=$expert.2.w3.weight:language_model.$expert.2.w3.weight
+    refuses 65 malformed "$expert.2.w3.weight" mixtral
+    model mixtral twice=$expert.2.w3.weight:$expert.4.w3.weight
+    refuses 65 malformed "$expert.4.w3.weight" mixtral
+    model mixtral put=$expert.2.w3.weight:BF16:255x256
+    refuses 65 malformed "$expert.2.w3.weight" mixtral
+    model mixtral twice=$expert.2.w3.weight:$expert.2.w3.bias drop=$expert.2.w3.weight
+    refuses 69 unsupported "$expert.2.w3.bias" mixtral
+}
+
+@test "shapes and numbers that config.json contradicts: the tensor is named" {
+    q=model.layers.1.self_attn.q_proj
+    model llama3 put=$q.weight:BF16:66x64
+    refuses 65 malformed "$q.weight" llama3
+    model llama3 put=$q.bias:BF16:32
+    refuses 65 malformed "$q.bias" llama3
+    model llama3 config.num_key_value_heads=4
+    refuses 65 malformed self_attn.k_proj.weight llama3
+    model llama3 config.num_hidden_layers=10
+    refuses 65 malformed "model.layers.10." llama3
+    model llama3 config.vocab_size=310
+    refuses 65 malformed model.embed_tokens.weight llama3
+    model llama3 config.hidden_size=null
+    refuses 65 malformed hidden_size llama3
+    model qwen3-moe-stacked config.num_local_experts=5
+    refuses 65 malformed model.layers.0.mlp.experts. qwen3-moe-stacked
+}
+
+@test "a tensor that llama.cpp has no word for, and one of integers" {
+    model llama3 put=model.layers.0.self_attn.sinks:BF16:4
+    refuses 69 unsupported model.layers.0.self_attn.sinks llama3
+    model qwen3 put=model.layers.0.mlp.gate.weight:BF16:4x64
+    refuses 69 unsupported model.layers.0.mlp.gate.weight qwen3
+    model llama3 put=model.layers.0.self_attn.rotary_emb.inv_freq:F32:8
+    try 0 amn-convert --to gguf -o a.gguf llama3
+    model llama3
+    try 0 amn-convert --to gguf -o b.gguf llama3
+    cmp a.gguf b.gguf
+}
+
+@test "two names of one tensor in GGUF are refused" {
+    model llama3 twice=model.norm.weight:language_model.model.norm.weight
+    refuses 65 malformed output_norm.weight llama3
+}
+
+@test "no tokenizer: a warning, and the file" {
+    model llama-wide without=tokenizer.model without=tokenizer_config.json
+    try 0 amn-convert --to gguf -o out.gguf llama-wide
+    grep -q 'tokenizer' err
+    [ "$(key out.gguf general.architecture)" = llama ]
+    [ "$(key out.gguf tokenizer.ggml.model)" = null ]
+}
+
+@test "options that choose and name tensors see the names of GGUF" {
+    model llama-wide
+    try 0 amn-convert --to gguf --include 'blk.1.*' -o out.gguf llama-wide
+    names out.gguf >got
+    grep -q '^blk.1.attn_q.weight$' got
+    refute grep -qv '^blk.1.' got
+    try 0 amn-convert --to gguf --exclude 'blk.*' -o out.gguf llama-wide
+    names out.gguf | sort | tr '\n' ' ' | grep -qx 'output.weight output_norm.weight token_embd.weight '
+    try 0 amn-convert --to gguf --rename 's/^blk\.2\./layer2./' -o out.gguf llama-wide
+    names out.gguf | grep -q '^layer2.ffn_up.weight$'
+    try 0 amn-convert --to raw --tensor model.layers.0.self_attn.q_proj.weight llama-wide
+    try 0 amn-forget -q --scheme q4_k_m --exclude '*ffn*' -o out.gguf llama-wide
+    amn-parse out.gguf | jq -se 'map({(.name): .dtype}) | add
+        | .["blk.0.ffn_up.weight"] == "BF16" and .["blk.0.attn_q.weight"] == "Q4_K" and .["blk.0.attn_norm.weight"] == "F32"'
+}
+
+@test "keys that are given come before those of the directory" {
+    model llama3
+    echo '{"llama.context_length": 99, "general.name": "file", "tokenizer.ggml.pre": "gpt-2"}' >keys.json
+    for tool in 'amn-convert --to gguf' 'amn-forget -q --scheme q8_0'; do
+        try 0 $tool --gguf-metadata keys.json --gguf-kv general.name=given --gguf-kv mine=1 -o out.gguf llama3
+        [ "$(key out.gguf llama.context_length)" = 99 ]
+        [ "$(key out.gguf general.name)" = given ]
+        [ "$(key out.gguf tokenizer.ggml.pre)" = gpt-2 ]
+        [ "$(key out.gguf mine)" = 1 ]
+        [ "$(key out.gguf llama.embedding_length)" = 64 ]
+        rm out.gguf
+    done
+    try 0 amn-convert --to gguf --pre qwen2 -o out.gguf llama3
+    [ "$(key out.gguf tokenizer.ggml.pre)" = qwen2 ]
+    try 2 amn-convert --to safetensors --pre qwen2 llama3
+}
+
+@test "files of a size; merged they are the model" {
+    model mixtral
+    try 0 amn-convert -o m.gguf --split-size 1M mixtral
+    [ "$(ls m-*.gguf | wc -l)" -gt 2 ]
+    try 0 amn-convert --to gguf -o whole.gguf mixtral
+    try 0 amn-convert --to gguf -o merged.gguf m-00001-of-*.gguf
+    cmp whole.gguf merged.gguf
+}
+
+@test "size, ranges and parts are of the whole, with any number of threads and any instructions" {
+    for case in mixtral qwen2 gemma2 llama-wide qwen3-moe-stacked phi3-longrope; do
+        model $case
+        for tool in 'amn-convert --to gguf' 'amn-convert --to gguf --dtype f16' 'amn-forget -q --scheme q8_0'; do
+            try 0 $tool $case
+            mv out whole
+            try 0 $tool --size $case
+            [ "$(cat out)" -eq "$(stat -c %s whole)" ]
+            for j in 1 4; do
+                try 0 $tool -j $j $case
+                cmp out whole
+            done
+            AMN_CPU=scalar try 0 $tool $case
+            cmp out whole
+            for i in 1 2 3 4 5; do
+                try 0 $tool --part $i/5 $case
+                mv out part.$i
+            done
+            cat part.? | cmp - whole
+            n=$(stat -c %s whole)
+            for a in 0 7 4099 $((n / 3)) $((n / 2 + 1)) $((n - 70001)); do
+                for len in 1 33 70000; do
+                    try 0 $tool --range $a-$((a + len - 1)) $case
+                    tail -c +$((a + 1)) whole | head -c $len | cmp - out
+                done
+            done
+        done
+    done
+}
+
+@test "the plan says where the tensors lie and what they need" {
+    for case in mixtral gemma2 qwen3-moe-stacked; do
+        model $case
+        amn-convert --to gguf -o whole.gguf $case
+        try 0 amn-convert --to gguf --plan $case
+        jq -s '[.[] | select(.name) | {name, at: .offset, n: .nbytes}]' out >plan
+        amn-parse whole.gguf | jq -s '[.[] | {name, at: .offset, n: .nbytes}]' | diff - plan
+    done
+    jq -se 'map(select(.name == "blk.0.ffn_gate_exps.weight")) | .[0].inputs | length > 0' out
+}
+
+@test "what is quantized is decoded first" {
+    model llama-wide
+    model mixtral
+    for case in llama-wide mixtral; do
+        for scheme in fp8 nf4 int8; do
+            rm -rf packed plain
+            try 0 amn-forget -q --scheme $scheme -o packed/ $case
+            try 0 amn-remember -q -o plain/ packed
+            try 0 amn-convert --to gguf -o a.gguf packed
+            try 0 amn-convert --to gguf -o b.gguf plain
+            cmp a.gguf b.gguf
+            rm a.gguf b.gguf plain/*
+            try 0 amn-remember -q --to f32 -o plain/ packed
+            try 0 amn-forget -q --scheme q4_k_m -o a.gguf packed
+            try 0 amn-forget -q --scheme q4_k_m -o b.gguf plain
+            cmp a.gguf b.gguf
+            rm a.gguf b.gguf
+        done
+    done
+}
+
+@test "pytorch_model.bin instead of safetensors" {
+    for case in llama-wide qwen3-moe gemma2; do
+        model $case
+        try 0 amn-convert --to gguf -o a.gguf $case
+        model $case bin
+        try 0 amn-convert --to gguf -o b.gguf $case
+        amn-convert --to safetensors --order name --no-metadata a.gguf >a
+        amn-convert --to safetensors --order name --no-metadata b.gguf >b
+        cmp a b
+        rm a.gguf b.gguf
+    done
+}
+
+@test "to GGUF and then quantized, or quantized at once: the same bytes" {
+    for case in llama-wide mixtral qwen2-moe llama-json gemma3; do
+        model $case
+        for scheme in q4_k_m q8_0 'q4_k_m --pure'; do
+            try 0 amn-forget -q --scheme $scheme -o at-once.gguf $case
+            amn-convert --to gguf $case | amn-forget -q --scheme $scheme >two-steps.gguf
+            cmp at-once.gguf two-steps.gguf
+            rm at-once.gguf
+        done
+    done
+}
+
+@test "F32 is quantized as it is, and not rounded first" {
+    model llama-f32
+    try 0 amn-forget -q --scheme q8_0 -o at-once.gguf llama-f32
+    amn-convert --to gguf --dtype f32 llama-f32 | amn-forget -q --scheme q8_0 >two-steps.gguf
+    cmp at-once.gguf two-steps.gguf
+}
+
+@test "a budget of bits" {
+    model llama-wide
+    try 0 amn-forget -q --target-bpw 5 -o out.gguf llama-wide
+    names out.gguf | grep -q '^blk.2.attn_v.weight$'
+    [ "$(key out.gguf general.architecture)" = llama ]
+}
+
+@test "safetensors of a directory keep their names" {
+    model llama-wide
+    try 0 amn-forget -q --scheme fp8 -o a/ llama-wide
+    names a/model.safetensors | grep -q '^model.layers.0.self_attn.q_proj.weight$'
+    amn-convert --to safetensors llama-wide >b
+    cmp b llama-wide/model.safetensors || { names b >got; names llama-wide/model.safetensors | diff - got; }
+}
+
+@test "a reader that leaves, and a full disk" {
+    need_full
+    model mixtral
+    (amn-convert --to gguf mixtral 2>err; echo $? >status) | head -c 100 >/dev/null
+    is_empty err
+    out=/dev/full try 74 amn-convert --to gguf mixtral
+}
+
+@test "200 MB of rows that change places, and of a stack of experts: at most 16 MiB" {
+    without_sanitizer
+    changes=()
+    for layer in 0 1 2; do
+        changes+=("put=model.layers.$layer.self_attn.q_proj.weight:BF16:131072x256:zeros")
+    done
+    model llama-wide config.num_attention_heads=2048 config.num_key_value_heads=2 "${changes[@]}"
+    changes=()
+    for layer in 0 1; do
+        for expert in 0 1 2 3; do
+            for w in 1 2 3; do
+                changes+=("put=model.layers.$layer.block_sparse_moe.experts.$expert.w$w.weight:BF16:16384x256:zeros")
+            done
+        done
+    done
+    model mixtral "${changes[@]}"
+    for case in llama-wide mixtral; do
+        for tool in 'amn-convert --to gguf' 'amn-convert --to gguf --dtype f32 -j 4' 'amn-forget -q --scheme q4_k_m' \
+            'amn-forget -q --scheme q8_0 -j 2'; do
+            kib=$("$peak_memory" $tool -f -o out.gguf $case)
+            [ "$kib" -le 16384 ] || { echo "$kib KiB: $tool $case"; return 1; }
+            [ "$(stat -c %s out.gguf)" -gt 50000000 ]
+        done
+    done
+}
