@@ -114,6 +114,15 @@ key() {
     [ "$(key out.gguf tokenizer.ggml.model)" = null ]
 }
 
+@test "experts that llama.cpp weighs otherwise: a warning" {
+    model qwen3-moe config.norm_topk_prob=false
+    try 0 amn-convert --to gguf -o out.gguf qwen3-moe
+    grep -q 'warning: config.json: norm_topk_prob is not true' err
+    model qwen3-moe config.norm_topk_prob=true
+    try 0 amn-convert --to gguf -o out.gguf qwen3-moe
+    is_empty err
+}
+
 @test "options that choose and name tensors see the names of GGUF" {
     model llama-wide
     try 0 amn-convert --to gguf --include 'blk.1.*' -o out.gguf llama-wide

@@ -266,6 +266,14 @@ hf_config_read(struct hf_config *config, const struct hf_folder *folder, const s
 }
 
 void
+hf_config_warn(const struct hf_config *config, struct catalog *catalog)
+{
+    if (config->family->kind == HF_QWEN3_MOE && !json_is_true(json_object_get(config->more->members, "norm_topk_prob")))
+        catalog_warn(catalog, "%s: norm_topk_prob is not true, and llama.cpp weighs the experts of this class as if it were",
+            file);
+}
+
+void
 hf_config_clear(struct hf_config *config)
 {
     for (size_t i = 0; i < config->nfactors; i++)

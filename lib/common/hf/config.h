@@ -36,6 +36,9 @@ bool hf_config_read(struct hf_config *config, const struct hf_folder *folder, co
     struct err *err);
 void hf_config_clear(struct hf_config *config);
 
+/* Tell the catalog what the config says that llama.cpp does not do. */
+void hf_config_warn(const struct hf_config *config, struct catalog *catalog);
+
 /* Put general.architecture to [arch].*, in the order of the reference; what names a model (general.name, size_label) is not
  * among them. file_type: as llama.cpp numbers them. */
 bool hf_config_keys(struct keys *keys, const struct hf_config *config, uint32_t file_type, struct err *err);

@@ -30,6 +30,8 @@ hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct 
     if (!hf_config_family(&hf->family, &folder.file[HF_CONFIG], err))
         return false;
     bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, pre, err));
+    if (ok && hf->family)
+        hf_config_warn(&hf->config, model->catalog);
     hf_folder_close(&folder);           /* a tokenizer can be larger than all else that is held */
     if (ok && hf->family && hf->tokens == 0)
         catalog_warn(model->catalog, "the directory has no tokenizer: llama.cpp loads no model without one");
