@@ -118,7 +118,7 @@ part hf test/check-hf "$AMN_BIN"
 test/make-fixtures "$AMN_FIXTURES" || { echo "the fixtures cannot be made"; failed=$((failed + 1)); }
 # What is about shells, manuals, packages, words and times finds nothing new under a sanitizer.
 leave=
-if grep -q __asan_init "$AMN_BIN/amn-remember"; then leave='completions examples front list operands output package progress stores'; fi
+if grep -q __asan_init "$AMN_BIN/amn-remember"; then leave='cli completions examples front handed inspect list operands output package progress stores'; fi
 for file in test/*.bats; do
     case " growth $leave " in *" $(basename "$file" .bats) "*) ;; *) part "$file" behaviour "$file" ;; esac
 done
