@@ -3,16 +3,7 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
-
-static void
-add_text(struct str *s, const char *p, size_t n)
-{
-    uint8_t size[8];
-    store_le64(size, n);
-    str_add(s, (const char *)size, 8);
-    str_add(s, p, n);
-}
+#include "writer/put.h"
 
 static size_t
 spaces_in(const struct hf_string *s)
@@ -48,9 +39,7 @@ add_pair(struct str *s, struct hf_vocab *v, struct pull *json, const struct hf_v
         return false;
     if (pull_next(json) != PULL_ARRAY_END)
         return hf_value_fault(json, merges, "two strings", err);
-    uint8_t size[8];
-    store_le64(size, a.n + b.n + 1 + spaces_in(&a) + spaces_in(&b));
-    str_add(s, (const char *)size, 8);
+    put(s, a.n + b.n + 1 + spaces_in(&a) + spaces_in(&b), 8);
     add_member(s, &a);
     str_add(s, " ", 1);
     add_member(s, &b);
@@ -79,7 +68,7 @@ read_json(struct str *s, uint64_t *count, struct hf_vocab *v, const struct hf_va
         if (token == PULL_STRING && spaces_in(&text) != 1)
             return hf_value_fault(&json, merges, "two members with a space between", err);
         if (token == PULL_STRING)
-            add_text(s, text.p, text.n);
+            put_counted(s, text.p, text.n);
     }
     return true;
 }
@@ -125,9 +114,7 @@ read_lines(struct str *s, uint64_t *count, const struct hf_text *file)
         struct hf_string a = word(&p, stop), b = word(&p, stop), more = word(&p, stop);
         if (b.n == 0 || more.n != 0 || (first && *a.p == '#'))
             continue;
-        uint8_t size[8];
-        store_le64(size, a.n + 1 + b.n);
-        str_add(s, (const char *)size, 8);
+        put(s, a.n + 1 + b.n, 8);
         str_add(s, a.p, a.n);
         str_add(s, " ", 1);
         str_add(s, b.p, b.n);

@@ -6,8 +6,6 @@
 
 #include "hf/vocabulary.h"
 
-enum { QUANTIZATION_VERSION = 2 };      /* GGML_QNT_VERSION of ggml.h */
-
 static bool
 make_keys(struct hf_model *hf, const struct hf_folder *folder, const char *pre, struct err *err)
 {
@@ -16,7 +14,7 @@ make_keys(struct hf_model *hf, const struct hf_folder *folder, const char *pre, 
         return false;
     options.vocab_size = hf->config.vocab_size;
     return hf_config_keys(&hf->keys, &hf->config, 0, err)
-        && keys_put_u32(&hf->keys, NULL, "general.quantization_version", QUANTIZATION_VERSION, err)
+        && keys_put_u32(&hf->keys, NULL, "general.quantization_version", KEYS_QUANTIZATION_VERSION, err)
         && hf_vocabulary_keys(&hf->keys, folder, &options, &hf->tokens, err);
 }
 

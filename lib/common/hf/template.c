@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "writer/put.h"
 
 static bool
 put_text(struct keys *keys, const struct hf_string *text, struct err *err)
@@ -40,7 +41,6 @@ put_named(struct keys *keys, struct listed *l, struct str *key, const struct hf_
 {
     static const char prefix[] = "tokenizer.chat_template.";
     struct str full = { 0 };
-    uint8_t size[8];
     str_text(&full, prefix);
     str_add(&full, key->p, key->len);
     bool ok = !full.failed || err_memory(err, full.len), again = false;
@@ -50,9 +50,7 @@ put_named(struct keys *keys, struct listed *l, struct str *key, const struct hf_
         at += 8 + n;
     }
     if (ok && !again) {
-        store_le64(size, key->len);
-        str_add(&l->bytes, (const char *)size, 8);
-        str_add(&l->bytes, key->p, key->len);
+        put_counted(&l->bytes, key->p, key->len);
         l->n++;
     }
     ok = ok && (template->n == 0 || keys_put_text(keys, NULL, full.p, template->p, template->n, err));

@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "base/table.h"
 #include "hf/names.h"
 
 enum { LAYERS_MAX = 1 << 16, WORDS = 3, SHAPE_MAX = 4 };
@@ -37,7 +36,6 @@ struct work {
     struct experts *experts;    /* config->layers of them; owned */
     struct chosen *out;         /* nout; owned until they are the choice's */
     size_t nout, room;
-    struct table names;         /* of the output, to their places */
     enum dtype matrices;
 };
 
@@ -99,32 +97,13 @@ put_shape(struct work *w, struct shape *shape, const uint64_t *dim, uint32_t ran
 
 /* --- the output */
 
-/* struct table: the name of a tensor of the output. */
-static const char *
-output_name(const void *of, uint32_t number, size_t *n)
-{
-    const struct work *w = of;
-    const struct tensor t = chosen_tensor(&w->out[number]);
-    *n = t.name_len;
-    return t.name;
-}
-
 static bool
 add(struct work *w, const struct chosen *chosen, struct err *err)
 {
     struct chosen *out = array_grow(w->out, w->nout, &w->room, sizeof *out, err);
-    const struct tensor t = chosen_tensor(chosen);
-    uint32_t place = (uint32_t)w->nout;
-    bool again = false;
-    char name[STR_SHOWN];
     if (!out)
         return false;
     w->out = out;
-    if (!table_add(&w->names, output_name, w, t.name, t.name_len, &place, &again, err))
-        return false;
-    if (again)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: two tensors of the model would become this one",
-            str_shown(name, t.name, t.name_len));
     out[w->nout++] = *chosen;
     return true;
 }
@@ -417,7 +396,6 @@ hf_tensors(struct choice *choice, const struct hf_tensors_options *options, stru
     ok = ok && check_experts(&w, err);
     free(w.list);
     free(w.experts);
-    table_clear(&w.names);
     if (!ok) {
         free(w.out);
         return false;
@@ -428,5 +406,5 @@ hf_tensors(struct choice *choice, const struct hf_tensors_options *options, stru
     choice->matrices = w.matrices;
     choice->model = (struct mix_model){ .arch = c->family->arch, .n = strlen(c->family->arch), .layers = c->layers,
         .experts = c->experts, .heads = c->heads, .kv_heads = c->kv_heads };
-    return true;
+    return choice_distinct_or(choice, ERR_MALFORMED, "the model has this one twice, under two names", err);
 }

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "writer/put.h"
 
 static const char ggml[] = "tokenizer.ggml";
 
@@ -60,14 +61,6 @@ hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_t *id
     return true;
 }
 
-static void
-add_number(struct str *s, uint64_t x, size_t nbytes)
-{
-    uint8_t p[8];
-    store_le64(p, x);
-    str_add(s, (const char *)p, nbytes);
-}
-
 static bool
 put_tokens(struct keys *keys, const struct hf_vocab *v, struct err *err)
 {
@@ -76,9 +69,7 @@ put_tokens(struct keys *keys, const struct hf_vocab *v, struct err *err)
     for (size_t i = 0; i < v->n; i++) {
         const struct hf_token *t = &v->token[i];
         int npad = t->p ? 0 : snprintf(pad, sizeof pad, "[PAD%zu]", i);
-        size_t n = t->p ? t->n : (size_t)npad;
-        add_number(&s, n, 8);
-        str_add(&s, t->p ? t->p : pad, n);
+        put_counted(&s, t->p ? t->p : pad, t->p ? t->n : (size_t)npad);
     }
     return keys_put_array(keys, ggml, "tokens", META_STRING, v->n, &s, err);
 }
@@ -89,9 +80,9 @@ hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, con
 {
     struct str types = { .max = keys->max }, all = { .max = keys->max };
     for (size_t i = 0; i < v->n; i++) {
-        add_number(&types, v->token[i].type, 4);
+        put(&types, v->token[i].type, 4);
         if (scores)
-            add_number(&all, bits_of_float(v->token[i].score), 4);
+            put(&all, bits_of_float(v->token[i].score), 4);
     }
     bool ok = keys_put_text(keys, ggml, "model", model, strlen(model), err)
         && keys_put_text(keys, ggml, "pre", pre, strlen(pre), err)

@@ -111,7 +111,7 @@ output_name(const void *of, uint32_t number, size_t *n)
 }
 
 bool
-choice_distinct(const struct choice *choice, struct err *err)
+choice_distinct_or(const struct choice *choice, enum err_kind kind, const char *why, struct err *err)
 {
     struct table table = { 0 };
     bool ok = table_reserve(&table, choice->n, err), again = false;
@@ -120,9 +120,15 @@ choice_distinct(const struct choice *choice, struct err *err)
         const struct tensor t = chosen_tensor(&choice->list[i]);
         uint32_t number = (uint32_t)i;
         ok = table_add(&table, output_name, choice, t.name, t.name_len, &number, &again, err)
-            && (!again || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "two tensors of the output would be called %s: the options "
-                "that rename are to keep names apart", str_shown(shown, t.name, t.name_len)));
+            && (!again || err_set(err, kind, ERR_NO_OFFSET, "two tensors of the output would be called %s: %s",
+                str_shown(shown, t.name, t.name_len), why));
     }
     table_clear(&table);
     return ok;
+}
+
+bool
+choice_distinct(const struct choice *choice, struct err *err)
+{
+    return choice_distinct_or(choice, ERR_USAGE, "the options that rename are to keep names apart", err);
 }

@@ -66,6 +66,9 @@ void choice_clear(struct choice *choice);
 /* Whether all tensors of the output have names of their own; else ERR_USAGE, for it is the user who named them. */
 bool choice_distinct(const struct choice *choice, struct err *err);
 
+/* The same where it is not: a failure of this kind, that says `why`. */
+bool choice_distinct_or(const struct choice *choice, enum err_kind kind, const char *why, struct err *err);
+
 /* Bytes of all tensors together. One whose elements do not fill bytes is ERR_UNSUPPORTED, too many of them ERR_LIMIT. */
 bool choice_nbytes(const struct choice *choice, uint64_t *nbytes, struct err *err);
 

@@ -51,8 +51,10 @@ file_is_quantized(const struct choice *choice)
 bool
 file_types_changed(const struct choice *choice)
 {
-    for (size_t i = 0; i < choice->n; i++)
-        if (choice->list[i].encoding || choice->list[i].decode || choice->list[i].made || choice->list[i].copy->dtype != choice->list[i].dtype)
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct chosen *c = &choice->list[i];
+        if (c->encoding || c->decode || c->made || c->copy->dtype != c->dtype)
             return true;
+    }
     return false;
 }

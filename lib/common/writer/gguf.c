@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/limits.h"
 #include "base/num.h"
-#include "writer/put_priv.h"
+#include "writer/put.h"
 #include "writer/writer.h"
 
 enum { VERSION = 3, ALIGNMENT = 32, NAME_MAX_BYTES = 63, RANK_MAX = 4 };
@@ -16,18 +16,11 @@ enum { VERSION = 3, ALIGNMENT = 32, NAME_MAX_BYTES = 63, RANK_MAX = 4 };
 /* --- numbers and keys, little-endian */
 
 static void
-put_string(struct str *out, const char *p, size_t n)
-{
-    put(out, n, 8);
-    str_add(out, p, n);
-}
-
-static void
 put_value(struct str *out, const struct meta_value *v)
 {
     switch (v->type) {
     case META_STRING:
-        put_string(out, v->as.s.p, v->as.s.n);
+        put_counted(out, v->as.s.p, v->as.s.n);
         break;
     case META_ARRAY: {
         struct meta_iter it = meta_first(&v->as.a);
@@ -57,7 +50,7 @@ put_keys(struct str *out, const struct keys *keys, size_t more, struct err *err)
         if (m->key_len == 0 || m->key_len > limits_default.gguf_key || memchr(m->key, '\0', m->key_len))
             return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key '%s': a key in a GGUF file has 1 to %" PRIu64 " bytes, "
                 "none of them NUL", str_shown(shown, m->key, m->key_len), limits_default.gguf_key);
-        put_string(out, m->key, m->key_len);
+        put_counted(out, m->key, m->key_len);
         put(out, m->value.type, 4);
         put_value(out, &m->value);
     }
@@ -69,13 +62,13 @@ static void
 put_split(struct str *out, const struct writer_split *split)
 {
     static const char no[] = "split.no", count[] = "split.count", tensors[] = "split.tensors.count";
-    put_string(out, no, sizeof no - 1);
+    put_counted(out, no, sizeof no - 1);
     put(out, META_U16, 4);
     put(out, split->no, 2);
-    put_string(out, count, sizeof count - 1);
+    put_counted(out, count, sizeof count - 1);
     put(out, META_U16, 4);
     put(out, split->count, 2);
-    put_string(out, tensors, sizeof tensors - 1);
+    put_counted(out, tensors, sizeof tensors - 1);
     put(out, META_I32, 4);
     put(out, split->tensors, 4);
 }
@@ -119,7 +112,7 @@ put_tensor(struct str *out, const struct chosen *chosen, uint64_t alignment, uin
     uint64_t nbytes;
     if (!measure(&t, &nbytes, err))
         return false;
-    put_string(out, t.name, t.name_len);
+    put_counted(out, t.name, t.name_len);
     put(out, rank ? rank : 1, 4);
     if (rank == 0)
         put(out, 1, 8);

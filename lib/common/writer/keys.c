@@ -11,8 +11,6 @@
 #include "writer/meta_text.h"
 #include "writer/stale.h"
 
-enum { QUANTIZATION_VERSION = 2 };      /* GGML_QNT_VERSION of ggml.h */
-
 static const char types_key[] = META_TEXT_TYPES, pt[] = "pt";
 
 static bool
@@ -266,7 +264,7 @@ add_facts(struct making *m, struct err *err)
     if (m->kind != KEYS_TYPED || !m->changed || !says)
         return true;
     return (m->file_type == FILE_TYPE_NONE || set_u32(m->keys, type, (uint64_t)m->file_type, err))
-        && (!m->quantized || keys_find(m->keys, version) || set_u32(m->keys, version, QUANTIZATION_VERSION, err));
+        && (!m->quantized || keys_find(m->keys, version) || set_u32(m->keys, version, KEYS_QUANTIZATION_VERSION, err));
 }
 
 /* --- those of the command line */

@@ -8,6 +8,8 @@
 #include "base/table.h"
 #include "plan/choice.h"
 
+enum { KEYS_QUANTIZATION_VERSION = 2 };     /* GGML_QNT_VERSION of ggml.h */
+
 /* What a format has for metadata: nothing; strings; values with types. */
 enum keys_kind { KEYS_NONE, KEYS_TEXT, KEYS_TYPED };
 

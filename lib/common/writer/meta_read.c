@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "writer/meta_text.h"
-#include "writer/put_priv.h"
+#include "writer/put.h"
 
 struct reading {
     struct pull *json;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "writer/one_priv.h"
-#include "writer/put_priv.h"
+#include "writer/put.h"
 #include "writer/writer.h"
 
 enum { PREFIX = 10, ALIGN = 64, RANK_MAX = 64, GROWTH_DIGITS = 21 };

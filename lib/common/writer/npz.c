@@ -19,7 +19,7 @@
 #include "base/num.h"
 #include "kernel/crc.h"
 #include "writer/npy_priv.h"
-#include "writer/put_priv.h"
+#include "writer/put.h"
 #include "writer/writer.h"
 
 enum {
