@@ -10,6 +10,7 @@
 #   make fuzz       broken copies of the corpus through the sanitized tools; SECONDS=600, one minute by default
 #   make fuzz-NAME  libFuzzer on test/fuzz/fuzz_NAME.c, as long; new finds go to test/fuzz/found/NAME. `make fuzz-keep-NAME`
 #                   makes of them, and of the corpus, the smallest corpus that reaches as much
+#   make check-fuzz SANITIZE=1 CC=clang   each of these targets once over its corpus
 #   make peers      compare with the canonical Python libraries (pip, several GB)
 #   make dist       the source, dist/amn-VERSION.tar.gz
 #   make deb        a Debian package, dist/amn_VERSION-1_ARCH.deb
@@ -41,7 +42,7 @@ ifdef FUZZ
 variant = -fuzz
 CC = clang
 override CFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-override LDFLAGS += -fsanitize=fuzzer,address,undefined
+override LDFLAGS += -fsanitize=address,undefined
 endif
 ifdef WERROR
 override CFLAGS += -Werror
@@ -190,7 +191,12 @@ fuzz_found = test/fuzz/found/$* test/fuzz/corpus/$*
 
 $(obj)/test/fuzz/%: test/fuzz/%.c $(obj)/libamn.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -Itest/fuzz $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
+	$(CC) $(ALL_CFLAGS) -Itest/fuzz $(LDFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
+
+# Every target, and each once over its corpus. `make check-fuzz SANITIZE=1 CC=clang` links the library of that build.
+check-fuzz: $(patsubst %.c,$(obj)/%,$(wildcard test/fuzz/fuzz_*.c))
+	for f in $^; do c=test/fuzz/corpus/$${f##*_}; [ -d $$c ] || c=; $$f -runs=0 $$c >$(obj)/fuzz.log 2>&1 \
+		|| { cat $(obj)/fuzz.log; exit 1; }; done
 
 fuzz-%:
 	$(MAKE) FUZZ=1 obj-fuzz/test/fuzz/fuzz_$*
@@ -288,6 +294,6 @@ check-packages:
 clean:
 	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
-.PHONY: all setup demo check unit bench bench-huge faults fuzz peers install uninstall clean
+.PHONY: all setup demo check unit bench bench-huge faults fuzz check-fuzz peers install uninstall clean
 .PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)
