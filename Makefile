@@ -7,6 +7,7 @@
 #   make bench      ratios to cat, and peak memory; never fails on a figure
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check` takes some
+#   make determinism  every decoder with every encoder, several times each; `make check` takes a sample
 #   make fuzz       broken copies of the corpus through the sanitized tools; SECONDS=600, one minute by default
 #   make fuzz-NAME  libFuzzer on test/fuzz/fuzz_NAME.c, as long; new finds go to test/fuzz/found/NAME. `make fuzz-keep-NAME`
 #                   makes of them, and of the corpus, the smallest corpus that reaches as much
@@ -181,6 +182,10 @@ bench-huge: all
 faults: all unit
 	python3 test/faults/run $(bin) $(obj)/test/faults/faults.so --full
 
+determinism: all
+	fixtures=$$(mktemp -d) && test/make-fixtures $$fixtures && test/determinism $(bin) $$fixtures --full; \
+		status=$$?; rm -rf $$fixtures; exit $$status
+
 fuzz:
 	$(MAKE) SANITIZE=1 all
 	python3 test/fuzz.py bin-sanitize $(SECONDS)
@@ -294,6 +299,6 @@ check-packages:
 clean:
 	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
-.PHONY: all setup demo check unit bench bench-huge faults fuzz check-fuzz peers install uninstall clean
+.PHONY: all setup demo check unit bench bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
 .PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)
