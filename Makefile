@@ -69,8 +69,9 @@ found      = $(if $(lacking),$(error not found: $(lacking); 'make setup' install
 PKG_CFLAGS = $(found)$(eval PKG_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PKGS) $(HEADERS)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -ffp-contract=off \
-	-Ilib/common $(PKG_CFLAGS) $(CFLAGS)
+# Flags that keep the results of floating-point operations come after the user's; base/host.h refuses what they cannot undo.
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -include lib/common/base/host.h \
+	-Ilib/common $(PKG_CFLAGS) $(CFLAGS) -fno-unsafe-math-optimizations -ffp-contract=off
 ALL_LIBS = $(PKG_LIBS) -lm -pthread -ldl
 
 tools   = amn-parse amn-inspect amn-remember amn-forget amn-convert
