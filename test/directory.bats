@@ -254,7 +254,7 @@ END
 @test "--resume of an input that was changed meanwhile is another job" {
     model
     mkdir part
-    printf 'amn 1 00000000 2\n' >part/.amn-journal
+    printf 'amn 2 0000000000000000 2\n' >part/.amn-journal
     try 73 amn-remember -o part/ --resume in
     grep -q 'another job' err
 }
@@ -349,7 +349,7 @@ sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text + data)' "$1"
 @test "--resume and odd journals: empty, of another form, cut, with lines of no file, no file at all" {
     interrupted
     cp part/.amn-journal journal
-    for text in 'amn 2 00000000 3\n' 'amn 1' 'x' '\0\0\0\n'; do
+    for text in 'amn 1 00000000 3\n' 'amn 2' 'x' '\0\0\0\n'; do
         printf "$text" >part/.amn-journal
         try 73 amn-remember -o part/ --shard-size 2K --resume in
         error_line amn-remember 'cannot create'
@@ -429,4 +429,31 @@ sys.exit(p.wait() not in (0, -getattr(signal, "SIG" + sys.argv[1])))' "$@"
     check $'{\n  "quantization_config": null,\n  "a": NaN\n}\n' $'{\n  \n  "a": NaN\n}\n'
     check '{"a":"quantization_config","quant\u0069zation":1}' '{"a":"quantization_config","quant\u0069zation":1}'
     try 65 amn-remember -o bad/ --config "$fx/bad-text.txt" m.safetensors
+}
+
+# stopped SIZE COMMAND...: ./part, made until a file of more than SIZE KiB.
+stopped() {
+    local most=$1
+    shift
+    rm -rf part
+    (ulimit -f "$most"; try 74 "$@" -o part/)
+    [ -e part/.amn-journal ] && ls part/model-*.safetensors >/dev/null
+}
+
+@test "--resume with another option of the encoder is refused, also where names, types and shapes are the same" {
+    mkdir in
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 b.weight=BF16:64x256 c.weight=BF16:64x128 \
+        big.norm.weight=F32:1x40960
+    stopped 120 amn-forget -q --scheme gptq --symmetric --shard-size 5K in
+    cp -R part before
+    for o in --asymmetric '--group-size 64' '--scheme gptq-8bit' '--exclude b.*' '--tensor-type a=gptq-8bit'; do
+        case $o in *scheme*) s= ;; *) s='--scheme gptq' ;; esac
+        case $o in --asymmetric) ;; *) o="--symmetric $o" ;; esac
+        try 73 amn-forget -q $s $o --shard-size 5K --resume -o part/ in
+        grep -q 'another job' err
+        diff -r before part
+    done
+    try 0 amn-forget -q --scheme gptq --symmetric --shard-size 5K --resume -o part/ in
+    try 0 amn-forget -q --scheme gptq --symmetric --shard-size 5K -o whole/ in
+    diff -r whole part
 }

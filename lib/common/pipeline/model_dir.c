@@ -14,6 +14,7 @@
 #include "pipeline/checksum.h"
 #include "pipeline/journal.h"
 #include "pipeline/side_files.h"
+#include "plan/fingerprint.h"
 #include "plan/shards.h"
 #include "writer/lay_out.h"
 #include "writer/shard_index.h"
@@ -240,56 +241,46 @@ write_file(struct job *job, size_t i, struct err *err)
 
 /* --- all of them */
 
-static uint32_t
-add_text(uint32_t crc, const char *text)
-{
-    return crc_add(crc, (const uint8_t *)text, strlen(text) + 1);
-}
-
-/* Which file the input is; of a pipe, which has no date, the data that came: its header is in those of the output. */
+/* Adds which file an input is; of a pipe, which has no date, the data that came: its header is in those of the output. */
 static bool
-add_input(uint32_t *crc, const struct model *m, uint32_t i, struct err *err)
+add_source(struct fingerprint *f, const struct model *m, uint32_t i, struct err *err)
 {
     uint64_t stamp[2], from, to;
+    uint32_t crc = 0;
     source_stamp(m->src[i], stamp);
-    *crc = crc_add(*crc, (const uint8_t *)stamp, sizeof stamp);
+    fingerprint_add(f, stamp, sizeof stamp);
     model_data(m, i, &from, &to);
-    return source_is_file(m->src[i]) || add_bytes(crc, m->src[i], from, to, err);
+    bool ok = source_is_file(m->src[i]) || add_bytes(&crc, m->src[i], from, to, err);
+    fingerprint_add(f, &crc, sizeof crc);
+    return ok;
 }
 
-/* What the bytes of the output depend on, as a number: the release; the headers, hence names, types, shapes and
- * options; how weights are read, and what configs say of that; and what the input is. Also the length of all files. */
+/* Takes the fingerprint of what decides the bytes of the directory: the release, the plan of each file, what config.json
+ * says, and the inputs. Also adds up the length of all files. */
 static bool
-measure(struct job *job, uint32_t *number, struct err *err)
+measure(struct job *job, struct fingerprint *f, struct err *err)
 {
     const struct model *m = job->p->model;
-    uint32_t crc = add_text(0, job->dir->release);
+    const struct model_config *q = job->dir->quantization;
+    fingerprint_add(f, job->dir->release, strlen(job->dir->release));
     for (size_t i = 0; i < job->shards.n; i++) {
         struct pieces *pieces = lay_out(job, i, err);
         if (!pieces)
             return false;
-        const struct piece *header = pieces_at(pieces, 0);
-        crc = crc_add(crc, (const uint8_t *)header->of.text, (size_t)header->nbytes);
+        fingerprint_pieces(f, pieces);
         job->dir->nbytes += pieces_nbytes(pieces);
         pieces_free(pieces);
     }
-    for (size_t i = 0; i < job->choice->n; i++) {
-        const struct chosen *chosen = &job->choice->list[i];
-        if (chosen->decode)
-            crc = add_text(crc, chosen->decode->scheme->code);
-        if (chosen->encoding)
-            crc = add_text(crc, chosen->encoding->encoder->name);
-        if (chosen->name)
-            crc = add_text(crc, chosen->decode ? chosen->decode->name : chosen->copy->name);
-    }
     for (size_t i = 0; i < catalog_config_count(m->catalog); i++) {
         const struct catalog_config *config = catalog_config_at(m->catalog, i);
-        crc = crc_add(crc, (const uint8_t *)config->text, config->n);
+        fingerprint_add(f, config->name, strlen(config->name));
+        fingerprint_add(f, config->text, config->n);
     }
+    fingerprint_add(f, q ? q->quantization.p : NULL, q ? q->quantization.len : 0);
+    fingerprint_add(f, q ? q->too : NULL, q && q->too ? strlen(q->too) : 0);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->nsrc; i++)
-        ok = add_input(&crc, m, i, err);
-    *number = crc;
+        ok = add_source(f, m, i, err);
     return ok;
 }
 
@@ -325,11 +316,11 @@ begin(struct job *job, struct err *err)
 static bool
 write_all(struct job *job, struct err *err)
 {
-    uint32_t number;
+    struct fingerprint f = { 0 };
     bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err)
         && (check_dir(job, err) || in_dir(job->dir, err)) && model_spool(job->p->model, err)
-        && measure(job, &number, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
-        && journal_open(&job->journal, job->dir->path, number, job->shards.n, job->dir->resume, err)
+        && measure(job, &f, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
+        && journal_open(&job->journal, job->dir->path, f.hash, job->shards.n, job->dir->resume, err)
         && begin(job, err);
     meter_phase(job->p->model->meter, "writing", job->dir->nbytes);
     job->p->one_of_many = true;
