@@ -31,8 +31,8 @@ struct encode_part {
     const uint8_t *bytes;           /* the part itself, where it depends on no element; else NULL */
 };
 
-/* What the user says of all weights. All members have one type, so that there is no padding: plan/fingerprint.c hashes the
- * bytes of the struct, and with them any member that is added. */
+/* The user's options for all weights. All members have one type, so that the struct has no padding: plan/fingerprint.c
+ * hashes its bytes, and with them any member that is added. */
 struct encode_options {
     uint64_t asymmetric, symmetric; /* neither: as the scheme has it by default */
     uint64_t group_size;            /* elements that share a scale; 0: as the scheme has it */

@@ -46,7 +46,7 @@ add_form(struct fingerprint *f, const struct tensor *t)
     add_shape(f, &t->shape);
 }
 
-/* Adds an input tensor, which may be NULL, and where it lies. */
+/* Adds an input tensor, which may be NULL, and its extent. */
 static void
 add_input(struct fingerprint *f, const struct tensor *t)
 {

@@ -1,5 +1,5 @@
-/* fingerprint: one number for everything that decides the bytes of an output. A job that goes on with another one's files
- * compares it first.
+/* fingerprint: one number for everything that decides the bytes of an output. A job that resumes compares it with that of
+ * the job that was interrupted.
  *
  * It is taken of the plan, which is all that the pipeline is given, not of the options that led to it: whatever changes
  * bytes changes the plan. SipHash-1-3, chained. */
