@@ -168,17 +168,6 @@ outputs_check(const struct outputs *outputs, struct err *err)
     return true;
 }
 
-bool
-outputs_has(const struct outputs *outputs, const char *path)
-{
-    struct err ignored;
-    struct output o;
-    err_init(&ignored);
-    bool has = look(&o, path, &ignored) && find(outputs, &o.place);
-    clear(&o);
-    return has;
-}
-
 /* --- leftovers of killed jobs */
 
 /* Tells whether a temporary file in the folder of an output is of one of the outputs: of `name`, or a name that begins so. */

@@ -29,9 +29,6 @@ bool outputs_add(struct outputs *outputs, const char *path, struct err *err);
 /* Checks all of them against the inputs again, when more of these were opened. ERR_CREATE. */
 bool outputs_check(const struct outputs *outputs, struct err *err);
 
-/* Tells whether the file that `path` names was added. */
-bool outputs_has(const struct outputs *outputs, const char *path);
-
 /* Removes the temporary files that jobs which were killed left beside these files, for these files, and nobody has open. */
 void outputs_sweep(const struct outputs *outputs);
 
