@@ -307,3 +307,15 @@ key() {
         done
     done
 }
+
+@test "a file of the tokenizer that is there and cannot be read: 66, and it is named" {
+    model llama3
+    for name in generation_config.json added_tokens.json chat_template.jinja tekken.json; do
+        [ ! -e llama3/$name ] || mv llama3/$name kept
+        ln -s nowhere llama3/$name
+        refuses 66 'cannot open' 'symbolic link to a file that is not there' llama3
+        grep -q "llama3/$name" err
+        rm llama3/$name
+        [ ! -e kept ] || mv kept llama3/$name
+    done
+}
