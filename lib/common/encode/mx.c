@@ -242,8 +242,8 @@ static const struct numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, 
 const struct encoder encode_mx[] = {
     { MX("mxfp4", "compressed-tensors MXFP4", mxfp4), CT("mxfp4-pack-quantized", 4) },
     { MX("mxfp8", "compressed-tensors MXFP8", mxfp8), CT("mxfp8-quantized", 8) },
-    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), CT("nvfp4-pack-quantized", 4), OF_TENSOR },
+    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), CT("nvfp4-pack-quantized", 4), OF_TENSOR, .fuses = true },
     { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt), MODELOPT },
-    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), MODELOPT, OF_TENSOR },
+    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), MODELOPT, OF_TENSOR, .fuses = true },
     { .name = NULL },
 };

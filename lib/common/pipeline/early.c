@@ -12,8 +12,7 @@
 struct task {
     const struct pipeline *p;
     struct panels *panels;
-    const struct piece *elements;
-    const struct encoding *encoding;
+    struct encoded of;
 };
 
 /* A thread's share. Its failure is that of the survey, which this thread's owner sees too. */
@@ -21,7 +20,7 @@ static const float *
 take(const struct task *t, struct err *err)
 {
     struct bench bench = { 0 };
-    const float *facts = bench_init(&bench, 0, err) ? encoder_facts(t->p, t->panels, &bench, t->elements, t->encoding, err)
+    const float *facts = bench_init(&bench, 0, err) ? encoder_facts(t->p, t->panels, &bench, &t->of, err)
         : NULL;
     bench_clear(&bench);
     return facts;
@@ -42,7 +41,7 @@ help(void *of)
 static bool
 survey(const struct task *t, unsigned jobs, struct err *err)
 {
-    struct encoding *e = (struct encoding *)t->encoding;
+    struct encoding *e = t->of.encoding;
     pthread_t *threads = calloc(jobs, sizeof *threads);
     unsigned started = 0;
     if (!threads)
@@ -69,9 +68,9 @@ survey_all(struct pipeline *p, const struct choice *choice, struct err *err)
         const struct chosen *c = &choice->list[i];
         if (!c->encoding || c->part != 0 || !c->encoding->encoder->early)
             continue;
-        const struct task task = { p, panels, piece_elements(c, err), c->encoding };
-        ok = task.elements && survey(&task, jobs, err);
-        piece_free((void *)task.elements);
+        const struct task task = { p, panels, { .elements = piece_elements(c, err), .encoding = c->encoding } };
+        ok = task.of.elements && survey(&task, jobs, err);
+        piece_free((void *)task.of.elements);
     }
     panels_free(panels);
     return ok;
