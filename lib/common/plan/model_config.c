@@ -252,6 +252,17 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
             "take them for other ones, and other loaders read none that are encoded");
 }
 
+static void
+clear(struct collected *c)
+{
+    roster_clear(&c->m);
+    names_clear(&c->experts);
+    names_clear(&c->joined);
+    names_clear(&c->apart);
+    names_clear(&c->embeddings);
+    names_clear(&c->differ);
+}
+
 bool
 model_config_make(struct model_config *config, const struct choice *choice, const struct encoder *named,
     struct catalog *catalog, struct err *err)
@@ -268,13 +279,30 @@ model_config_make(struct model_config *config, const struct choice *choice, cons
         config->too = encoder->config_too;
         ok = !config->quantization.failed || err_memory(err, config->quantization.len);
     }
-    roster_clear(&c.m);
-    names_clear(&c.experts);
-    names_clear(&c.joined);
-    names_clear(&c.apart);
-    names_clear(&c.embeddings);
-    names_clear(&c.differ);
+    clear(&c);
     return ok;
+}
+
+bool
+model_config_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err)
+{
+    struct collected c = { .m.n = 0 };
+    bool ok = collect(&c, choice, named, err);
+    size_t n = 0;
+    for (size_t i = 0; i < c.m.n; i++) {
+        struct roster_group group = c.m.group[i];
+        if (!group.e->encoder->config_too)
+            continue;
+        c.m.group[i] = c.m.group[n];
+        c.m.group[n++] = group;
+    }
+    size_t all = c.m.n;
+    c.m.n = n;
+    if (ok && n != 0)
+        c.m.group[0].e->encoder->config(out, &c.m);
+    c.m.n = all;
+    clear(&c);
+    return ok && (!out->failed || err_memory(err, out->len));
 }
 
 void
