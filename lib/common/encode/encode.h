@@ -119,6 +119,7 @@ struct encoder {
     bool loses_experts;             /* beside such weights it reads no P.experts.N that stay as they are, either */
     /* NULL, or what a loader makes otherwise of this weight, as a text behind its name; or NULL. */
     const char *(*differs)(const struct encoding *e);
+    const char *(*refused)(const struct encoding *e);   /* the same of a loader that refuses it: encode/loaders.h */
 };
 
 /* For fit(): one more part, called weight.name[0..base) and suffix, of these dimensions. NULL on failure. */
