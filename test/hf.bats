@@ -114,6 +114,51 @@ key() {
     [ "$(key out.gguf tokenizer.ggml.model)" = null ]
 }
 
+@test "chat templates with names: keys of GGUF, and files of a directory" {
+    model qwen2
+    mkdir qwen2/additional_chat_templates
+    printf 'T\r\n' >qwen2/additional_chat_templates/tool-use.jinja
+    printf 'R' >qwen2/additional_chat_templates/rag.jinja
+    printf 'no template' >qwen2/additional_chat_templates/notes.txt
+    mkdir qwen2/more
+    try 0 amn-convert --to gguf -o out.gguf qwen2
+    [ "$(key out.gguf tokenizer.chat_template.rag)" = R ]
+    [ "$(key out.gguf tokenizer.chat_template.tool_use)" = T ]
+    amn-inspect --arrays out.gguf | jq -ce '.metadata["tokenizer.chat_templates"] == ["rag", "tool_use"]'
+    [ "$(key out.gguf tokenizer.chat_template)" = "$(cat qwen2/chat_template.jinja)" ]
+    for tool in 'amn-convert' 'amn-remember -q' 'amn-forget -q --scheme fp8'; do
+        rm -rf copy
+        try 0 $tool -o copy/ qwen2
+        diff -r -x notes.txt qwen2/additional_chat_templates copy/additional_chat_templates
+        refute test -e copy/additional_chat_templates/notes.txt
+        refute test -e copy/more
+    done
+    printf '\377' >qwen2/additional_chat_templates/rag.jinja
+    refuses 65 malformed 'rag.jinja is not UTF-8' qwen2
+    rm qwen2/additional_chat_templates/*
+    for i in $(seq 257); do
+        : >qwen2/additional_chat_templates/$i.jinja
+    done
+    try 75 amn-convert --to gguf qwen2
+    grep -q 'more than 256 templates' err
+}
+
+@test "no BOS where nothing asks for one, though llama.cpp would add it" {
+    model llama3
+    jq '.post_processor = null' llama3/tokenizer.json >new && mv new llama3/tokenizer.json
+    try 0 amn-convert --to gguf -o out.gguf llama3
+    [ "$(key out.gguf tokenizer.ggml.pre)" = llama-bpe ]
+    [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = false ]
+    try 0 amn-convert -f --to gguf --pre qwen2 -o out.gguf llama3
+    [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = null ]
+    try 0 amn-convert -f --to gguf --pre lfm2 -o out.gguf llama3
+    [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = false ]
+    jq '.model.ignore_merges = false' llama3/tokenizer.json >new && mv new llama3/tokenizer.json
+    try 0 amn-convert -f --to gguf -o out.gguf llama3
+    [ "$(key out.gguf tokenizer.ggml.pre)" = dbrx ]
+    [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = null ]
+}
+
 @test "experts that llama.cpp weighs otherwise: a warning" {
     model qwen3-moe config.norm_topk_prob=false
     try 0 amn-convert --to gguf -o out.gguf qwen3-moe

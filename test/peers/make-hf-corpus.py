@@ -8,7 +8,9 @@ transformers 5.23, tokenizers 0.23 and sentencepiece 0.2.3). FOLDER is test/corp
 expected.txt, its keys in order; of text and arrays how their SHA-256 begins. What the converter refuses, or reads in a way that its
 files contradict, is a folder too: its line is that of ours, which this script has as `refused`.
 
-The converter knows tokenizer.ggml.pre by a list of vocabularies, where these are not: it is told.
+The converter knows tokenizer.ggml.pre by a list of vocabularies, where these are not: it is told. In one thing we do otherwise: llama.cpp
+adds a BOS for some of these names where no key says whether, and where the converter writes none, ours is false. peer_tokenizers.py
+shows that llama.cpp then has the tokens of the tokenizer itself.
 """
 import hashlib
 import json
@@ -29,6 +31,8 @@ REGEX = {
 WORDS = ["a", "b", "t", "h", "e", "\u0120", "\u010a", "th", "the", "\u0120the", "ab", "\u0120a"]
 MERGES = ["t h", "th e", "\u0120 the", "a b", "\u0120 a"]
 FOLDERS = {}
+ADD_BOS = "tokenizer.ggml.add_bos_token"
+GPT2 = hashlib.sha256(b"gpt2").hexdigest()[:16]
 
 
 def added(number, content, special=True, normalized=False):
@@ -330,6 +334,64 @@ def _(f, t, c):
                           {"name": "", "template": "n"}]
 
 
+@folder("chat-files")               # those of a folder, under their names
+def _(f, t, c):
+    del c["chat_template"]
+    f["chat_template.jinja"] = b"D"
+    f["additional_chat_templates/tool-use.jinja"] = b"T\r\n"
+
+
+@folder("chat-files-and-config")    # which counts more
+def _(f, t, c):
+    f["chat_template.jinja"] = b"D"
+    f["additional_chat_templates/rag.jinja"] = b"T"
+
+
+@folder("chat-files-default")       # that of the folder is the last of that name
+def _(f, t, c):
+    del c["chat_template"]
+    f["chat_template.jinja"] = b"D"
+    f["additional_chat_templates/default.jinja"] = b"E"
+
+
+@folder("chat-files-alone")         # are not read
+def _(f, t, c):
+    del c["chat_template"]
+    f["additional_chat_templates/rag.jinja"] = b"T"
+
+
+@folder("bos-of-the-name")          # nothing says anything of BOS: llama.cpp would add one for this name
+def _(f, t, c):
+    t["post_processor"] = None
+
+
+@folder("bos-by-config")
+def _(f, t, c):
+    t["post_processor"] = None
+    c["add_bos_token"] = True
+
+
+@folder("cl100k")                   # the steps of llama-bpe, and merges count
+def _(f, t, c):
+    t["model"]["ignore_merges"] = False
+    t["post_processor"] = None
+
+
+@folder("code-llama")               # of this size one token more has a role
+def _(f, t, c):
+    f["config.json"]["vocab_size"] = 32016
+
+
+@folder("granite")                  # of this size there is no BOS, whatever the files say
+def _(f, t, c):
+    f["config.json"]["vocab_size"] = 49152
+
+
+@folder("granite-spm", lambda: spm("LlamaForCausalLM", "llama")[0])
+def _(f, t, c):
+    f["config.json"]["vocab_size"] = 49152
+
+
 @folder("space-prefix")
 def _(f, t, c):
     c["add_prefix_space"] = True
@@ -445,9 +507,13 @@ def main():
         os.makedirs(path)
         for file, content in files.items():
             raw = content if isinstance(content, bytes) else json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+            os.makedirs(os.path.dirname(os.path.join(path, file)), exist_ok=True)
             with open(os.path.join(path, file), "wb") as f:
                 f.write(raw)
-        made = ["error " + why] if why else lines(path, "qwen2" if name.startswith("qwen2") else "llama-bpe")
+        pre = "qwen2" if name.startswith("qwen2") else "dbrx" if name == "cl100k" else "llama-bpe"
+        made = ["error " + why] if why else list(lines(path, pre))
+        if pre == "llama-bpe" and made[0].endswith(GPT2) and not any(ADD_BOS in line for line in made):
+            made.append(ADD_BOS + " bool false")
         text += "= %s\n" % name + "".join(line + "\n" for line in made)
     with open(os.path.join(out, "expected.txt"), "w") as f:
         f.write(text)

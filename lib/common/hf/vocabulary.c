@@ -408,6 +408,7 @@ read_files(struct hf_vocab *v, struct err *err)
     };
     static const char *const model[HF_MODEL_PARTS] = {
         [HF_TYPE] = "type", [HF_VOCAB] = "vocab", [HF_MERGE_LIST] = "merges", [HF_FALLBACK] = "byte_fallback",
+        [HF_IGNORE_MERGES] = "ignore_merges",
     };
     return hf_value_file(&v->json, &v->folder->file[HF_TOKENIZER], err)
         && hf_value_members(v->part, parts, HF_PARTS, &v->json, err)

@@ -427,6 +427,15 @@ cut(struct hf_vocab *v)
             v->n--;
 }
 
+/* Overrules the default of llama.cpp for the name of a pre-tokenizer where the tokenizer's files set no flag: there the
+ * tokenizer adds no BOS, and neither should llama.cpp. */
+static bool
+put_no_bos(struct keys *keys, const char *pre, struct err *err)
+{
+    return keys_find(keys, "tokenizer.ggml.add_bos_token") || !hf_pre_adds_bos(pre)
+        || keys_put_bool(keys, "tokenizer.ggml", "add_bos_token", false, err);
+}
+
 bool
 hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
@@ -442,7 +451,8 @@ hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
             return false;
     return hf_vocab_put(keys, v, "gpt2", pre, false, err)
         && hf_merges_put(keys, v, err)
-        && hf_special_put(keys, v, 0, err);
+        && hf_special_put(keys, v, 0, err)
+        && put_no_bos(keys, pre, err);
 }
 
 /* --- llama-json */

@@ -16,7 +16,7 @@ enum { HF_TOKENS_MAX = 1 << 22 };
 
 /* The members of tokenizer.json, which may be large: each is looked for once. */
 enum hf_part { HF_ADDED, HF_PRE, HF_NORMALIZER, HF_POST, HF_DECODER, HF_MODEL, HF_PARTS };
-enum hf_model_part { HF_TYPE, HF_VOCAB, HF_MERGE_LIST, HF_FALLBACK, HF_MODEL_PARTS };
+enum hf_model_part { HF_TYPE, HF_VOCAB, HF_MERGE_LIST, HF_FALLBACK, HF_IGNORE_MERGES, HF_MODEL_PARTS };
 
 struct hf_token {
     const char *p;              /* n bytes; borrowed; NULL: no token has this id, "[PAD12]" */
@@ -85,6 +85,10 @@ bool hf_merges_put(struct keys *keys, struct hf_vocab *v, struct err *err);
 
 /* tokenizer.ggml.pre by the expressions of tokenizer.json's "pre_tokenizer"; static. ERR_UNSUPPORTED for others. */
 bool hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err);
+
+/* Checks that llama.cpp puts a BOS in front of a text under this name when no key says whether it should. Source:
+ * llama-vocab.cpp. */
+bool hf_pre_adds_bos(const char *pre);
 
 /* Put the ids of tokens with a role, whether they are added to a text, and the chat templates. Ids of `limit` and
  * more are passed over; 0: no limit. */

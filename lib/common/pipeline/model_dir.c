@@ -134,19 +134,32 @@ is_ours(const struct job *job, const char *name)
     return copied || strcmp(name, "config.json") == 0;
 }
 
-/* What a job that was killed left of the files that it was writing. */
+/* Removes what a job that was killed left of the files that it was writing in one directory, "" or "name/". */
 static bool
-remove_temps(const struct job *job, struct err *err)
+remove_temps_in(const struct job *job, const char *in, struct err *err)
 {
     const char *entry;
     char name[SINK_TEMP_NAME];
-    DIR *d = job->dir->resume ? opendir(job->dir->path) : NULL;
-    while (d && (entry = folder_next(d, err)) != NULL)
-        if (sink_temp_name(name, entry) && is_ours(job, name))
+    char *path = folder_path(job->dir->path, strlen(job->dir->path), in, err);
+    DIR *d = path ? opendir(path) : NULL;
+    while (d && (entry = folder_next(d, err)) != NULL) {
+        struct str from = { 0 };
+        if (sink_temp_name(name, entry))
+            str_format(&from, "%s%s", in, name);
+        if (from.p && is_ours(job, from.p))
             unlinkat(dirfd(d), entry, 0);
+        str_clear(&from);
+    }
     if (d)
         closedir(d);
+    free(path);
     return err->kind == ERR_NONE;
+}
+
+static bool
+remove_temps(const struct job *job, struct err *err)
+{
+    return !job->dir->resume || (remove_temps_in(job, "", err) && remove_temps_in(job, SIDE_FILES_TEMPLATES "/", err));
 }
 
 /* --- one file */

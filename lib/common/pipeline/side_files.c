@@ -123,6 +123,32 @@ copy_entries(struct model *m, const char *to, bool decodes, struct err *err)
     return ok && err->kind == ERR_NONE;
 }
 
+/* Copies the chat templates that have names: a directory of the tokenizer, which has no other. */
+static bool
+copy_templates(struct model *m, const char *to, struct err *err)
+{
+    char *from = folder_path(m->folder, strlen(m->folder), SIDE_FILES_TEMPLATES, err);
+    char *made = folder_path(to, strlen(to), SIDE_FILES_TEMPLATES, err);
+    DIR *d = from && made ? opendir(from) : NULL;
+    const char *name;
+    bool ok = from && made;
+    if (d && mkdir(made, 0777) != 0 && errno != EEXIST)
+        ok = err_sys(err, ERR_CREATE, errno, "the directory cannot be made");
+    while (ok && d && (name = folder_next(d, err)) != NULL) {
+        struct str path = { 0 };
+        str_format(&path, SIDE_FILES_TEMPLATES "/%s", name);
+        ok = !path.failed || err_memory(err, path.len);
+        if (ok && str_ends(name, ".jinja"))
+            ok = copy_entry(m, path.p, to, err);
+        str_clear(&path);
+    }
+    if (d)
+        closedir(d);
+    free(from);
+    free(made);
+    return ok && err->kind == ERR_NONE;
+}
+
 static bool
 add_quantization(struct str *text, const struct model_config *q, struct err *err)
 {
@@ -157,5 +183,5 @@ side_files_write(struct model *m, const char *to, bool decodes, const struct mod
     struct err *err)
 {
     return write_config(m, to, decodes, quantization, err)
-        && (!m->folder || copy_entries(m, to, decodes || quantization, err));
+        && (!m->folder || (copy_entries(m, to, decodes || quantization, err) && copy_templates(m, to, err)));
 }
