@@ -159,6 +159,53 @@ key() {
     [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = null ]
 }
 
+# change FILTER: tokenizer.json of ./llama-json by jq, and out.gguf of it.
+change() {
+    jq "$1" "$corpus/hf-models/llama-json/tokenizer.json" >llama-json/tokenizer.json
+    try 0 amn-convert -f --to gguf -o out.gguf llama-json
+}
+
+@test "merges of a tokenizer.json over characters: scores, and the space in front" {
+    model llama-json
+    try 0 amn-convert --to gguf -o out.gguf llama-json
+    is_empty err
+    amn-inspect --arrays out.gguf | jq -c '[.metadata | .["tokenizer.ggml.tokens"], .["tokenizer.ggml.scores"]] | transpose' >made
+    first=$(jq -r '.model.merges[0] | if type == "array" then add else gsub(" "; "") end' llama-json/tokenizer.json)
+    jq -e --arg first "$first" 'any(.[]; .[0] == $first and .[1] == 0)' made
+    jq -e 'all(.[] | select(.[0] | test("^<|^.$")); .[1] == -1000)' made
+    [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = null ]
+    change 'del(.model.merges[0])'
+    grep -q 'warning: tokenizer.json: llama.cpp may merge pairs that are not in its list of merges' err
+    change '.normalizer = null'
+    is_empty err
+    [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = false ]
+    for scheme in first always; do
+        change '.normalizer = null | .pre_tokenizer = {type: "Metaspace", replacement: "\u2581", prepend_scheme: "'$scheme'", split: false}'
+        grep -q 'warning: tokenizer.json: llama.cpp adds a space also to text that begins with one' err
+        [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = null ]
+    done
+    change '.normalizer = null | .pre_tokenizer = {type: "Metaspace", replacement: "\u2581", prepend_scheme: "never", split: false}'
+    is_empty err
+    [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = false ]
+}
+
+@test "Gemma 3 with tokenizer.json alone" {
+    model llama-json
+    n=$(jq '.model.vocab | length' llama-json/tokenizer.json)
+    model gemma3 without=tokenizer.model without=tokenizer_config.json without=added_tokens.json
+    size=$(jq .vocab_size gemma3/config.json)
+    jq '.normalizer = {type: "Replace", pattern: {String: " "}, content: "\u2581"} | .post_processor = null
+        | .added_tokens += [{id: 300, content: (.model.vocab | to_entries[] | select(.value == 300) | .key), single_word: false,
+            lstrip: false, rstrip: false, normalized: false, special: false}] | .added_tokens |= sort_by(.id)' \
+        llama-json/tokenizer.json >gemma3/tokenizer.json
+    try 0 amn-convert --to gguf -o out.gguf gemma3
+    [ "$(key out.gguf tokenizer.ggml.model)" = llama ]
+    [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = false ]
+    amn-inspect --arrays out.gguf | jq -ce --argjson n "$size" '.metadata | .["tokenizer.ggml.token_type"]
+        | length == $n and .[300] == 4 and .[1] == 3 and .[299] == 1'
+    amn-inspect --arrays out.gguf | jq -ce '.metadata["tokenizer.ggml.scores"] | max == 0'
+}
+
 @test "experts that llama.cpp weighs otherwise: a warning" {
     model qwen3-moe config.norm_topk_prob=false
     try 0 amn-convert --to gguf -o out.gguf qwen3-moe

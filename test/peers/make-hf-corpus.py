@@ -8,9 +8,10 @@ transformers 5.23, tokenizers 0.23 and sentencepiece 0.2.3). FOLDER is test/corp
 expected.txt, its keys in order; of text and arrays how their SHA-256 begins. What the converter refuses, or reads in a way that its
 files contradict, is a folder too: its line is that of ours, which this script has as `refused`.
 
-The converter knows tokenizer.ggml.pre by a list of vocabularies, where these are not: it is told. In one thing we do otherwise: llama.cpp
-adds a BOS for some of these names where no key says whether, and where the converter writes none, ours is false. peer_tokenizers.py
-shows that llama.cpp then has the tokens of the tokenizer itself.
+The converter knows tokenizer.ggml.pre by a list of vocabularies, where these are not: it is told. In two things we do otherwise: llama.cpp
+adds a BOS for some of these names where no key says whether, and where the converter writes none, ours is false. And scores of
+merges that are in tokenizer.json alone have their order (SCORES). peer_tokenizers.py shows that llama.cpp then has the tokens of
+the tokenizer itself.
 """
 import hashlib
 import json
@@ -94,6 +95,18 @@ def llama_json():
                                   "tokenizer_class": "PreTrainedTokenizerFast"}
     f["config.json"]["vocab_size"] = n + 3
     return f
+
+
+SCORES = {"th": -0.0, "the": -1.0, "\u2581a": -2.0}      # of the three merges of llama_json()
+
+
+def with_scores(line, files):
+    """The converter has one score for all, with which llama.cpp does not know what to merge first."""
+    t = files["tokenizer.json"]
+    texts = list(t["model"]["vocab"]) + [a["content"] for a in t["added_tokens"] if a["content"] not in t["model"]["vocab"]]
+    raw = struct.pack("<%df" % len(texts), *(SCORES.get(x, -1000.0) for x in texts))
+    key, kind, n, _ = line.split(" ")
+    return " ".join([key, kind, n, hashlib.sha256(raw).hexdigest()[:16]])
 
 
 def varint(n):
@@ -512,6 +525,7 @@ def main():
                 f.write(raw)
         pre = "qwen2" if name.startswith("qwen2") else "dbrx" if name == "cl100k" else "llama-bpe"
         made = ["error " + why] if why else list(lines(path, pre))
+        made = [with_scores(line, files) if ".scores " in line and "tokenizer.model" not in files else line for line in made]
         if pre == "llama-bpe" and made[0].endswith(GPT2) and not any(ADD_BOS in line for line in made):
             made.append(ADD_BOS + " bool false")
         text += "= %s\n" % name + "".join(line + "\n" for line in made)

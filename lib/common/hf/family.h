@@ -10,6 +10,7 @@
 enum hf_vocabulary {
     HF_VOCABULARY_LLAMA,        /* SentencePiece, BPE with byte fallback ("llama-json"), BPE */
     HF_VOCABULARY_SPM_BPE,      /* SentencePiece, BPE */
+    HF_VOCABULARY_SPM_JSON,     /* SentencePiece, BPE with byte fallback or without */
     HF_VOCABULARY_BPE,
     HF_VOCABULARY_SPM,
     HF_VOCABULARY_PHI3          /* SentencePiece; BPE where tokenizer_class is GPT2Tokenizer */

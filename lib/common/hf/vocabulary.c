@@ -386,17 +386,19 @@ static bool
 put_vocabulary(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
     const struct hf_text *file = v->folder->file;
-    bool pieces = file[HF_SENTENCEPIECE].p != NULL, gpt2 = true;
+    bool pieces = file[HF_SENTENCEPIECE].p != NULL, gpt2 = true, is_json = false;
     enum hf_vocabulary kind = v->options->family->vocabulary;
     if (kind == HF_VOCABULARY_LLAMA)
         return put_llama(keys, v, pieces, err);
     if (kind == HF_VOCABULARY_PHI3 && !is_gpt2(&gpt2, v, err))
         return false;
+    if (kind == HF_VOCABULARY_SPM_JSON && !pieces && !hf_vocab_is_llama_json(&is_json, v, err))
+        return false;
     bool by_pieces = kind == HF_VOCABULARY_SPM || (kind == HF_VOCABULARY_SPM_BPE && pieces)
-        || (kind == HF_VOCABULARY_PHI3 && !gpt2);
+        || (kind == HF_VOCABULARY_SPM_JSON && pieces) || (kind == HF_VOCABULARY_PHI3 && !gpt2);
     if (by_pieces)
         return pieces ? put_sentencepiece(keys, v, err) : lacks(v, HF_SENTENCEPIECE, err);
-    return hf_vocab_bpe(keys, v, err);
+    return (is_json ? hf_vocab_llama_json : hf_vocab_bpe)(keys, v, err);
 }
 
 static bool

@@ -11,15 +11,6 @@
 
 #include "base/num.h"
 
-/* tokenizer.json while it is read. */
-struct bpe {
-    struct hf_vocab *v;
-    size_t count;               /* tokens of the vocabulary */
-    uint64_t next;              /* id of what is added next */
-    enum { CLASS_PLAIN, CLASS_QWEN, CLASS_GPT, CLASS_LLAMA } class;     /* of transformers */
-    bool by_alphabet;           /* the decoder takes characters for bytes */
-};
-
 static bool
 has_type(bool *has, struct hf_vocab *v, const struct hf_value *object, const char *type, struct err *err)
 {
@@ -33,11 +24,11 @@ has_type(bool *has, struct hf_vocab *v, const struct hf_value *object, const cha
 }
 
 static bool
-read_parts(struct bpe *b, struct hf_vocab *v, struct err *err)
+read_parts(struct hf_bpe *b, struct hf_vocab *v, struct err *err)
 {
     struct hf_string type;
     char shown[STR_SHOWN];
-    *b = (struct bpe){ .v = v };
+    *b = (struct hf_bpe){ .v = v };
     if (!v->json.p)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, and no other file with a tokenizer "
             "is read", v->json.file);
@@ -66,7 +57,7 @@ hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err)
 /* --- tokens */
 
 static bool
-set_token(struct bpe *b, const struct hf_string *text, uint64_t id, uint64_t at, struct err *err)
+set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t at, struct err *err)
 {
     struct hf_vocab *v = b->v;
     uint64_t size = v->options->vocab_size;
@@ -88,7 +79,7 @@ set_token(struct bpe *b, const struct hf_string *text, uint64_t id, uint64_t at,
 }
 
 static bool
-read_vocab(struct bpe *b, struct err *err)
+read_vocab(struct hf_bpe *b, struct err *err)
 {
     struct pull json;
     const struct hf_value *vocab = &b->v->model[HF_VOCAB];
@@ -111,7 +102,7 @@ read_vocab(struct bpe *b, struct err *err)
 
 /* What a file says of a token that is added; its id is UINT64_MAX when it says none. */
 static bool
-add_token(struct bpe *b, const struct hf_added *a, const char *file, struct err *err)
+add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err)
 {
     struct hf_vocab *v = b->v;
     char shown[STR_SHOWN];
@@ -132,7 +123,7 @@ add_token(struct bpe *b, const struct hf_added *a, const char *file, struct err 
 }
 
 static bool
-add_all(struct bpe *b, const struct hf_value *list, bool by_id, struct err *err)
+add_all(struct hf_bpe *b, const struct hf_value *list, bool by_id, struct err *err)
 {
     struct hf_added_walk walk;
     struct hf_added a;
@@ -157,7 +148,7 @@ static const char *const role_members[ROLE_MEMBERS] = {
 /* A token that has a role is special. Of those in a list (`listed`), which have none of their own, only what is
  * not added yet: but where the class of the tokenizer makes it anew. */
 static bool
-add_role(struct bpe *b, const struct hf_value *value, bool listed, struct err *err)
+add_role(struct hf_bpe *b, const struct hf_value *value, bool listed, struct err *err)
 {
     static const char *const name[] = { "content" };
     struct hf_added a = { .id = UINT64_MAX, .special = true, .normalized = false, .at = value->at };
@@ -178,7 +169,7 @@ add_role(struct bpe *b, const struct hf_value *value, bool listed, struct err *e
 
 /* A list of tokens, or an object of them by role. */
 static bool
-add_roles(struct bpe *b, const struct hf_value *list, bool plain, struct err *err)
+add_roles(struct hf_bpe *b, const struct hf_value *list, bool plain, struct err *err)
 {
     struct pull json;
     struct hf_value one = *list;
@@ -230,7 +221,7 @@ ends_with_token(const struct pull_text *key)
 
 /* Roles that only some model knows: members of tokenizer_config.json as "image_token". */
 static bool
-add_other_roles(struct bpe *b, struct err *err)
+add_other_roles(struct hf_bpe *b, struct err *err)
 {
     struct pull json;
     struct hf_value one = b->v->config;
@@ -252,7 +243,7 @@ add_other_roles(struct bpe *b, struct err *err)
 /* What a class of transformers has for a role that tokenizer_config.json has no member for: a JSON string. Source: the
  * constructors of Qwen2Tokenizer, GPT2Tokenizer and LlamaTokenizer, the last for "llama-json" alone. */
 static const char *
-role_of_class(const struct bpe *b, size_t role)
+role_of_class(const struct hf_bpe *b, size_t role)
 {
     static const char end[] = "\"<|endoftext|>\"";
     static const char *const qwen[NROLES] = { NULL, end, end, NULL, end }, *const gpt[NROLES] = { end, end, end };
@@ -263,7 +254,7 @@ role_of_class(const struct bpe *b, size_t role)
 
 /* Which class counts: for Qwen2 its own, whatever is named there. */
 static bool
-read_class(struct bpe *b, const struct hf_value *value, bool characters, struct err *err)
+read_class(struct hf_bpe *b, const struct hf_value *value, bool characters, struct err *err)
 {
     struct hf_string c;
     if (!hf_value_string(&c, &b->v->chars, value, err))
@@ -282,9 +273,8 @@ read_class(struct bpe *b, const struct hf_value *value, bool characters, struct 
     return true;
 }
 
-/* All that have a role: named ones, in the order of the roles, and lists. */
-static bool
-add_special(struct bpe *b, bool characters, struct err *err)
+bool
+hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err)
 {
     struct hf_value role[ROLE_MEMBERS];
     if (!hf_value_members(role, role_members, ROLE_MEMBERS, &b->v->config, err)
@@ -309,7 +299,7 @@ add_special(struct bpe *b, bool characters, struct err *err)
 
 /* added_tokens.json counts where tokenizer_config.json describes none: it may say only what tokenizer.json has. */
 static bool
-check_texts(const struct bpe *b, struct err *err)
+check_texts(const struct hf_bpe *b, struct err *err)
 {
     struct hf_value all;
     struct pull json;
@@ -332,15 +322,15 @@ check_texts(const struct bpe *b, struct err *err)
     return true;
 }
 
-static bool
-read_tokens(struct bpe *b, struct hf_vocab *v, bool characters, struct err *err)
+bool
+hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *err)
 {
     static const char *const name[] = { "added_tokens_decoder" };
     struct hf_value decoder;
     return read_parts(b, v, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], false, err)
         && hf_value_members(&decoder, name, 1, &v->config, err) && add_all(b, &decoder, true, err)
         && (decoder.p || check_texts(b, err))
-        && add_special(b, characters, err);
+        && hf_bpe_roles(b, characters, err);
 }
 
 /* --- gpt2 */
@@ -418,9 +408,8 @@ settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err
     return true;
 }
 
-/* As many as config.json says, or up to the last that has a text. */
-static void
-cut(struct hf_vocab *v)
+void
+hf_vocab_cut(struct hf_vocab *v)
 {
     if (v->options->vocab_size == 0)
         while (v->n > 0 && !v->token[v->n - 1].p)
@@ -439,11 +428,11 @@ put_no_bos(struct keys *keys, const char *pre, struct err *err)
 bool
 hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
-    struct bpe b;
+    struct hf_bpe b;
     const char *pre = v->options->pre;
-    if (!read_tokens(&b, v, false, err) || (!pre && !hf_pre_find(&pre, v, err)))
+    if (!hf_bpe_read(&b, v, false, err) || (!pre && !hf_pre_find(&pre, v, err)))
         return false;
-    cut(v);
+    hf_vocab_cut(v);
     if (v->options->vocab_size != 0 && !hf_vocab_room(v, v->options->vocab_size, err))
         return false;
     for (size_t i = 0; i < v->n; i++)
@@ -453,49 +442,4 @@ hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
         && hf_merges_put(keys, v, err)
         && hf_special_put(keys, v, 0, err)
         && put_no_bos(keys, pre, err);
-}
-
-/* --- llama-json */
-
-static bool
-is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
-}
-
-static bool
-is_byte(const struct hf_token *t)
-{
-    return t->n == 6 && memcmp(t->p, "<0x", 3) == 0 && is_hex(t->p[3]) && is_hex(t->p[4]) && t->p[5] == '>';
-}
-
-/* Only a role makes a token special here. */
-static bool
-only_roles(struct hf_vocab *v, struct err *err)
-{
-    for (size_t i = 0; i < v->n; i++)
-        v->token[i].special = false;
-    struct bpe b = { .v = v };
-    return add_special(&b, true, err);
-}
-
-bool
-hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
-{
-    struct bpe b;
-    if (!read_tokens(&b, v, true, err) || !only_roles(v, err))
-        return false;
-    for (size_t i = 0; i < b.next; i++) {
-        struct hf_token *t = &v->token[i];
-        if (i >= v->n || !t->p)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has the id %zu", v->json.file, i);
-        bool in_vocab = i < b.count;
-        t->type = is_byte(t) && in_vocab ? HF_PIECE_BYTE : t->special ? HF_PIECE_CONTROL
-            : in_vocab ? HF_PIECE_NORMAL : HF_PIECE_USER_DEFINED;
-    }
-    cut(v);
-    for (size_t i = (size_t)b.next; i < v->n; i++)
-        v->token[i].score = HF_SCORE_ADDED;
-    return hf_vocab_put(keys, v, "llama", "default", true, err)
-        && hf_special_put(keys, v, b.next, err);
 }

@@ -24,6 +24,7 @@ struct hf_token {
     float score;
     uint8_t type;               /* enum hf_piece_type */
     bool added, special;
+    uint32_t merges;            /* how many make it */
 };
 
 struct hf_vocab {
@@ -65,6 +66,9 @@ bool hf_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err 
 /* Places for n tokens, all padding. ERR_LIMIT. */
 bool hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err);
 
+/* Drops the places after the last token that has a text, where config.json does not say how many there are. */
+void hf_vocab_cut(struct hf_vocab *v);
+
 /* Know a text by its id; one that is known already is ERR_MALFORMED. */
 bool hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
     struct err *err);
@@ -74,6 +78,20 @@ bool hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_
 bool hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, const char *pre, bool scores,
     struct err *err);
 
+/* tokenizer.json's BPE while it is read. */
+struct hf_bpe {
+    struct hf_vocab *v;
+    size_t count;               /* tokens of the vocabulary */
+    uint64_t next;              /* id of what is added next */
+    enum { CLASS_PLAIN, CLASS_QWEN, CLASS_GPT, CLASS_LLAMA } class;     /* of transformers */
+    bool by_alphabet;           /* the decoder takes characters for bytes */
+};
+
+/* Reads all tokens, then those with a role: the named ones in the order of the roles, and lists. `characters`: the vocabulary is
+ * of characters, not bytes. */
+bool hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *err);
+bool hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err);
+
 /* Read tokenizer.json's BPE: as "gpt2", with merges; or as "llama", without. */
 bool hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err);
 bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err);
@@ -82,6 +100,10 @@ bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
 bool hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err);
 
 bool hf_merges_put(struct keys *keys, struct hf_vocab *v, struct err *err);
+
+/* Gives each token that merges make the score -i, where merge i of tokenizer.json is the first that makes it: llama.cpp
+ * merges the best score first. */
+bool hf_merges_score(struct hf_vocab *v, struct err *err);
 
 /* tokenizer.ggml.pre by the expressions of tokenizer.json's "pre_tokenizer"; static. ERR_UNSUPPORTED for others. */
 bool hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err);
