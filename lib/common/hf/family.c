@@ -13,7 +13,7 @@ static const struct hf_family families[] = {
     { "Gemma2ForCausalLM", "gemma2", HF_GEMMA2, HF_VOCABULARY_SPM, .adds_one = true },
     { "Gemma3ForCausalLM", "gemma3", HF_GEMMA3, HF_VOCABULARY_SPM_JSON, .adds_one = true },
     { "Gemma3ForConditionalGeneration", "gemma3", HF_GEMMA3, HF_VOCABULARY_SPM_JSON, .adds_one = true },
-    { "Phi3ForCausalLM", "phi3", HF_PHI3, HF_VOCABULARY_PHI3, .permutes = false },
+    { "Phi3ForCausalLM", "phi3", HF_PHI3, HF_VOCABULARY_PHI3, .strips = true },
 };
 
 const struct hf_family *

@@ -27,6 +27,7 @@ struct hf_family {
     enum hf_vocabulary vocabulary;
     bool permutes;              /* rows of Q and K change places: pairs that rotate lie side by side in GGUF */
     bool adds_one;              /* norm weights are stored less one */
+    bool strips;                /* white space after special tokens; llama.cpp does for the name Phi-3 alone */
 };
 
 /* The family of a class, or NULL; class[0..n). */

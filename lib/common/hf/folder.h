@@ -16,6 +16,7 @@ enum hf_file {
     HF_TEMPLATE,                /* chat_template.jinja */
     HF_TEMPLATE_JSON,           /* chat_template.json */
     HF_TEKKEN,                  /* tekken.json */
+    HF_README,                  /* README.md */
     HF_FILES
 };
 

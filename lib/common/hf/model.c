@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hf/name.h"
 #include "hf/vocabulary.h"
 
 static bool
@@ -15,7 +16,8 @@ make_keys(struct hf_model *hf, const struct hf_folder *folder, const char *pre, 
     options.vocab_size = hf->config.vocab_size;
     return hf_config_keys(&hf->keys, &hf->config, 0, err)
         && keys_put_u32(&hf->keys, NULL, "general.quantization_version", KEYS_QUANTIZATION_VERSION, err)
-        && hf_vocabulary_keys(&hf->keys, folder, &options, &hf->tokens, err);
+        && hf_vocabulary_keys(&hf->keys, folder, &options, &hf->tokens, err)
+        && hf_name_put(&hf->keys, folder, hf->family, err);
 }
 
 bool
