@@ -32,6 +32,7 @@ REGEX = {
 WORDS = ["a", "b", "t", "h", "e", "\u0120", "\u010a", "th", "the", "\u0120the", "ab", "\u0120a"]
 MERGES = ["t h", "th e", "\u0120 the", "a b", "\u0120 a"]
 FOLDERS = {}
+PRE = {"qwen2": "qwen2", "cl100k": "dbrx", "gpt2": "gpt-2"}
 ADD_BOS = "tokenizer.ggml.add_bos_token"
 GPT2 = hashlib.sha256(b"gpt2").hexdigest()[:16]
 
@@ -107,6 +108,16 @@ def with_scores(line, files):
     raw = struct.pack("<%df" % len(texts), *(SCORES.get(x, -1000.0) for x in texts))
     key, kind, n, _ = line.split(" ")
     return " ".join([key, kind, n, hashlib.sha256(raw).hexdigest()[:16]])
+
+
+def two_files(class_name="Qwen2Tokenizer", architecture="Qwen2ForCausalLM", model_type="qwen2"):
+    """vocab.json and merges.txt, without tokenizer.json."""
+    n = len(WORDS)
+    return {"config.json": {"architectures": [architecture], "model_type": model_type, "vocab_size": n + 8, "eos_token_id": n},
+            "vocab.json": {w: i for i, w in enumerate(WORDS)}, "merges.txt": ("#version: 0.2\n" + "\n".join(MERGES) + "\n").encode(),
+            "tokenizer_config.json": {"tokenizer_class": class_name, "eos_token": END, "chat_template": "{{ messages }}",
+                                      "added_tokens_decoder": {str(n): described("<|endoftext|>"), str(n + 1): described(END),
+                                                               str(n + 2): described("<tool>", False)}}}
 
 
 def varint(n):
@@ -405,6 +416,16 @@ def _(f, t, c):
     f["config.json"]["vocab_size"] = 49152
 
 
+folder("qwen2-two-files", two_files)(lambda f, t, c: None)
+folder("gpt2-two-files", lambda: two_files("GPT2Tokenizer", "LlamaForCausalLM", "llama"))(lambda f, t, c: None)
+
+
+@folder("qwen2-two-files-added", two_files)     # in the order of their ids
+def _(f, t, c):
+    undescribed(f, t, c)
+    f["added_tokens.json"] = {"\u0120q": N + 2, END: N + 1, "\u00e9": N + 3, "<|endoftext|>": N}
+
+
 @folder("space-prefix")
 def _(f, t, c):
     c["add_prefix_space"] = True
@@ -462,6 +483,10 @@ def set_id(f, t, c):
     t["added_tokens"][2]["id"] = N + 4
 
 
+refused("refused-class", "unsupported: vocab.json without tokenizer.json is read for Qwen2Tokenizer and GPT2Tokenizer alone; --pre can name "
+        "the pre-tokenizer of another", lambda f, t, c: None, lambda: two_files("PreTrainedTokenizerFast", "LlamaForCausalLM", "llama"))
+refused("refused-vocab-alone", "unsupported: tokenizer.json is not there, nor are vocab.json and merges.txt",
+        lambda f, t, c: f.pop("merges.txt"), two_files)
 refused("refused-gap", 'malformed: tokenizer.json: the token "%s" has the id 16, and the next one that is added gets 14' % EOS, set_id)
 refused("refused-taken", 'malformed: tokenizer.json: the token "<t>" has the id 3, and the next one that is added gets 12',
         lambda f, t, c: t["added_tokens"].insert(0, added(3, "<t>")))
@@ -523,7 +548,7 @@ def main():
             os.makedirs(os.path.dirname(os.path.join(path, file)), exist_ok=True)
             with open(os.path.join(path, file), "wb") as f:
                 f.write(raw)
-        pre = "qwen2" if name.startswith("qwen2") else "dbrx" if name == "cl100k" else "llama-bpe"
+        pre = next((p for start, p in PRE.items() if name.startswith(start)), "llama-bpe")
         made = ["error " + why] if why else list(lines(path, pre))
         made = [with_scores(line, files) if ".scores " in line and "tokenizer.model" not in files else line for line in made]
         if pre == "llama-bpe" and made[0].endswith(GPT2) and not any(ADD_BOS in line for line in made):

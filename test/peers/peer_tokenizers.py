@@ -92,7 +92,7 @@ def bpe(folder, steps, bos=False, nfc=False, whole=False, kind="PreTrainedTokeni
     t.pre_tokenizer, t.decoder = steps, decoders.ByteLevel()
     t.train_from_iterator(SOURCE * 3, trainers.BpeTrainer(vocab_size=700, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
                                                           show_progress=False))
-    add_tokens(t, ["<|endoftext|>"] * (kind == "Qwen2Tokenizer"))
+    add_tokens(t, ["<|endoftext|>"] * kind.startswith(("Qwen", "GPT")))
     if bos:
         t.post_processor = around(t, SPECIAL[0])
     if files:
@@ -178,6 +178,8 @@ CASES = {
     "llama-bpe without BOS": (lambda f: bpe(f, split(CL100K), whole=True), "Llama", "llama-bpe", None),
     "cl100k": (lambda f: bpe(f, split(CL100K)), "Llama", "dbrx", None),
     "qwen2": (lambda f: bpe(f, split(REGEX["qwen2"]), nfc=True, kind="Qwen2Tokenizer"), "Qwen2", "qwen2", composed),
+    "vocab.json and merges.txt of Qwen": (lambda f: bpe(f, split(REGEX["qwen2"]), nfc=True, kind="Qwen2Tokenizer", files=True), "Qwen2", "qwen2", composed),
+    "vocab.json and merges.txt of GPT-2": (lambda f: bpe(f, level(True), kind="GPT2Tokenizer", files=True), "Llama", "gpt-2", None),
     "qwen35": (lambda f: bpe(f, split(REGEX["qwen35"])), "Llama", "qwen35", None),
     "gpt-4o": (lambda f: bpe(f, split(REGEX["gpt-4o"])), "Llama", "gpt-4o", unmarked),
     "tekken": (lambda f: bpe(f, split(REGEX["tekken"]), bos=True, whole=True), "Mistral", "tekken", unmarked),

@@ -17,6 +17,7 @@ enum hf_file {
     HF_TEMPLATE_JSON,           /* chat_template.json */
     HF_TEKKEN,                  /* tekken.json */
     HF_README,                  /* README.md */
+    HF_VOCAB_JSON,              /* vocab.json */
     HF_FILES
 };
 

@@ -412,10 +412,12 @@ read_files(struct hf_vocab *v, struct err *err)
         [HF_TYPE] = "type", [HF_VOCAB] = "vocab", [HF_MERGE_LIST] = "merges", [HF_FALLBACK] = "byte_fallback",
         [HF_IGNORE_MERGES] = "ignore_merges",
     };
-    return hf_value_file(&v->json, &v->folder->file[HF_TOKENIZER], err)
+    const struct hf_text *file = v->folder->file;
+    return hf_value_file(&v->json, &file[HF_TOKENIZER], err)
         && hf_value_members(v->part, parts, HF_PARTS, &v->json, err)
         && hf_value_members(v->model, model, HF_MODEL_PARTS, &v->part[HF_MODEL], err)
-        && hf_value_file(&v->config, &v->folder->file[HF_TOKENIZER_CONFIG], err);
+        && (v->json.p || hf_value_file(&v->model[HF_VOCAB], &file[HF_VOCAB_JSON], err))
+        && hf_value_file(&v->config, &file[HF_TOKENIZER_CONFIG], err);
 }
 
 bool
@@ -425,7 +427,8 @@ hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const stru
     const struct hf_text *file = folder->file;
     struct hf_vocab v = { .folder = folder, .options = options };
     *tokens = 0;
-    if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p)
+    if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p
+        && !file[HF_VOCAB_JSON].p)
         return true;
     bool ok = read_files(&v, err) && put_vocabulary(keys, &v, err);
     if (ok)

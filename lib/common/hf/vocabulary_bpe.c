@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/num.h"
 
 static bool
@@ -29,12 +30,13 @@ read_parts(struct hf_bpe *b, struct hf_vocab *v, struct err *err)
     struct hf_string type;
     char shown[STR_SHOWN];
     *b = (struct hf_bpe){ .v = v };
-    if (!v->json.p)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, and no other file with a tokenizer "
-            "is read", v->json.file);
+    if (!v->json.p && (!v->model[HF_VOCAB].p || !v->folder->file[HF_MERGES].p))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, nor are vocab.json and merges.txt",
+            v->json.file);
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
         || !has_type(&b->by_alphabet, v, &v->part[HF_DECODER], "ByteLevel", err))
         return false;
+    b->by_alphabet = b->by_alphabet || !v->json.p;      /* as the classes with files of their own do */
     if (type.p && !hf_string_is(&type, "BPE"))
         return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: a tokenizer of type \"%s\", expected BPE",
             v->json.file, str_shown(shown, type.p, type.n));
@@ -61,21 +63,23 @@ set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t 
 {
     struct hf_vocab *v = b->v;
     uint64_t size = v->options->vocab_size;
+    const char *file = v->model[HF_VOCAB].file;
+    uint64_t most = v->config.n + (v->json.p ? v->json.n : v->model[HF_VOCAB].n + v->folder->file[HF_ADDED_TOKENS].n);
     char shown[STR_SHOWN];
     str_shown(shown, text->p, text->n);
     if (text->n > UINT32_MAX || (size != 0 && id >= size))
         return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", config.json a vocab_size "
-            "of %" PRIu64, v->json.file, shown, id, size);
-    if (id >= v->json.n + v->config.n)      /* no file says so many: nothing is made room for */
-        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64, v->json.file, shown, id);
+            "of %" PRIu64, file, shown, id, size);
+    if (id >= most)             /* no file says so many: nothing is made room for */
+        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64, file, shown, id);
     if (id >= v->n && !hf_vocab_room(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
         return false;
     if (v->token[id].p)
         return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", which is another's",
-            v->json.file, shown, id);
+            file, shown, id);
     v->token[id] = (struct hf_token){ .p = text->p, .n = (uint32_t)text->n, .score = HF_SCORE_ADDED,
         .type = HF_PIECE_NORMAL };
-    return hf_vocab_name(v, v->json.file, text, (size_t)id, at, err);
+    return hf_vocab_name(v, file, text, (size_t)id, at, err);
 }
 
 static bool
@@ -297,29 +301,56 @@ hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err)
     return add_roles(b, &role[extra ? EXTRA : ADDITIONAL], plain, err);
 }
 
-/* added_tokens.json counts where tokenizer_config.json describes none: it may say only what tokenizer.json has. */
+static int
+by_id(const void *a, const void *b)
+{
+    const struct hf_added *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Adds the tokens of added_tokens.json, or, where tokenizer.json has them, checks that it does. */
 static bool
-check_texts(const struct hf_bpe *b, struct err *err)
+take_texts(struct hf_bpe *b, const struct hf_added *list, size_t n, const char *file, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t known;
+        char shown[STR_SHOWN];
+        if (!b->v->json.p && !add_token(b, &list[i], file, err))
+            return false;
+        if (b->v->json.p && (!hf_vocab_find(b->v, &list[i].text, &known) || known != list[i].id))
+            return err_set(err, ERR_MALFORMED, list[i].at, "%s: the token \"%s\" has no such id in %s", file,
+                str_shown(shown, list[i].text.p, list[i].text.n), b->v->json.file);
+    }
+    return true;
+}
+
+/* Reads added_tokens.json, { text: id }, in the order of ids. It counts where tokenizer_config.json describes no tokens. */
+static bool
+read_texts(struct hf_bpe *b, struct err *err)
 {
     struct hf_value all;
     struct pull json;
+    struct hf_added *list = NULL;
+    size_t n = 0, room = 0;
     if (!hf_value_file(&all, &b->v->folder->file[HF_ADDED_TOKENS], err) || !all.p)
         return err->kind == ERR_NONE;
     hf_value_pull(&json, &all);
     pull_next(&json);
-    while (pull_next(&json) == PULL_KEY) {
-        struct hf_string text;
-        uint64_t id, at = pull_token_at(&json);
-        size_t known;
-        char shown[STR_SHOWN];
-        if (!hf_string_of(&text, &b->v->chars, &json.token, err))
-            return false;
-        bool number = pull_next(&json) == PULL_NUMBER && pull_as_u64(&json, &id);
-        if (!number || !hf_vocab_find(b->v, &text, &known) || known != id)
-            return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has no such id in %s", all.file,
-                str_shown(shown, text.p, text.n), b->v->json.file);
+    while (err->kind == ERR_NONE && pull_next(&json) == PULL_KEY) {
+        struct hf_added a = { .normalized = true, .at = pull_token_at(&json) };
+        struct hf_added *grown = array_grow(list, n, &room, sizeof *list, err);
+        list = grown ? grown : list;
+        if (!grown || !hf_string_of(&a.text, &b->v->chars, &json.token, err))
+            break;
+        if (pull_next(&json) != PULL_NUMBER || !pull_as_u64(&json, &a.id) || a.text.n == 0)
+            err_set(err, ERR_MALFORMED, a.at, "%s: a token has no text, or no id that is an integer and not negative", all.file);
+        list[n++] = a;
     }
-    return true;
+    if (n != 0)
+        qsort(list, n, sizeof *list, by_id);
+    bool ok = err->kind == ERR_NONE && take_texts(b, list, n, all.file, err);
+    free(list);
+    return ok;
 }
 
 bool
@@ -329,7 +360,7 @@ hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *e
     struct hf_value decoder;
     return read_parts(b, v, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], false, err)
         && hf_value_members(&decoder, name, 1, &v->config, err) && add_all(b, &decoder, true, err)
-        && (decoder.p || check_texts(b, err))
+        && (decoder.p || read_texts(b, err))
         && hf_bpe_roles(b, characters, err);
 }
 
@@ -416,6 +447,18 @@ hf_vocab_cut(struct hf_vocab *v)
             v->n--;
 }
 
+/* Finds the name of the pre-tokenizer: in tokenizer.json; of vocab.json and merges.txt by the class that reads them. */
+static bool
+find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct err *err)
+{
+    static const char *const of_class[] = { [CLASS_QWEN] = "qwen2", [CLASS_GPT] = "gpt-2", [CLASS_LLAMA] = NULL };
+    if (v->json.p)
+        return hf_pre_find(pre, v, err);
+    *pre = of_class[b->class];
+    return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is read for Qwen2Tokenizer and "
+        "GPT2Tokenizer alone; --pre can name the pre-tokenizer of another", v->model[HF_VOCAB].file);
+}
+
 /* Overrules the default of llama.cpp for the name of a pre-tokenizer where the tokenizer's files set no flag: there the
  * tokenizer adds no BOS, and neither should llama.cpp. */
 static bool
@@ -430,7 +473,7 @@ hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
     struct hf_bpe b;
     const char *pre = v->options->pre;
-    if (!hf_bpe_read(&b, v, false, err) || (!pre && !hf_pre_find(&pre, v, err)))
+    if (!hf_bpe_read(&b, v, false, err) || (!pre && !find_pre(&pre, &b, v, err)))
         return false;
     hf_vocab_cut(v);
     if (v->options->vocab_size != 0 && !hf_vocab_room(v, v->options->vocab_size, err))
