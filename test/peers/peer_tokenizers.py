@@ -1,6 +1,7 @@
 """peer_tokenizers.py BIN FOLDER: a page of mixed text through tokenizers with the rules of real ones, made from scratch. What llama.cpp
 has of a file that amn-convert wrote are the ids of the tokenizer's own library, with and without special tokens around the text.
 NAME=one of them: that one alone, and each difference in full."""
+import base64
 import json
 import os
 import struct
@@ -75,6 +76,13 @@ def around(t, bos):
     return processors.TemplateProcessing(single=bos + " $A", pair=bos + " $A " + bos + ":1 $B:1", special_tokens=[(bos, t.token_to_id(bos))])
 
 
+def bytes_to_unicode():
+    """The alphabet: bytes that can be seen are themselves, the others U+0100 and on."""
+    seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = iter(range(256, 512))
+    return {i: chr(i if i in seen else next(rest)) for i in range(256)}
+
+
 def write_json(path, value):
     with open(path, "w", encoding="utf-8") as f:
         json.dump(value, f, ensure_ascii=False)
@@ -105,6 +113,31 @@ def bpe(folder, steps, bos=False, nfc=False, whole=False, kind="PreTrainedTokeni
     write_json(folder + "/tokenizer_config.json", {"tokenizer_class": kind, "bos_token": SPECIAL[0] if bos else None, "eos_token": SPECIAL[1],
                                                    "added_tokens_decoder": decoder})
     return t.get_vocab_size(), lambda text, special: t.encode(text, add_special_tokens=special).ids
+
+
+def tekken_json(folder):
+    """The same BPE over bytes as tekken.json, and as transformers converts it: every pair that makes a token is a merge."""
+    first, alphabet = 24, [bytes_to_unicode()[i] for i in range(256)]
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = level()
+    t.train_from_iterator(SOURCE * 3, trainers.BpeTrainer(vocab_size=600, initial_alphabet=alphabet, show_progress=False))
+    words = alphabet + sorted((w for w in t.get_vocab() if len(w) > 1), key=t.token_to_id)
+    ids = {w: first + i for i, w in enumerate(words)}
+    pairs = [(w[:k], w[k:]) for w in words for k in range(1, len(w)) if w[:k] in ids and w[k:] in ids]
+    merges = sorted(pairs, key=lambda m: (ids[m[0] + m[1]], ids[m[0]], ids[m[1]]))
+    special = ["<unk>", "<s>", "</s>", *SPECIAL]
+    named = {**{w: i for i, w in enumerate(special)}, **ids}
+    like = Tokenizer(models.BPE(vocab=named, merges=merges, ignore_merges=True))
+    like.pre_tokenizer = split(REGEX["tekken"])
+    like.add_special_tokens([AddedToken(w, normalized=False, special=True) for w in special])
+    like.post_processor = around(like, "<s>")
+    code = {c: i for i, c in enumerate(alphabet)}
+    write_json(folder + "/tekken.json", {
+        "config": {"pattern": REGEX["tekken"], "num_vocab_tokens": len(words), "default_vocab_size": first + len(words),
+                   "default_num_special_tokens": first, "version": "v7"},
+        "vocab": [{"rank": i, "token_bytes": base64.b64encode(bytes(code[c] for c in w)).decode()} for i, w in enumerate(words)],
+        "special_tokens": [{"rank": i, "token_str": w, "is_control": True} for i, w in enumerate(special)]})
+    return first + len(words), lambda text, special: like.encode(text, add_special_tokens=special).ids
 
 
 def train(folder, user=(), prefix=True):
@@ -184,6 +217,7 @@ CASES = {
     "gpt-4o": (lambda f: bpe(f, split(REGEX["gpt-4o"])), "Llama", "gpt-4o", unmarked),
     "tekken": (lambda f: bpe(f, split(REGEX["tekken"]), bos=True, whole=True), "Mistral", "tekken", unmarked),
     "tekken without BOS": (lambda f: bpe(f, split(REGEX["tekken"]), whole=True), "Mistral", "tekken", unmarked),
+    "tekken.json": (tekken_json, "Mistral", "tekken", unmarked),
     "gpt-2": (lambda f: bpe(f, level(True)), "Llama", "gpt-2", None),
     "smollm": (lambda f: bpe(f, pre_tokenizers.Sequence([pre_tokenizers.Digits(True), level(True)])), "Llama", "smollm", None),
     "deepseek-v3": (lambda f: bpe(f, split(*DEEPSEEK)), "Llama", "deepseek-v3", None),

@@ -212,3 +212,14 @@ hf_array_begin(struct pull *json, const struct hf_value *array, struct err *err)
     pull_next(json);
     return true;
 }
+
+bool
+hf_value_u64(uint64_t *n, const struct hf_value *value, struct err *err)
+{
+    struct pull json;
+    if (hf_value_kind(value) != PULL_NUMBER)
+        return hf_value_wrong(value, "an integer", err);
+    hf_value_pull(&json, value);
+    pull_next(&json);
+    return pull_as_u64(&json, n) || hf_value_wrong(value, "an integer, and not negative", err);
+}

@@ -161,17 +161,6 @@ id_of_key(uint64_t *id, const struct pull_text *key)
     return true;
 }
 
-static bool
-read_id(uint64_t *id, const struct hf_value *value, struct err *err)
-{
-    struct pull json;
-    if (hf_value_kind(value) != PULL_NUMBER)
-        return hf_value_wrong(value, "an integer", err);
-    hf_value_pull(&json, value);
-    pull_next(&json);
-    return pull_as_u64(&json, id) || hf_value_wrong(value, "an integer, and not negative", err);
-}
-
 bool
 hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *added, bool *end, struct err *err)
 {
@@ -208,7 +197,7 @@ hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *a
         return false;
     if (!added->text.p || added->text.n == 0 || added->text.n > UINT32_MAX)
         return err_set(err, ERR_MALFORMED, one.at, "%s: %s: a token has no content", one.file, one.name);
-    return walk->by_id || read_id(&added->id, &member[3], err);
+    return walk->by_id || hf_value_u64(&added->id, &member[3], err);
 }
 
 /* --- SentencePiece */
@@ -374,8 +363,7 @@ put_llama(struct keys *keys, struct hf_vocab *v, bool pieces, struct err *err)
 {
     bool is_json = false;
     if (v->folder->file[HF_TEKKEN].p && !v->json.p)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is not supported",
-            v->folder->file[HF_TEKKEN].name);
+        return hf_vocab_tekken(keys, v, err) && put_by_size(keys, v, err);
     if (!put_space_prefix(keys, v, err) || (!pieces && !hf_vocab_is_llama_json(&is_json, v, err)))
         return false;
     return (pieces ? put_sentencepiece : is_json ? hf_vocab_llama_json : hf_vocab_bpe)(keys, v, err)

@@ -368,8 +368,8 @@ hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *e
 
 /* The byte that a character of the alphabet of GPT-2 stands for: itself when it can be seen; the others, in their
  * order, are U+0100 and on. Source: bytes_to_unicode(). -1: none. */
-static int
-byte_of(uint32_t code)
+int
+hf_byte_of(uint32_t code)
 {
     if ((code >= 0x21 && code <= 0x7E) || (code >= 0xA1 && code <= 0xAC) || (code >= 0xAE && code <= 0xFF))
         return (int)code;
@@ -401,7 +401,7 @@ decode_text(struct hf_string *text, struct hf_chars *chars, struct err *err)
     uint32_t code;
     for (size_t i = 0, n; i < text->n; i += n) {
         n = str_utf8_char(text->p + i, text->n - i, &code);
-        if (n == 0 || byte_of(code) < 0)
+        if (n == 0 || hf_byte_of(code) < 0)
             return true;
         same = same && code < 0x80;
     }
@@ -412,7 +412,7 @@ decode_text(struct hf_string *text, struct hf_chars *chars, struct err *err)
     size_t nbytes = 0, nout = 0;
     for (size_t i = 0; i < text->n; nbytes++) {
         i += str_utf8_char(text->p + i, text->n - i, &code);
-        bytes[nbytes] = (char)byte_of(code);
+        bytes[nbytes] = (char)hf_byte_of(code);
     }
     for (size_t i = 0, n; i < nbytes; i += n) {
         n = str_utf8_char(bytes + i, nbytes - i, &code);

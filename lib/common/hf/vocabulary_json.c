@@ -65,7 +65,7 @@ warn_of_splits(const struct hf_vocab *v)
     char shown[STR_SHOWN];
     for (size_t i = 0; i < v->n; i++) {
         const struct hf_token *t = &v->token[i];
-        if (!t->p || t->type != HF_PIECE_NORMAL || count_splits(v, t) <= t->merges)
+        if (!t->p || t->type != HF_PIECE_NORMAL || t->n > HF_SPLIT_MAX || count_splits(v, t) <= t->merges)
             continue;
         first = count++ == 0 ? i : first;
     }

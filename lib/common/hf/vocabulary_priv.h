@@ -10,6 +10,9 @@
 /* More than any model has; each takes sizeof(struct hf_token) and its text. */
 enum { HF_TOKENS_MAX = 1 << 22 };
 
+/* Tokens of more bytes are not split into pairs, which takes the square of their length. */
+enum { HF_SPLIT_MAX = 512 };
+
 /* What pads a vocabulary has this score, what was added later that one. */
 #define HF_SCORE_PAD (-10000.0F)
 #define HF_SCORE_ADDED (-1000.0F)
@@ -95,6 +98,12 @@ bool hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err);
 /* Read tokenizer.json's BPE: as "gpt2", with merges; or as "llama", without. */
 bool hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err);
 bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err);
+
+/* Reads tekken.json as "gpt2". */
+bool hf_vocab_tekken(struct keys *keys, struct hf_vocab *v, struct err *err);
+
+/* The byte that a character of GPT-2's alphabet stands for, -1 for none. */
+int hf_byte_of(uint32_t code);
 
 /* Whether tokenizer.json is a BPE over characters with bytes for what it lacks, "llama-json". */
 bool hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err);
