@@ -125,7 +125,7 @@ is_ours(const struct job *job, const char *name)
     struct stat st;
     struct err ignored;
     err_init(&ignored);
-    if (strncmp(name, "model", 5) == 0 && candidates_is_model(name))
+    if (strncmp(name, job->shards.stem, strlen(job->shards.stem)) == 0 && candidates_is_model(name))
         return true;
     const char *folder = job->p->model->folder;
     char *path = folder ? folder_path(folder, strlen(folder), name, &ignored) : NULL;
@@ -221,7 +221,7 @@ write_file(struct job *job, size_t i, struct err *err)
     struct pieces *pieces = lay_out(job, i, err);
     if (!pieces)
         return false;
-    shard_name(e.name, i, job->shards.n);
+    shard_name(e.name, &job->shards, i);
     char *path = folder_path(job->dir->path, strlen(job->dir->path), e.name, err);
     e.nbytes = pieces_nbytes(pieces);
     job->p->pieces = pieces;
@@ -298,9 +298,10 @@ write_index(const struct job *job, struct err *err)
 {
     struct str text = { 0 };
     struct sink *sink = NULL;
+    char name[SHARD_NAME];
     if (job->shards.n == 1)
         return true;
-    char *path = folder_path(job->dir->path, strlen(job->dir->path), "model.safetensors.index.json", err);
+    char *path = folder_path(job->dir->path, strlen(job->dir->path), shard_index_name(name, &job->shards), err);
     const struct sink_options options = { .path = path, .sync = true, .direct = SINK_DIRECT_NEVER };
     bool ok = path && shard_index_text(&text, job->choice, &job->shards, err) && sink_open(&sink, &options, err)
         && sink_write(sink, text.p, text.len, err) && sink_commit(sink, err);
@@ -326,8 +327,9 @@ static bool
 write_all(struct job *job, struct err *err)
 {
     uint32_t number;
-    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err)
-        && (check_dir(job, err) || in_dir(job->dir, err)) && model_spool(job->p->model, err)
+    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err);
+    shards_keep_stem(&job->shards, source_name(job->p->model->src[0]));
+    ok = ok && (check_dir(job, err) || in_dir(job->dir, err)) && model_spool(job->p->model, err)
         && measure(job, &number, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
         && journal_open(&job->journal, job->dir->path, number, job->shards.n, job->dir->resume, err)
         && begin(job, err);
