@@ -34,7 +34,7 @@ bool beside_part(struct beside_part *part, const char *name, const char *suffix)
 /* Reads the name of a shard of safetensors or of a PyTorch checkpoint, which ends in the suffix: false for any other name. */
 bool beside_shard(struct beside_part *part, const char *name);
 
-/* Appends the name, or path, of part i of those that `name` is a part of; i = 0: of their index. */
+/* Appends the name, or path, of part i of the same model as `name`; i = 0: of the index. */
 void beside_part_name(struct str *out, const char *name, const struct beside_part *part, uint64_t i);
 
 #endif

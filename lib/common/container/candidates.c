@@ -87,7 +87,7 @@ is_complete(const struct candidates *c, const char *name, const struct beside_pa
     return i > part->count;
 }
 
-/* Checks that an index of the directory stands for the shard. */
+/* Checks that the shard belongs to an index of the directory. */
 static bool
 is_indexed(const struct candidates *c, const char *name)
 {

@@ -19,8 +19,8 @@ struct candidates {
 bool candidates_choose(struct candidates *c, const char *dir, struct err *err);
 void candidates_clear(struct candidates *c);
 
-/* Whether names.name[i], of a list that was made by candidates_choose, can be read instead of what is chosen: no shard that an index
- * stands for, or that is chosen with others. */
+/* Checks that names.name[i], of a list that candidates_choose made, could be read instead of the chosen model: not a shard of an
+ * index or of the chosen model. */
 bool candidates_other(const struct candidates *c, size_t i);
 
 /* Whether a file of this name is a model, or a part of one, for who reads its directory. */

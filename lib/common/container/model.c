@@ -108,7 +108,7 @@ open_index(struct model *m, const char *path, struct err *err)
     return ok;
 }
 
-/* Opens part i of those that `path` is a part of. */
+/* Opens part i of the same model as `path`. */
 static bool
 add_part(struct model *m, const char *path, const struct beside_part *part, uint64_t i, struct err *err)
 {
