@@ -237,10 +237,68 @@ silent() {
         done
         silent $case 'config.mlp_only_layers=[7]'       # a layer that is not there
     done
+    model qwen3-moe put=model.layers.0.mlp.up_proj.weight:BF16:96x64
+    refuses 69 unsupported model.layers.0.mlp.up_proj.weight qwen3-moe
     for case in qwen3 qwen3-moe; do
         model $case config.attention_bias=true
         refuses 69 unsupported 'config.json: attention_bias is true' $case
     done
+    model qwen2-moe drop=lm_head.weight
+    refuses 69 unsupported 'no lm_head.weight' qwen2-moe
+}
+
+@test "a bias that libllama would not load is refused, one that it loads is kept" {
+    o=model.layers.0.self_attn.o_proj.bias q=model.layers.0.self_attn.q_proj.bias up=model.layers.0.mlp.up_proj.bias
+    for case in qwen2 qwen3 gemma2 gemma3 phi3; do
+        model $case put=$o:F32:64
+        refuses 69 unsupported $o $case
+        model $case put=model.norm.bias:F32:64
+        refuses 69 unsupported model.norm.bias $case
+    done
+    model qwen2 put=$up:F32:96
+    refuses 69 unsupported $up qwen2
+    model qwen3 put=$q:F32:128
+    try 0 amn-convert --to gguf -o out.gguf qwen3
+    names out.gguf | grep -qx blk.0.attn_q.bias
+    model llama3 put=$o:F32:64 put=$up:F32:96
+    try 0 amn-convert --to gguf -f -o out.gguf llama3
+    names out.gguf | grep -qx blk.0.attn_output.bias
+    names out.gguf | grep -qx blk.0.ffn_up.bias
+}
+
+@test "the head of a Gemma 2: equal to the embeddings it is left out, else the model is refused" {
+    model gemma2
+    try 0 amn-convert --to gguf -o tied.gguf gemma2
+    embed=model.embed_tokens.weight
+    shape=$(amn-parse gemma2 | jq -r --arg n $embed 'select(.name == $n) | .shape | join("x")')
+    model gemma2 twice=$embed:lm_head.weight            # the values are others: each name is a seed
+    refuses 69 unsupported 'tensor lm_head.weight' gemma2
+    grep -q 'not equal to embed_tokens.weight' err
+    try 69 amn-convert --to gguf --size gemma2
+    try 69 amn-convert --to gguf --plan gemma2
+    is_empty out
+    try 0 amn-convert --to gguf --config none -o own.gguf gemma2
+    python3 - gemma2/model.safetensors $embed <<'END'
+import json, struct, sys
+path, embed = sys.argv[1:]
+raw = bytearray(open(path, "rb").read())
+n = struct.unpack("<Q", raw[:8])[0]
+head = json.loads(raw[8:8 + n])
+(a, b), (c, d) = (head[k]["data_offsets"] for k in (embed, "lm_head.weight"))
+raw[8 + n + c:8 + n + d] = raw[8 + n + a:8 + n + b]
+open(path, "wb").write(raw)
+END
+    try 0 amn-convert --to gguf -o equal.gguf gemma2
+    is_empty err
+    cmp tied.gguf equal.gguf
+    gzip gemma2/model.safetensors
+    try 0 amn-convert --to gguf -f -o equal.gguf gemma2
+    cmp tied.gguf equal.gguf
+    gunzip gemma2/model.safetensors.gz                  # whose last byte is one of the head
+    printf '\1' | dd of=gemma2/model.safetensors bs=1 seek=$(($(stat -c %s gemma2/model.safetensors) - 1)) conv=notrunc 2>/dev/null
+    refuses 69 unsupported 'tensor lm_head.weight' gemma2
+    model gemma2 put=lm_head.weight:F32:$shape:zeros
+    refuses 69 unsupported 'tensor lm_head.weight' gemma2
 }
 
 @test "options that choose and name tensors see the names of GGUF" {
