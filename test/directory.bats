@@ -21,6 +21,16 @@ END
     mkdir in/folder
 }
 
+# model_of STEM: a directory ./in with two shards and an index of this stem.
+model_of() {
+    rm -rf in
+    mkdir in
+    for i in 1 2; do
+        cp "$fx/good-sharded/model-0000$i-of-00002.safetensors" in/$1-0000$i-of-00002.safetensors
+    done
+    sed "s/model-0/$1-0/" "$fx/good-sharded/model.safetensors.index.json" >in/$1.safetensors.index.json
+}
+
 # same A B: the models hold the same tensors and metadata.
 same() {
     amn-remember --order name -o same.a "$1"
@@ -51,6 +61,46 @@ same() {
     (cd d && only model.safetensors)
     amn-remember -o whole "$fx/good-fp8-block-f32.safetensors"
     cmp whole d/model.safetensors
+}
+
+@test "files keep the name that diffusers and PEFT insist on" {
+    for stem in diffusion_pytorch_model adapter_model; do
+        rm -rf in d e
+        mkdir in
+        cp "$fx/good-fp8-block-f32.safetensors" in/$stem.safetensors
+        echo '{}' >in/config.json
+        try 0 amn-remember -o d/ in
+        (cd d && only $stem.safetensors config.json)
+        try 0 amn-convert -o e/ in/$stem.safetensors            # a file that is named keeps it too
+        [ -e e/$stem.safetensors ]
+        rm -r d e
+        model_of $stem
+        for tool in amn-remember amn-convert 'amn-forget -q --scheme fp8 --allow-nonfinite'; do
+            rm -rf d
+            try 0 $tool -o d/ --shard-size 4K in
+            n=$(ls d/$stem-*.safetensors | wc -l)
+            [ "$n" -gt 1 ]
+            jq -r '.weight_map[]' d/$stem.safetensors.index.json | sort -u >listed
+            for i in $(seq $n); do printf '%s-%05d-of-%05d.safetensors\n' $stem $i $n; done | diff - listed
+            refute ls d/model* 2>/dev/null
+            try 0 amn-inspect d
+        done
+        same in d || [ "$tool" != amn-remember ]
+        try 0 amn-remember -o dry/ --shard-size 4K --dry-run --json in
+        jq -se --arg stem $stem 'map(.file // empty) | length > 1 and all(startswith($stem + "-0"))' out
+        [ ! -e dry ]
+        rm -r in d
+    done
+    mkdir in                                                    # a variant, and the name of checkpoints of transformers
+    cp "$fx/good-plain.safetensors" in/diffusion_pytorch_model.fp16.safetensors
+    try 0 amn-remember -o d/ in
+    (cd d && only diffusion_pytorch_model.safetensors)
+    "$helpers/hf-model" "$corpus/hf-models/llama-wide" bin bin
+    try 0 amn-remember -o e/ bin
+    [ -e e/model.safetensors ]
+    mv bin/pytorch_model.bin bin/diffusion_pytorch_model.bin
+    try 0 amn-remember -o f/ bin
+    [ -e f/diffusion_pytorch_model.safetensors ]
 }
 
 @test "a pipe, a GGUF and a shuffled input give the same directory as the file" {
@@ -191,8 +241,8 @@ END
     try 65 amn-remember -o d/ missing
     try 65 amn-remember -o d/ twice
     [ ! -e d ]
-    try 0 amn-remember -o d/ --shard-size 2 more
-    jq -e '.weight_map | keys == ["a", "b", "c", "d"]' d/model.safetensors.index.json
+    try 65 amn-remember -o d/ more
+    [ ! -e d ]
 }
 
 @test "usage: what does not go with a directory" {
@@ -245,6 +295,17 @@ END
     [ "$(grep -o 'finished before: [0-9]*' err | grep -o '[0-9]*$')" -eq $((kept - 1)) ]
     try 0 amn-remember -o new/ --shard-size 2K --resume in      # from the beginning
     diff -r whole new
+}
+
+@test "--resume with the name of diffusers" {
+    lengths
+    mv in/m.safetensors in/diffusion_pytorch_model.safetensors
+    amn-remember -o whole/ --shard-size 2K in
+    longest=$(stat -c '%s' whole/diffusion_pytorch_model-*.safetensors | sort -n | tail -n 1)
+    (ulimit -f $(((longest - 1) / 1024)); try 74 amn-remember -o part/ --shard-size 2K in)
+    try 0 amn-remember -v -o part/ --shard-size 2K --resume in
+    diff -r whole part
+    grep -q 'finished before: [1-9]' err
 }
 
 @test "--resume of an input that was changed meanwhile is another job" {

@@ -1,6 +1,7 @@
 #include "container/beside.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,12 +29,33 @@ ends_in_number(const char *name, size_t *n, uint64_t *number)
 bool
 beside_part(struct beside_part *part, const char *name, const char *suffix)
 {
+    part->suffix = suffix;
     part->stem = strlen(name) - (str_ends(name, suffix) ? strlen(suffix) : 0);
     if (!ends_in_number(name, &part->stem, &part->count) || part->stem < 3
         || memcmp(name + part->stem - 3, "-of", 3) != 0)
         return false;
     part->stem -= 3;
     return ends_in_number(name, &part->stem, &part->number);
+}
+
+bool
+beside_shard(struct beside_part *part, const char *name)
+{
+    static const char *const suffixes[] = { ".safetensors", ".bin" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (str_ends(name, suffixes[i]))
+            return beside_part(part, name, suffixes[i]);
+    return false;
+}
+
+void
+beside_part_name(struct str *out, const char *name, const struct beside_part *part, uint64_t i)
+{
+    str_add(out, name, part->stem);
+    if (i == 0)
+        str_format(out, "%s.index.json", part->suffix);
+    else
+        str_format(out, "-%05" PRIu64 "-of-%05" PRIu64 "%s", i, part->count, part->suffix);
 }
 
 /* --- configs --------------------------------------------------------------------------------------------- */
@@ -179,7 +201,7 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
     const char *name;
     struct beside_part part;
     uint64_t shards;
-    if ((beside_part(&part, file, ".safetensors") || beside_part(&part, file, ".bin")) && part.count > 1)
+    if (beside_shard(&part, file) && part.count > 1)
         catalog_facts(catalog)->shards = part.count;
     char *dir = folder ? strndup(path, folder) : strdup(".");
     if (!dir)

@@ -67,14 +67,14 @@ size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
 }
 
 bool
-hf_model_choose(struct hf_model *hf, struct choice *choice, enum dtype matrices, bool exact, struct catalog *memory,
+hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice, enum dtype matrices, bool exact,
     struct err *err)
 {
-    const struct hf_tensors_options how = { &hf->config, hf->tokens, matrices, exact };
+    const struct hf_tensors_options how = { &hf->config, model, hf->tokens, matrices, exact };
     char label[48];
     if (!hf->family)
         return true;
-    if (!hf_tensors(choice, &how, memory, err))
+    if (!hf_tensors(choice, &how, err))
         return false;
     size_label(label, sizeof label, choice, hf->config.experts);
     return keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err);

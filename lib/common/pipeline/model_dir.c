@@ -31,8 +31,6 @@ struct job {
     struct side_files side;
 };
 
-#define INDEX_NAME "model.safetensors.index.json"
-
 static bool
 in_dir(const struct model_dir *dir, struct err *err)
 {
@@ -57,9 +55,9 @@ is_own(const struct job *job, const char *name)
     struct beside_part part;
     size_t n = job->shards.n;
     if (n == 1)
-        return strcmp(name, shard_name(own, 0, 1)) == 0;
-    return strcmp(name, INDEX_NAME) == 0 || (beside_part(&part, name, ".safetensors") && part.number >= 1 && part.number <= n
-        && strcmp(name, shard_name(own, (size_t)part.number - 1, n)) == 0);
+        return strcmp(name, shard_name(own, &job->shards, 0)) == 0;
+    return strcmp(name, shard_index_name(own, &job->shards)) == 0 || (beside_part(&part, name, ".safetensors")
+        && part.number >= 1 && part.number <= n && strcmp(name, shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
 }
 
 /* What lies there already could be taken for a part of this model, and this model's files for a part of it. */
@@ -140,7 +138,8 @@ check_dir(const struct job *job, struct err *err)
     if (dir->resume && has_file(dir, JOURNAL_NAME, &n, err) && n != 0)
         return true;
     job->p->outputs->compares = dir->resume
-        && has_file(dir, job->shards.n == 1 ? shard_name(last, 0, 1) : INDEX_NAME, &n, err);
+        && has_file(dir, job->shards.n == 1 ? shard_name(last, &job->shards, 0)
+        : shard_index_name(last, &job->shards), &n, err);
     return err->kind == ERR_NONE && check_entries(job, err);
 }
 
@@ -168,8 +167,8 @@ add_outputs(const struct job *job, struct err *err)
     char name[SHARD_NAME];
     bool ok = add_output(job, JOURNAL_NAME, err) && side_files_add(&job->side, err);
     for (size_t i = 0; ok && i < job->shards.n; i++)
-        ok = add_output(job, shard_name(name, i, job->shards.n), err);
-    ok = ok && (job->shards.n == 1 || add_output(job, INDEX_NAME, err)) && outputs_check(job->p->outputs, err);
+        ok = add_output(job, shard_name(name, &job->shards, i), err);
+    ok = ok && (job->shards.n == 1 || add_output(job, shard_index_name(name, &job->shards), err)) && outputs_check(job->p->outputs, err);
     if (ok)
         outputs_sweep(job->p->outputs);
     return ok;
@@ -265,7 +264,7 @@ write_file(struct job *job, size_t i, struct err *err)
     struct pieces *pieces = lay_out(job, i, err);
     if (!pieces)
         return false;
-    shard_name(e.name, i, job->shards.n);
+    shard_name(e.name, &job->shards, i);
     char *path = folder_path(job->dir->path, strlen(job->dir->path), e.name, err);
     e.nbytes = pieces_nbytes(pieces);
     job->p->pieces = pieces;
@@ -332,9 +331,10 @@ write_index(const struct job *job, struct err *err)
 {
     struct str text = { 0 };
     struct sink *sink = NULL;
+    char name[SHARD_NAME];
     if (job->shards.n == 1)
         return true;
-    char *path = folder_path(job->dir->path, strlen(job->dir->path), INDEX_NAME, err);
+    char *path = folder_path(job->dir->path, strlen(job->dir->path), shard_index_name(name, &job->shards), err);
     const struct sink_options options = { .path = path, .sync = true, .direct = SINK_DIRECT_NEVER };
     bool ok = path && shard_index_text(&text, job->choice, &job->shards, err)
         && outputs_open(job->p->outputs, &sink, &options, err) && sink_write(sink, text.p, text.len, err)
@@ -365,8 +365,9 @@ write_all(struct job *job, struct err *err)
 {
     struct meter *meter = job->p->model->meter;
     struct fingerprint f = { 0 };
-    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err)
-        && side_files_find(&job->side, err) && (check_dir(job, err) || in_dir(job->dir, err))
+    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err);
+    shards_keep_stem(&job->shards, source_name(job->p->model->src[0]));
+    ok = ok && side_files_find(&job->side, err) && (check_dir(job, err) || in_dir(job->dir, err))
         && model_spool(job->p->model, err) && measure(job, &f, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
         && add_outputs(job, err) && begin(job, f.hash, err);
     meter_phase(meter, job->p->outputs->compares ? "comparing" : "writing", job->dir->nbytes);
