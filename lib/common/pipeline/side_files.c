@@ -13,6 +13,7 @@
 enum { STEP = 256 << 10 };
 
 #define CONFIG "config.json"
+#define TEMPLATES "additional_chat_templates/"
 
 /* --- one file */
 
@@ -106,22 +107,42 @@ find_entry(struct side_files *f, const char *name, struct err *err)
     return ok;
 }
 
+/* Tells whether a file of the folder `in`, "" or that of the templates with a slash, is copied. */
+static bool
+is_copied(const struct side_files *f, const char *in, const char *name)
+{
+    if (*in)
+        return str_ends(name, ".jinja");
+    return !is_left(name) && strcmp(name, CONFIG) != 0 && !((f->decodes || f->quantization) && is_about_quantization(name));
+}
+
+/* Lists the files of one folder that are copied. */
+static bool
+find_in(struct side_files *f, const char *in, struct err *err)
+{
+    const char *name;
+    char *path = folder_path(f->model->folder, strlen(f->model->folder), in, err);
+    DIR *d = path ? opendir(path) : NULL;
+    bool ok = path && (d || (*in && err_absent(errno)) || err_sys(err, ERR_OPEN, errno, "%s", *in ? in
+        : "the directory cannot be read"));
+    while (ok && d && (name = folder_next(d, err)) != NULL) {
+        struct str entry = { 0 };
+        str_format(&entry, "%s%s", in, name);
+        ok = (!entry.failed || err_memory(err, entry.len)) && (!is_copied(f, in, name) || find_entry(f, entry.p, err));
+        str_clear(&entry);
+    }
+    if (d)
+        closedir(d);
+    free(path);
+    return ok && err->kind == ERR_NONE;
+}
+
 bool
 side_files_find(struct side_files *f, struct err *err)
 {
-    const char *name;
-    bool ok = true;
-    DIR *d = f->model->folder ? opendir(f->model->folder) : NULL;
-    if (f->model->folder && !d)
-        return err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
-    while (ok && d && (name = folder_next(d, err)) != NULL)
-        if (!is_left(name) && strcmp(name, CONFIG) != 0
-            && !((f->decodes || f->quantization) && is_about_quantization(name)))
-            ok = find_entry(f, name, err);
-    if (d)
-        closedir(d);
+    bool ok = !f->model->folder || (find_in(f, "", err) && find_in(f, TEMPLATES, err));
     names_sort(&f->names);
-    return ok && err->kind == ERR_NONE;
+    return ok;
 }
 
 static bool
@@ -176,11 +197,26 @@ side_files_add(const struct side_files *f, struct err *err)
     return ok;
 }
 
+/* Makes the folder of the templates when there are any. */
+static bool
+make_folder(const struct side_files *f, struct err *err)
+{
+    bool needed = false;
+    for (size_t i = 0; i < f->names.n; i++)
+        needed = needed || strchr(f->names.name[i], '/');
+    if (!needed || f->outputs->compares)
+        return true;
+    char *path = folder_path(f->to, strlen(f->to), TEMPLATES, err);
+    bool ok = path && (mkdir(path, 0777) == 0 || errno == EEXIST || err_sys(err, ERR_CREATE, errno, "%s", TEMPLATES));
+    free(path);
+    return ok;
+}
+
 bool
 side_files_write(const struct side_files *f, struct err *err)
 {
     const struct catalog_config *config = find_config(f);
-    bool ok = !config || write_config(f, config, err);
+    bool ok = (!config || write_config(f, config, err)) && make_folder(f, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
         ok = copy_file(f, f->names.name[i], err);
     return ok;

@@ -1,7 +1,7 @@
 /* side_files: what goes into a model directory besides weights: config.json, without what it says about quantization when
  * weights are decoded, and with what `quantization` says of encoded ones; and where the model was named as a directory, a
- * copy of its other files except weights and configs of quantizers: the tokenizer, the generation config, code. Folders
- * are left. */
+ * copy of its other files except weights and configs of quantizers: the tokenizer, the generation config, code. Of
+ * its folders only additional_chat_templates is copied. */
 #ifndef PIPELINE_SIDE_FILES_H
 #define PIPELINE_SIDE_FILES_H
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "plan/fused.h"
 
 void
 fingerprint_add(struct fingerprint *f, const void *p, size_t n)
@@ -115,6 +116,18 @@ add_encoding(struct fingerprint *f, const struct encoding *e)
     }
 }
 
+/* Adds a part of a weight, and the weights whose scale it shares. */
+static void
+add_encoded(struct fingerprint *f, const struct encoded *encoded)
+{
+    size_t fused = encoded->fused ? encoded->encoding->fused->n : 0;
+    ADD_NUMBERS(f, encoded->part, fused);
+    add_encoding(f, encoded->encoding);
+    add_piece(f, encoded->elements);
+    for (size_t i = 0; i < fused; i++)
+        add_piece(f, encoded->fused[i]);
+}
+
 static void
 add_piece(struct fingerprint *f, const struct piece *piece)
 {
@@ -137,9 +150,7 @@ add_piece(struct fingerprint *f, const struct piece *piece)
         add_built(f, piece->of.built);
         break;
     case PIECE_ENCODE:
-        ADD_NUMBERS(f, piece->of.encoded->part);
-        add_encoding(f, piece->of.encoded->encoding);
-        add_piece(f, piece->of.encoded->elements);
+        add_encoded(f, piece->of.encoded);
         break;
     case PIECE_ZERO:
     case PIECE_LATE:            /* what it becomes follows from what is before it */
