@@ -94,7 +94,8 @@ void
 sink_remove_stale(int folder, const char *entry)
 {
     struct stat st, is;
-    int fd = openat(folder, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    /* For writing, because NFS gives an exclusive lock on nothing else. */
+    int fd = openat(folder, entry, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0
