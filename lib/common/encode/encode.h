@@ -32,16 +32,19 @@ struct encode_part {
     const uint8_t *bytes;           /* the part itself, where it depends on no element; else NULL */
 };
 
-/* What the user says of all weights. */
+/* The user's options for all weights. All members have one type, so that the struct has no padding: plan/fingerprint.c
+ * hashes its bytes, and with them any member that is added. */
 struct encode_options {
-    bool asymmetric, symmetric;     /* neither: as the scheme has it by default */
+    uint64_t asymmetric, symmetric; /* neither: as the scheme has it by default */
     uint64_t group_size;            /* elements that share a scale; 0: as the scheme has it */
-    bool convrot;                   /* ComfyUI: rotated by Hadamard matrices */
+    uint64_t convrot;               /* ComfyUI: rotated by Hadamard matrices */
 };
+_Static_assert(sizeof(struct encode_options) == 4 * sizeof(uint64_t), "members of encode_options are uint64_t");
 
 /* A weight, and what becomes of it. Lives as long as the catalog it is allocated of. */
 struct encoding {
     const struct encoder *encoder;
+    struct encode_options options;  /* that fit() was given */
     struct catalog *memory;
     struct tensor weight;           /* name, dtype and shape as it would be in the output; layout and extent mean nothing */
     uint64_t rows, cols;            /* of all its matrices: cols is its last dimension */

@@ -92,11 +92,14 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
         job->reduction.how.group_size = n;
         return true;
     case OPT_SYMMETRIC:
-        return job->reduction.how.symmetric = true;
+        job->reduction.how.symmetric = true;
+        return true;
     case OPT_ASYMMETRIC:
-        return job->reduction.how.asymmetric = true;
+        job->reduction.how.asymmetric = true;
+        return true;
     case OPT_CONVROT:
-        return job->reduction.how.convrot = true;
+        job->reduction.how.convrot = true;
+        return true;
     case OPT_NO_FUSE:
         return job->reduction.apart = true;
     case OPT_NONFINITE:

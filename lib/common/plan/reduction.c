@@ -233,7 +233,7 @@ static bool
 encode(const struct one *one, const struct reduction *r, struct catalog *memory, struct err *err)
 {
     struct encode_part parts[ENCODE_PARTS];
-    struct encoding e = { .encoder = one->encoder, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
+    struct encoding e = { .encoder = one->encoder, .options = r->how, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
         .part = parts, .place = one->place };
     if (e.encoder->type != DTYPE_UNKNOWN && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
         return false;
