@@ -96,6 +96,7 @@ struct encoder {
     bool (*survey)(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err);
     /* NULL, or: once, when all regions are surveyed. */
     void (*settle)(const struct encoding *e, float *facts);
+    bool stacks;                    /* it takes experts in one tensor of three dimensions, and so do its loaders */
     /* Loaders concatenate weights such as q_proj, k_proj and v_proj, and apply one scale to the result. Weights of such a group
      * are surveyed together: `facts` holds those of one weight after those of another, settle() is called once, with the sums of
      * nregions and nfacts, and leaves what encode() uses at its beginning. */

@@ -339,14 +339,14 @@ static const struct form fine = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = 
 /* Rows have no facts. Of E5M2 no loader has a config. */
 #define FP8(code, text, form) .name = code, .label = text, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fit, \
     .survey = survey, .settle = settle, .encode = encode
-#define BLOCKED .config = config_blocks, .config_mixes = mixes_blocks, .differs = differs
+#define BLOCKED .config = config_blocks, .config_mixes = mixes_blocks, .differs = differs, .stacks = true
 #define CT .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .config_format = "float-quantized"
 
 const struct encoder encode_fp8[] = {
     { FP8("fp8", "FP8 E4M3 by blocks", fine), BLOCKED },
     { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", fine), BLOCKED },
-    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2) },
-    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2) },
+    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
+    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
     { FP8("fp8-transformers", "FP8 E4M3 by blocks, rounded as transformers does", multiplied), BLOCKED },
     { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), BLOCKED },
     { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), CT },

@@ -334,6 +334,20 @@ config_weights(const struct config *config, const char *module, size_t n, const 
     return true;
 }
 
+/* Reads groups of a row: strategy "group" and their group_size. */
+static bool
+read_group(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known, struct err *err)
+{
+    const json_t *strategy, *size;
+    if (!config_weights(config, module, n, "strategy", &strategy, err)
+        || !config_weights(config, module, n, "group_size", &size, err))
+        return false;
+    *known = json_is_string(strategy) && strcmp(json_string_value(strategy), "group") == 0 && json_integer_value(size) > 0;
+    block[0] = 1;
+    block[1] = *known ? (uint64_t)json_integer_value(size) : 0;
+    return true;
+}
+
 bool
 config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err)
@@ -345,7 +359,7 @@ config_block_size(const struct config *config, const char *module, size_t n, uin
     if (!config_weights(config, module, n, "block_structure", &value, err))
         return false;
     *known = read_pair(value, block);
-    return true;
+    return *known || read_group(config, module, n, block, known, err);
 }
 
 bool

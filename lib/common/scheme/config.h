@@ -41,7 +41,8 @@ uint64_t config_number(const struct config *config, const char *key);
 bool config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
     struct err *err);
 
-/* Rows and columns that share a scale in a module: weight_block_size, or the block_structure of its group. *known is
+/* Rows and columns that share a scale in a module: weight_block_size, or the block_structure of its group, or 1 and
+ * the group_size where the strategy is "group". *known is
  * false when nothing is said, or nonsense. */
 bool config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err);
