@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 
-/* The multi-byte fields of a block: `count` fields of `width` bytes from byte `at` on. The first row of a type is that
+/* The multi-byte fields of a block: `count` fields of `width` bytes, the first at byte `at`. The first row of a type is that
  * of its factors, except in IQ1_M, whose factor is in the top nibbles of its scales. Arrays of bytes have none. Layouts: gguf-quants.md section 3; drawn in kernel/ref. */
 struct fields {
     uint16_t at;

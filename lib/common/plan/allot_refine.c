@@ -14,7 +14,7 @@ struct move {
     double noise;
 };
 
-/* Places of the two moves, of different weights, that take away most noise. SIZE_MAX: there is no second. */
+/* Places of the two moves, of different weights, that take away most noise. second is SIZE_MAX where all are of one weight. */
 struct fewest {
     size_t first, second;
 };
@@ -23,7 +23,7 @@ struct swaps {
     size_t *pick;
     const struct allot_option *options;
     size_t n, each;
-    struct move *moves;         /* nmoves, those of fewest bytes first; one of weight n stands for no move */
+    struct move *moves;         /* nmoves, those of fewest bytes first; the one of weight n changes nothing */
     struct fewest *fewest;      /* of moves[0..i] */
     size_t nmoves;
 };
@@ -68,7 +68,7 @@ find_fewest(struct swaps *s)
     }
 }
 
-/* Finds the two moves, one of which may be none, that take away most noise together and need no more than `room` bytes. The
+/* Finds the two moves that lower the noise most together and need at most `room` bytes; one of them may change nothing. The
  * more bytes a move needs, the fewer are left for the other one: one pass over the list finds both. */
 static bool
 best_pair(const struct swaps *s, int64_t room, const struct move *pair[2])
