@@ -117,7 +117,7 @@ refine_by_swaps(size_t *pick, const struct allot_option *options, size_t n, size
     struct swaps s = { pick, options, n, each, calloc(most, sizeof *s.moves), calloc(most, sizeof *s.fewest), 0 };
     bool ok = (s.moves && s.fewest) || err_memory(err, most * sizeof *s.moves);
     if (ok)
-        swap(&s, (int64_t)num_min(room, INT64_MAX));
+        swap(&s, (int64_t)num_min(room, INT64_MAX / 4));
     free(s.moves);
     free(s.fewest);
     return ok;
