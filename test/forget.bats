@@ -2,7 +2,7 @@
 # amn-forget to FP8 and to what bitsandbytes has. test/peers/peer_forget.py compares their bytes with the libraries'.
 load helper
 
-fp8="fp8 fp8-e5m2 fp8-ue8m0 fp8-transformers fp8-per-channel fp8-per-tensor fp8-per-tensor-e5m2"
+fp8="fp8 fp8-e5m2 fp8-ue8m0 fp8-division fp8-per-channel fp8-per-tensor fp8-per-tensor-e5m2"
 bnb="nf4 fp4 fp4-cpu nf4-double-quant fp4-double-quant int8"
 
 # weights FILE [NAME:DTYPE:SHAPE[:INDEX=VALUE]]...: values about normal; else two matrices, an expert, and what stays.
@@ -125,6 +125,21 @@ a.down_proj.weight.quant_map F32 16
 a.down_proj.weight.quant_state.bitsandbytes__nf4 U8 N
 EOF
     grep -aq '{"quant_type": "nf4", "blocksize": 128, "dtype": "float16", "shape": \[200, 333\], "nested_blocksize": 256,' out
+}
+
+@test "fp8 stores the scale that transformers computes, fp8-division the quotient" {
+    weights w a.weight:F32:128x128:77=0.984375
+    while read -r scheme scale; do
+        try 0 amn-forget --scheme $scheme w
+        lists out | tail -n 1 | grep -q '^a.weight_scale_inv F32 1x1$'
+        [ "$(tail -c 4 out | od -An -tx4 --endian=little | tr -d ' ')" = $scale ]
+    done <<'EOF'
+fp8 3b0fffff
+fp8-fine-grained 3b0fffff
+fp8-division 3b100000
+EOF
+    try 2 amn-forget --scheme fp8-transformers w
+    grep -q "'fp8-transformers' is unknown" err
 }
 
 @test "other names of the same" {

@@ -57,7 +57,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
 
 @test "a router, a head, what is too small and columns that are no blocks are named, each in its loader's list" {
     usual
-    for s in fp8 fp8-transformers fp8-ue8m0; do
+    for s in fp8 fp8-division fp8-ue8m0; do
         forgets $s
         warns
         says .modules_to_not_convert "[$stay]"
@@ -147,7 +147,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     warns 'config.json speaks of bitsandbytes NF4 alone: its loader does not read l.0.q_proj and others, bitsandbytes INT8'
     forgets fp8 --tensor-type 'q_proj=fp8-ue8m0'
     warns alone
-    forgets fp8 --tensor-type 'q_proj=fp8-transformers'
+    forgets fp8 --tensor-type 'q_proj=fp8-division'
     warns
     try 0 amn-forget --scheme nf4 --tensor-type 'q_proj=int8' m/
     warns

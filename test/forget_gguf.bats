@@ -62,6 +62,53 @@ of() {
     grep -q 'there is no weight that becomes' err || grep -q 'F16' err
 }
 
+@test "rows that 32 does not divide become F16, a matrix of one row stays, --pure spares what llama-quantize spares" {
+    tiny model m.gguf more=blk.0.other.weight:40x8,blk.0.one_row.weight:256x1,blk.0.ffn_gate_inp.weight:256x4,blk.0.ssm_conv1d.weight:256x4,blk.0.ssm_a:256x16
+    for options in "--scheme q8_0" "--scheme q8_0 --pure" "--scheme q4_0" "--scheme q4_k_m" "--scheme iq4_nl --pure"; do
+        amn-forget -q $options -o out.gguf m.gguf
+        [ "$(of out.gguf other)" = F16 ]
+        for name in one_row.weight ffn_gate_inp.weight ssm_conv1d.weight ssm_a; do
+            amn-parse out.gguf | jq -se --arg name blk.0.$name 'map(select(.name == $name))[0].dtype == "F32"'
+        done
+    done
+    amn-forget --scheme q8_0 --pure --dry-run m.gguf |
+        jq -se 'map(select(.name == "blk.0.one_row.weight"))[0].why == "no matrix"'
+}
+
+@test "what llama-quantize refuses without an importance matrix is made, with a warning" {
+    tiny model m.gguf
+    tiny dat i.dat
+    tiny dat less.dat no=blk.1.ffn_up.weight
+    while read -r scheme type others; do
+        try 0 amn-forget --scheme $scheme -o out.gguf m.gguf
+        [ "$(grep -c 'warning' err)" -eq 1 ]
+        grep -q "warning: blk.0.attn_[kq].weight and $others other weights: $type without an importance matrix, which llama-quantize refuses; --imatrix FILE gives one\$" err
+        try 0 amn-forget --scheme $scheme --imatrix i.dat -o out.gguf m.gguf
+        refute grep -q warning err
+    done <<'EOF'
+iq3_xxs IQ2_S 7
+q2_k_s Q2_K 13
+EOF
+    try 0 amn-forget --scheme iq3_xxs --pure --imatrix less.dat -o out.gguf m.gguf
+    grep -q 'warning: blk.1.ffn_up.weight: IQ3_XXS without an importance matrix, which' err
+    for scheme in q2_k iq3_s iq4_xs; do
+        try 0 amn-forget --scheme $scheme --pure -o out.gguf m.gguf
+        refute grep -q warning err
+    done
+}
+
+@test "counts of an importance matrix are whole: 2.4 is 2, 0.4 is none" {
+    tiny model m.gguf
+    tiny gguf two.gguf
+    tiny gguf fraction.gguf counts=2.4
+    tiny gguf least.gguf counts=0.4
+    for i in two fraction least; do
+        amn-forget -q --scheme q4_0 --pure --imatrix $i.gguf -o $i.out m.gguf
+    done
+    cmp two.out fraction.out
+    refute cmp -s two.out least.out
+}
+
 @test "file, pipe, workers, kernels, past the cache: the same bytes; --size and ranges" {
     tiny model m.gguf
     tiny dat i.dat
@@ -313,4 +360,16 @@ PYTHON
     grep -q "'q4_l' is unknown; did you mean" err
     try 2 amn-forget --scheme q4_k --to safetensors m.gguf
     try 2 amn-forget --scheme nf4 --to gguf m.gguf
+}
+
+@test "values whose scales leave F16 are refused with tensor and row" {
+    "$helpers/weights" big.safetensors a.weight=F32:8x256 b.weight=F32:8x256:huge
+    for type in q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs iq3_s iq3_xxs iq2_s iq1_m tq1_0 tq2_0 q1_0 q2_0; do
+        try 69 amn-forget --pure --to gguf --scheme $type -o out.gguf big.safetensors
+        grep -q "tensor b.weight: its values are too large for $(tr a-z A-Z <<<"$type"), in row 7\$" err
+        refute [ -e out.gguf ]
+    done
+    for type in mxfp4 nvfp4; do
+        try 0 amn-forget -q --pure --to gguf --scheme $type -o out.gguf big.safetensors
+    done
 }

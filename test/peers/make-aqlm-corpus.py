@@ -43,6 +43,8 @@ CASES = [
     ("tiles", "vectors of 2x4, 8x8 and 4x3: rows that share their codes", [
         (24, 56, 2, 4, 3, 6, F16), (32, 40, 8, 8, 2, 4, F16), (20, 33, 4, 3, 1, 3, F16)]),
     ("types", "BF16 of one codebook, and F32", [(12, 64, 1, 8, 1, 6, BF16), (12, 64, 1, 8, 4, 6, F32)]),
+    ("sums-bf16", "sums of BF16, whose ties embedding_bag rounds away from zero", [
+        (12, 64, 1, 8, 2, 6, BF16), (20, 72, 2, 4, 4, 4, BF16), (10, 48, 1, 8, 8, 4, BF16), (12, 33, 4, 3, 2, 4, BF16)]),
 ]
 
 

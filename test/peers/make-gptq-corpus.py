@@ -89,7 +89,7 @@ def by_layer(config, buffers):
     for name, value in buffers.items():
         layer.register_buffer(name, value.float() if name == "scales" else value.clone())
     if config.format == "gptq":
-        convert_gptq_v1_to_v2_format_module(layer, 4, torch.int32)
+        convert_gptq_v1_to_v2_format_module(layer, config.bits, torch.int32)
     layer.enable_wf_unsqueeze = True
     return layer.dequantize_weight().T.to(torch.bfloat16).contiguous()
 
@@ -167,6 +167,14 @@ def some_zero(zeros):
     return zeros
 
 
+def some_zero_of(largest):
+    def change(zeros):
+        zeros = zeros.clamp(1, largest)
+        zeros[2, 0] = zeros[7, -1] = zeros[9, 0] = 0
+        return zeros
+    return change
+
+
 def all_fields(zeros):
     return (torch.arange(zeros.numel()) % 16).reshape(zeros.shape).float()
 
@@ -217,6 +225,12 @@ CASES = [
      "note": "planes of 4 and 2 bits, g_idx in any order"},
     {"name": "planar-7bit", "bits": 7, "in": 64, "out": 32, "format": "gptq_p", "sym": True, "config": {},
      "note": "planes of 4, 2 and 1 bits, symmetric"},
+    {"name": "v1-asym-zero-2bit", "bits": 2, "in": 64, "out": 32, "zeros": some_zero_of(3), "config": {}, "differs": True,
+     "note": "v1 and zero points of 0, as in v1-asym-zero"},
+    {"name": "v1-asym-zero-8bit", "bits": 8, "in": 64, "out": 32, "zeros": some_zero_of(255), "config": {}, "differs": True,
+     "note": "v1 and zero points of 0, as in v1-asym-zero"},
+    {"name": "v1-asym-zero-3bit", "bits": 3, "in": 64, "out": 32, "zeros": some_zero_of(7), "config": {},
+     "note": "v1 and zero points of 0: the writer takes 1 off each field of 3 bits, which wraps alone"},
 ]
 
 

@@ -30,7 +30,7 @@ torch.set_num_threads(1)
 TEXT = torch.arange(3, 19).view(1, 16)
 BNB = "int8", "nf4", "fp4", "nf4-double-quant", "fp4-double-quant"
 CT = "fp8-per-channel", "fp8-per-tensor", "int8-channel", "int4-group", "mxfp4", "mxfp8", "nvfp4"
-FP8 = "fp8", "fp8-transformers", "fp8-ue8m0"
+FP8 = "fp8", "fp8-division", "fp8-ue8m0"
 MLX = "mlx-2bit", "mlx-3bit", "mlx-4bit", "mlx-5bit", "mlx-6bit", "mlx-8bit"
 # Experts that transformers joins from modules of their own.
 JOINED = FP8 + ("fp8-per-channel", "fp8-per-tensor", "int4-group", "mxfp4")
@@ -322,7 +322,7 @@ def main():
     check(tally, tools, "biases", "mxfp4", ["--tensor-type", "layers.1=mxfp8"])
     check(tally, tools, "mixtral", "fp8-per-channel", ["--tensor-type", "experts.[0-9]=mxfp4"])
     check(tally, tools, "biases", "nf4", ["--tensor-type", "q_proj=fp4", "--tensor-type", "up_proj=nf4-double-quant"])
-    check(tally, tools, "biases", "fp8", ["--tensor-type", "q_proj=fp8-transformers"])
+    check(tally, tools, "biases", "fp8", ["--tensor-type", "q_proj=fp8-division"])
     check(tally, tools, "biases", "mlx-4bit", ["--tensor-type", "q_proj=mlx-8bit"])
     # and those that none does
     check(tally, tools, "biases", "nf4", ["--tensor-type", "q_proj=int8"], "speaks of bitsandbytes NF4 alone")

@@ -15,9 +15,6 @@ from tools import Tally, Tools
 MIXES = {name[len("LLAMA_FTYPE_MOSTLY_"):].lower(): getattr(llama_cpp, name) for name in dir(llama_cpp)
          if name.startswith("LLAMA_FTYPE_MOSTLY_") and not name.endswith(("F16", "BF16"))}
 NEED = {"iq1_s", "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s", "iq2_m", "iq3_xxs", "iq3_xs", "q2_k_s"}
-# This llama.cpp sums in another order here than the one that the encoder follows.
-OTHER_BYTES = {29}            # IQ1_M
-
 MODELS = {      # layers, heads, key-value heads, experts, width, feed forward, tied, type
     "plain": (9, 4, 4, 0, 256, 256, False, "<f4"),
     "shared heads": (17, 8, 2, 0, 256, 256, False, "<f2"),
@@ -25,6 +22,7 @@ MODELS = {      # layers, heads, key-value heads, experts, width, feed forward, 
     "four experts": (2, 4, 4, 4, 256, 256, False, "<f4"),
     "eight experts": (2, 4, 4, 8, 256, 256, False, "<f4"),
     "odd rows": (2, 4, 4, 0, 288, 320, False, "<f4"),
+    "narrow": (2, 4, 4, 0, 40, 256, False, "<f4"),
 }
 
 
@@ -38,6 +36,10 @@ def tensors(rng, shape):
     yield "output_norm.weight", numpy.ones(width, "<f4")
     if not tied:
         yield "output.weight", matrix(64, width)
+    yield "blk.0.ssm_conv1d.weight", matrix(4, 256)
+    yield "blk.0.ssm_a", matrix(16, 256)
+    yield "blk.0.one_row.weight", matrix(1, 256)
+    yield "blk.0.other.weight", matrix(2, 256)
     for i in range(layers):
         yield f"blk.{i}.attn_norm.weight", numpy.ones(width, "<f4")
         yield f"blk.{i}.attn_q.weight", matrix(width, width)
@@ -163,7 +165,7 @@ def compare(tally, what, mine, other):
     tally.check(a[1:] == b[1:], f"{what}: file type and version {a[1:]} {b[1:]}")
     wrong = [f"{n} {a[0].get(n, (-1,))[0]} {b[0][n][0]}" for n in b[0] if a[0].get(n, (-1,))[0] != b[0][n][0]]
     tally.check(not wrong and a[0].keys() == b[0].keys(), f"{what}: types: {wrong[:3]}")
-    other = [n for n in b[0] if n in a[0] and a[0][n][0] == b[0][n][0] and b[0][n][0] not in OTHER_BYTES and a[0][n][1] != b[0][n][1]]
+    other = [n for n in b[0] if n in a[0] and a[0][n][0] == b[0][n][0] and a[0][n][1] != b[0][n][1]]
     tally.check(not other, f"{what}: bytes of {other[:3]}")
 
 
@@ -179,14 +181,14 @@ def main():
         write_dat(dat, weights)
         for mix in sorted(MIXES if len(sys.argv) < 4 else sys.argv[3:]):
             for given in ([weights] if mix in NEED else [weights, None]):
-                for pure in ((False, True) if model in ("plain", "odd rows") and given else (False,)):
+                for pure in ((False, True) if model in ("plain", "odd rows", "narrow", "four experts") and given else (False,)):
                     what = f"{model}, {mix}{', weighed' if given else ''}{', pure' if pure else ''}"
                     ran = theirs(source, other, mix, given, pure)
                     command = [os.path.join(tools.bin, "amn-forget"), "-q", "--scheme", mix, "-o", mine, source]
                     done = subprocess.run(command + (["--pure"] if pure else []) + (["--imatrix", dat] if given else []),
                                           check=False).returncode
                     if not ran:
-                        if done == 0 and model != "odd rows":
+                        if done == 0 and model not in ("odd rows", "narrow"):
                             print("# only amn:", what)
                         continue
                     if tally.check(done == 0, f"{what}: status {done}"):

@@ -114,6 +114,22 @@ test_golden(const struct kernels *k, const float *x, float *sparse, const float 
     }
 }
 
+/* A scale whose few weighted elements fit a negative one wraps, and is limited in Q5_K. */
+static void
+test_clamp(const struct kernels *k, float *x, float *importance)
+{
+    state = 12;
+    for (int i = 0; i < NELEMS; i++) {
+        x[i] = ldexpf((float)((int)(next() >> 8) - (1 << 23)), -23);
+        next();
+    }
+    CHECK(bits_of_float(x[0]) == 0xBF04C08A && bits_of_float(x[1]) == 0xBF6D8D16);
+    memset(importance, 0, COLS * sizeof *importance);
+    importance[5] = 3;
+    CHECK(sha256_starts("b715bd0c9367a454545f0f67fb3a57ee", encode(k, DTYPE_Q5_K, output, x, ROWS, COLS, importance),
+        ROWS * Q5_K_BYTES));
+}
+
 /* --- awkward blocks */
 
 /* The bytes of a block: pairs of how many and which. */
@@ -316,8 +332,8 @@ static void
 fill_importance(float *w, size_t n, int kind)
 {
     for (size_t i = 0; i < n; i++)
-        w[i] = kind == 0 ? (float)(fence_random() >> 8) * 0x1p-24f : kind == 1 ? 1.0f
-            : fence_random() % 3 == 0 ? 0.0f : expf(4.0f * bell());
+        w[i] = kind == 0 ? (float)(fence_random() >> 8) * 0x1p-24f : kind == 1 ? 1.0f : kind == 2
+            ? (fence_random() % 3 == 0 ? 0.0f : expf(4.0f * bell())) : fence_random() % 20 == 0 ? 1.0f : 0.0f;
 }
 
 static bool
@@ -349,7 +365,7 @@ test_sets(const struct kernels *scalar, const struct kernels *k, enum dtype dtyp
             float *x = (float *)(void *)input.end - rows * cols, *w = (float *)(void *)weights.end - cols;
 
             fill(x, rows * cols, kind);
-            fill_importance(w, cols, (int)round % 3);
+            fill_importance(w, cols, (int)round % 4);
             ok &= sets_agree(scalar, k, dtype, x, rows, cols, NULL);
             ok &= sets_agree(scalar, k, dtype, x, rows, cols, w);
         }
@@ -380,6 +396,7 @@ main(void)
         fence_what[0] = sets[i];
         golden_input(x, importance);
         test_golden(k, x, x - NELEMS, importance);
+        test_clamp(k, x, importance);
         x += NELEMS - COLS;
         test_zeros(k, x);
         test_awkward(k, x);

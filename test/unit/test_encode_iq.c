@@ -104,6 +104,39 @@ test_golden(const struct kernels *k)
             CHECK_ROW(encodes_to(k, golden[i].dtype, NULL, golden[i].gap, y), dtype_name(golden[i].dtype));
 }
 
+/* Most columns weigh nothing: splits of IQ1_M tie, and the order of the sums decides. */
+static void
+test_sparse(const struct kernels *k)
+{
+    static uint8_t y[NELEMS];
+    float every32[COLS], even[COLS];
+
+    fill_golden();
+    for (int j = 0; j < COLS; j++) {
+        every32[j] = j % 32 == 5 ? importance[j] : 0;
+        even[j] = j % 2 == 0 ? importance[j] : 0;
+    }
+    CHECK_ROW(encodes_to(k, DTYPE_IQ1_M, every32, "1f7d392ab25c8bfcbf68d53fd884e624", y), k->name);
+    CHECK_ROW(encodes_to(k, DTYPE_IQ1_M, even, "b5fac6505a913b098dac5a42f204337a", y), k->name);
+}
+
+/* Only columns whose values are 0 weigh: the runs fit a scale of 0, and their indices stay. */
+static void
+test_scale_zero(const struct kernels *k)
+{
+    static const uint8_t first[] = { 0xff, 0xff, 0, 0, 0xff, 0xff };
+    static uint8_t y[56];
+    float weights[COLS] = { 0 };
+
+    fill_golden();
+    for (int g = 0; g < 16; g++) {
+        x[16 * g + 5] = 0;
+        weights[16 * g + 5] = g % 2 == 0;
+    }
+    CHECK_ROW(k->encode[DTYPE_IQ1_M](y, x, 1, COLS, weights), k->name);
+    CHECK_ROW(memcmp(y, first, sizeof first) == 0 && y[32] == 0x77 && y[33] == 0 && y[48] == 0 && y[49] == 0, k->name);
+}
+
 /* --- awkward floats, where it is known what comes of them ----------------------------------------------------- */
 
 static bool
@@ -143,7 +176,7 @@ test_zeros(const struct kernels *k)
 static void
 test_refused(const struct kernels *k)
 {
-    static const enum dtype types[] = { DTYPE_IQ2_S, DTYPE_IQ2_XS, DTYPE_IQ3_S, DTYPE_IQ1_M };
+    static const enum dtype types[] = { DTYPE_IQ2_S, DTYPE_IQ2_XS, DTYPE_IQ3_S };
     static uint8_t y[512];
 
     fill_golden();
@@ -273,6 +306,10 @@ fill(enum kind kind, int round)
             importance[j] = 0;
         if (round % 4 == 2)
             importance[j] = 1;
+        if (round % 8 == 3 && fence_random() % 2)
+            importance[j] = 0;
+        if (round % 8 == 5 && j % 32 != 5)
+            importance[j] = 0;
     }
 }
 
@@ -331,6 +368,8 @@ main(void)
         if (k == NULL)
             continue;
         test_golden(k);
+        test_sparse(k);
+        test_scale_zero(k);
         test_zeros(k);
         test_refused(k);
         test_no_weight(k);

@@ -124,16 +124,18 @@ is_object(const struct encoding *e, struct err *err)
 static void
 test_golden_fp8(const struct kernels *k, struct catalog *memory, const float v[64], struct err *err)
 {
-    static const char *const schemes[] = { "fp8", "fp8-per-tensor" };
+    static const struct { const char *name; uint32_t scale; } schemes[] = { { "fp8", 0x3b0fffff },
+        { "fp8-division", 0x3b100000 }, { "fp8-per-tensor", 0x3b100000 } };
     static const uint8_t codes[] = { 0xf9, 0x77, 0xf1, 0x7c, 0xce, 0xfc, 0x70, 0xf8, 0x79, 0xed, 0x7d, 0x61, 0xfb, 0x73, 0xf5,
         0x7a };
     static const uint16_t back[] = { 0xbf22, 0x3f07, 0xbea2, 0x3f58, 0xbc7c, 0xbf58, 0x3e90, 0xbf10 };
-    const uint32_t scale = 0x3b100000;
-    for (size_t i = 0; i < 2; i++) {
-        CHECK_ROW(encode(k, memory, schemes[i], DTYPE_F32, v, 1, 64, err), schemes[i]);
-        CHECK_ROW(made.e.nparts == 2 && is_bits(made.part[1], &scale, 1), schemes[i]);
-        CHECK_ROW(memcmp(made.part[0], codes, sizeof codes) == 0, schemes[i]);
-        CHECK_ROW(back_is(back, 8), schemes[i]);
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        const char *name = schemes[i].name;
+
+        CHECK_ROW(encode(k, memory, name, DTYPE_F32, v, 1, 64, err), name);
+        CHECK_ROW(made.e.nparts == 2 && is_bits(made.part[1], &schemes[i].scale, 1), name);
+        CHECK_ROW(memcmp(made.part[0], codes, sizeof codes) == 0, name);
+        CHECK_ROW(back_is(back, 8), name);
     }
     CHECK(strcmp(made.e.part[1].name, "m.weight_scale") == 0 && made.e.part[1].shape.rank == 1);
 }

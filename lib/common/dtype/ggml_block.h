@@ -40,4 +40,8 @@ enum {
 /* Turn the 16- and 32-bit fields of nblocks big-endian blocks around, in place. */
 void ggml_block_swap(enum dtype dtype, uint8_t *p, size_t nblocks);
 
+/* Returns the number of the first of nblocks little-endian blocks with a factor that is infinite or NaN; nblocks if there is
+ * none. Types without a floating-point factor have none. Source: ggml-quants.c, ggml_validate_row_data. */
+size_t ggml_block_first_nonfinite(enum dtype dtype, const uint8_t *p, size_t nblocks);
+
 #endif

@@ -6,9 +6,10 @@
  *
  * A is the largest magnitude of what shares a scale, max the largest code; what is divided is clamped to max.
  *
- *     blocks           s = A / max, code of x / s; all in F32
- *     of transformers  k = (1 / A) * max, code of x * k, stored is 1 / k: what its Fp8Quantize makes of max / A
- *     powers of two    the same as blocks, with s the next power of two
+ *     multiplied       k = (1 / A) * max, code of x * k, stored is 1 / k: all in F32, each rounded. So transformers 5.23
+ *                      computes max / A, and torch a number divided by a tensor
+ *     divided          s = A / max, code of x / s; all in F32: DeepSeek's own tools, and others
+ *     powers of two    divided, with s the next power of two
  *     compressed       s = A / max and x / s rounded to the weight's type; where s is 0, its epsilon;
  *                      a zero point of 0 is added, so that no quotient is -0
  *
@@ -331,7 +332,7 @@ config_group(struct str *out, const struct encoding *e)
         "\"output_activations\": null", form(e)->share == ROWS ? "channel" : "tensor");
 }
 
-static const struct form fine = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, BLOCKS, DIVIDED },
+static const struct form divided = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, BLOCKS, DIVIDED },
     multiplied = { DTYPE_F8_E4M3, BLOCKS, MULTIPLIED }, power = { DTYPE_F8_E4M3, BLOCKS, POWER },
     rows = { DTYPE_F8_E4M3, ROWS, COMPRESSED }, rows_e5m2 = { DTYPE_F8_E5M2, ROWS, COMPRESSED },
     tensor = { DTYPE_F8_E4M3, TENSOR, COMPRESSED }, tensor_e5m2 = { DTYPE_F8_E5M2, TENSOR, COMPRESSED };
@@ -343,11 +344,11 @@ static const struct form fine = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = 
 #define CT .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .config_format = "float-quantized"
 
 const struct encoder encode_fp8[] = {
-    { FP8("fp8", "FP8 E4M3 by blocks", fine), BLOCKED },
-    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", fine), BLOCKED },
+    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), BLOCKED },
+    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), BLOCKED },
+    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), BLOCKED },
     { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
     { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
-    { FP8("fp8-transformers", "FP8 E4M3 by blocks, rounded as transformers does", multiplied), BLOCKED },
     { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), BLOCKED },
     { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), CT },
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2) },

@@ -3,8 +3,10 @@
 #include "encode/ggml.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/str.h"
+#include "dtype/ggml_block.h"
 
 /* Columns that are encoded together. */
 static uint64_t
@@ -34,6 +36,63 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     return ENCODE_YES;
 }
 
+/* Runs of columns that one call of a kernel encodes: the first is number `first` of the weight, at x. */
+struct stretch {
+    uint64_t first, n, cols;
+    const float *x, *importance;            /* importance of their columns, or NULL */
+};
+
+/* Encodes. Without importance the blocks of all runs are one row. */
+static bool
+encode_stretch(const struct encoding *e, const struct encode_run *run, const struct stretch *s, uint8_t *y)
+{
+    kernel_encode *kernel = run->kernels->encode[e->encoder->type];
+    return s->importance ? kernel(y, s->x, s->n, s->cols, s->importance) : kernel(y, s->x, 1, s->n * s->cols, NULL);
+}
+
+/* Fails with ERR_UNSUPPORTED for run i of a stretch. */
+static bool
+too_large(const struct encoding *e, const struct stretch *s, uint64_t i, struct err *err)
+{
+    char name[STR_SHOWN];
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are too large for %s, in row %" PRIu64,
+        str_shown(name, e->weight.name, e->weight.name_len), dtype_name(e->encoder->type), (s->first + i) * s->cols / e->cols);
+}
+
+/* Finds the run that the kernel cannot encode, one by one. */
+static bool
+refuse(const struct encoding *e, const struct encode_run *run, const struct stretch *s, uint8_t *y, struct err *err)
+{
+    uint64_t i = 0;
+    for (struct stretch one = *s; i + 1 < s->n; i++, one.x += s->cols) {
+        one.n = 1;
+        if (!encode_stretch(e, run, &one, y))
+            break;
+    }
+    return too_large(e, s, i, err);
+}
+
+static bool
+all_finite(const float *x, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+/* Fails if the factor of a block at y is infinite or NaN although the values of its run are not. */
+static bool
+check_factors(const struct encoding *e, const struct stretch *s, const uint8_t *y, struct err *err)
+{
+    const struct dtype_facts *f = dtype_facts(e->encoder->type);
+    size_t per_run = (size_t)(s->cols / f->elems), n = (size_t)s->n * per_run;
+    for (size_t at = 0; (at += ggml_block_first_nonfinite(e->encoder->type, y + at * f->bytes, n - at)) < n; at++)
+        if (all_finite(s->x + at / per_run * s->cols, s->cols))
+            return too_large(e, s, at / per_run, err);
+    return true;
+}
+
 static bool
 encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
@@ -41,23 +100,20 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     enum dtype type = e->encoder->type;
     const uint8_t *begin = y;
     uint64_t cols = run_of(e), matrix = e->importance && e->matrix_rows != 0 ? e->matrix_rows : e->rows;
-    char name[STR_SHOWN];
     (void)part;
-    for (uint64_t done = 0, rows; done < count; done += rows) {
-        const float *importance = NULL;
-        rows = count - done;
+    for (uint64_t done = 0; done < count;) {
+        struct stretch s = { .first = first + done, .n = count - done, .cols = cols, .x = run->x + done * cols };
         if (e->importance) {
-            uint64_t row = first + done, left = matrix - row % matrix;
-            rows = rows < left ? rows : left;
-            importance = e->importance + (e->matrix_rows != 0 ? row / matrix * cols : 0);
+            uint64_t left = matrix - s.first % matrix;
+            s.n = s.n < left ? s.n : left;
+            s.importance = e->importance + (e->matrix_rows != 0 ? s.first / matrix * cols : 0);
         }
-        /* Without weights of importance the blocks of all rows are one row. */
-        bool ok = importance ? run->kernels->encode[type](y, run->x + done * cols, rows, cols, importance)
-            : run->kernels->encode[type](y, run->x + done * cols, 1, rows * cols, NULL);
-        if (!ok)
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are too large for %s, near element %"
-                PRIu64, str_shown(name, e->weight.name, e->weight.name_len), dtype_name(type), (first + done) * cols);
-        y += rows * e->part[0].grain;
+        if (!encode_stretch(e, run, &s, y))
+            return refuse(e, run, &s, y, err);
+        if (!check_factors(e, &s, y, err))
+            return false;
+        y += s.n * e->part[0].grain;
+        done += s.n;
     }
     if (run->compare && run->kernels->block_f32[type]) {
         run->kernels->block_f32[type](run->back, begin, count * e->part[0].elems / dtype_facts(type)->elems);

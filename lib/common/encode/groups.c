@@ -137,5 +137,5 @@ groups_scale_fits(const struct encoding *e, float scale, enum dtype dtype, const
         if (!isfinite(x[i]))
             return true;
     return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are too large for a scale of type %s, "
-        "near element %" PRIu64, str_shown(name, e->weight.name, e->weight.name_len), dtype_name(dtype), first);
+        "in row %" PRIu64, str_shown(name, e->weight.name, e->weight.name_len), dtype_name(dtype), first / e->cols);
 }

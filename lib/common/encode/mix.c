@@ -138,9 +138,8 @@ kind_of(const struct tensor *t)
     return OTHER;
 }
 
-/* Whether all dimensions but the last are 1: to ggml_n_dims() that is a vector. */
-static bool
-is_one_row(const struct tensor *t)
+bool
+mix_is_vector(const struct tensor *t)
 {
     for (uint32_t i = 0; i + 1 < t->shape.rank; i++)
         if (shape_dim(&t->shape, i) != 1)
@@ -168,7 +167,7 @@ mix_spares(const struct tensor *t)
         { media, "of pictures or sound" } };
     static const char tail[] = "weight";
     size_t n = sizeof tail - 1;
-    if (is_one_row(t))
+    if (mix_is_vector(t))
         return "no matrix";
     if (t->name_len < n || memcmp(t->name + t->name_len - n, tail, n) != 0)
         return "it is not called a weight";
@@ -382,7 +381,15 @@ mix_fallback(enum dtype type, uint64_t cols)
         other = DTYPE_Q8_0;
         break;
     default:
-        return DTYPE_UNKNOWN;
+        return dtype_facts(type)->elems <= 32 ? DTYPE_F16 : DTYPE_UNKNOWN;
     }
     return cols % dtype_facts(other)->elems == 0 ? other : DTYPE_F16;
+}
+
+bool
+mix_wants_importance(const struct tensor *t, enum dtype type, const char *name)
+{
+    enum kind kind = kind_of(t);
+    return kind != EMBEDDING && kind != OUTPUT && (type == DTYPE_IQ3_XXS || type == DTYPE_IQ2_S || type == DTYPE_IQ1_M
+        || (type == DTYPE_Q2_K && strcasecmp(name, mix_list[Q2_K_S].name) == 0));
 }

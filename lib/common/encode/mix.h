@@ -46,13 +46,21 @@ void mix_count(struct mix_state *s, const struct tensor *t);
 /* The order in which types are asked for: blocks by their number, then names. */
 int mix_order(const struct tensor *a, const struct tensor *b);
 
+/* Checks that all dimensions except the last are 1: ggml_n_dims() calls that a vector. */
+bool mix_is_vector(const struct tensor *t);
+
 /* Why a tensor is none of those that are quantized, or NULL; static. */
 const char *mix_spares(const struct tensor *t);
 
 /* The type of a tensor that is quantized. */
 enum dtype mix_type(struct mix_state *s, const struct tensor *t);
 
-/* The type instead for rows of so many elements: F16 where none divides them, DTYPE_UNKNOWN where none is defined. */
+/* Returns the type instead for rows of so many elements: F16 where neither the type's block nor that of its substitute
+ * divides them, DTYPE_UNKNOWN for a type with blocks of more than 32 elements and no substitute. */
 enum dtype mix_fallback(enum dtype type, uint64_t cols);
+
+/* Checks that llama-quantize refuses to make a tensor of this type without importance, for the file type called `name`,
+ * although ggml can. Source: src/llama-quant.cpp, tensor_requires_imatrix. */
+bool mix_wants_importance(const struct tensor *t, enum dtype type, const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 #include "job/imatrix.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ add_sums(struct importance *out, struct model *m, const struct tensor *sums, siz
     if (!name || !read_floats(m, sums, values, n, err) || !read_floats(m, counts, count, ncounts, err))
         return false;
     for (uint64_t i = 0; i < n; i++) {
-        float c = count[i / (n / ncounts)];
+        float c = roundf(count[i / (n / ncounts)]);         /* as llama-quantize reads them */
         values[i] = c > 0 ? values[i] / c : 1;
     }
     memcpy(name, sums->name, base);

@@ -45,6 +45,21 @@ iq1_improve(struct iq1_run *run, float *best, int first, int second, int kind, f
     return true;
 }
 
+enum { IQ1_M_RUN = 16 };
+
+/* Sums of w * x and of w over the first j elements in order, for each half of a run of IQ1_M. The levels of a half differ
+ * by 1, so that its sum of w * q * x is total_x - x[j] - x[k] for a split at j and k, and that of w * q * q is
+ * total_w + w[j] * iq1_steps[down][0] + w[k] * iq1_steps[down][1]. total_*[half][IQ1_UP or IQ1_DOWN] are the sums with all
+ * digits 2. Source: ggml-quants.c, quantize_row_iq1_m_impl. */
+struct iq1_halves {
+    float x[2][IQ1_M_RUN + 1], w[2][IQ1_M_RUN + 1];
+    float total_x[2][2], total_w[2][2];
+};
+extern const float iq1_steps[2][2];
+
+/* Sums the run, whose order is set. */
+void iq1_halves_make(struct iq1_halves *h, const struct iq1_run *run);
+
 struct iq1_how {
     /* The first best of all splits in order of first, second, kind: 0 and 3 for IQ1_S. False: none is any good. */
     bool (*split_s)(struct iq1_run *run);

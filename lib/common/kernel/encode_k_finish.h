@@ -250,7 +250,16 @@ q45_k_get_scales(uint8_t scale[8], uint8_t min[8], const uint8_t s[12])
     }
 }
 
-/* The 16 bytes before the codes, which they have in common; and the codes. */
+/* Limits integers to 6 bits: those of a search may be negative ones that wrapped, as -27 to 229. */
+static inline void
+q5_k_clamp(uint8_t integers[8])
+{
+    for (int g = 0; g < 8; g++)
+        integers[g] = integers[g] < 63 ? integers[g] : 63;
+}
+
+/* The 16 bytes before the codes, which they have in common; and the codes. Only Q5_K (top 31) limits what a search
+ * found: in Q4_K the bits above the sixth fall on those of a neighbour, in ggml as here. */
 static inline void
 q45_k_head(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, int top, bool weighted)
 {
@@ -260,6 +269,10 @@ q45_k_head(uint8_t *restrict y, struct k_groups *restrict groups, const float *r
     if (weighted) {
         d = search_positive(scales, groups->scale, groups->weight, 8, 63);
         dmin = search_positive(mins, groups->min, groups->weight, 8, 63);
+        if (top == 31) {
+            q5_k_clamp(scales);
+            q5_k_clamp(mins);
+        }
     } else {
         d = q45_k_integers(scales, groups->scale);
         dmin = q45_k_integers(mins, groups->min);

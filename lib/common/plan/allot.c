@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "plan/allot_refine.h"
 
 /* From one option of a weight to the next on its hull. */
 struct step {
@@ -71,6 +72,7 @@ allot(size_t *pick, const struct allot_option *options, size_t n, size_t each, u
 {
     struct step *steps = calloc(n * each + 1, sizeof *steps);
     size_t *taken = calloc(n + 1, sizeof *taken), nsteps = 0;       /* steps of each weight so far */
+    double price = 0;                                               /* noise a byte: of what no longer fits */
     uint64_t used = 0;
     bool ok = (steps && taken) || err_memory(err, n * each * sizeof *steps);
     for (size_t i = 0; ok && i < n; i++) {
@@ -87,13 +89,15 @@ allot(size_t *pick, const struct allot_option *options, size_t n, size_t each, u
         qsort(steps, nsteps, sizeof *steps, compare);
     for (size_t i = 0; ok && i < nsteps; i++) {
         const struct step *s = &steps[i];
-        if (taken[s->weight] != s->order || s->nbytes > most - used)
+        if (taken[s->weight] != s->order || s->nbytes > most - used) {
+            price = price > s->gain ? price : s->gain;          /* the first one counts */
             continue;
+        }
         used += s->nbytes;
         taken[s->weight]++;
         pick[s->weight] = s->to;
     }
     free(steps);
     free(taken);
-    return ok;
+    return ok && allot_refine(pick, options, n, each, most, price, err);
 }

@@ -3,8 +3,11 @@
 #define PLAN_ALLOT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
+
+enum { ALLOT_NODES = 4 << 20 };         /* steps of the search that ends it; about 0.1 s */
 
 #define ALLOT_NEVER UINT64_MAX          /* bytes of what an encoder cannot make */
 
@@ -15,7 +18,9 @@ struct allot_option {
 
 /* pick[i] of n weights: below `each`, the encoder of options[i * each ..]; or `each` where none can make it. As few bytes as
  * `most` are used: beginning with the smallest of all, the step that takes away most noise a byte comes first, of those on the
- * lower hull of a weight's options; what no longer fits is passed over. *least: the bytes of the smallest of all, which are
+ * lower hull of a weight's options; what no longer fits is passed over. From there the pick is refined (plan/allot_refine.h):
+ * no swap of two weights lowers the noise, and where the search of ALLOT_NODES steps comes to its end, as it does for seven
+ * weights and eight encoders, no pick at all has less. *least: the bytes of the smallest of all, which are
  * more than `most` where the answer is false; or that is ERR_MEMORY. */
 bool allot(size_t *pick, const struct allot_option *options, size_t n, size_t each, uint64_t most, uint64_t *least,
     struct err *err);

@@ -168,12 +168,13 @@ static bool
 look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct err *err)
 {
     const struct tensor *t = &one->t;
+    bool gguf = r->encoder->type != DTYPE_UNKNOWN;
     uint64_t numel = 0;
     const char **why = &one->chosen->why;
     *stays = true;
     if (!dtype_is_float(t->dtype))
         return true;
-    if (t->shape.rank < 2)
+    if (t->shape.rank < 2 || (gguf && mix_is_vector(t)))
         return *why = "no matrix", true;
     one->cols = shape_dim(&t->shape, t->shape.rank - 1);
     if (!shape_numel(&t->shape, &numel) || numel == 0)
@@ -183,8 +184,8 @@ look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct
         return *why = "not asked for", true;
     if (!find_rule(&one->rule, r, t, err))
         return false;
-    if (!one->rule && !r->pure && !naming_includes(&r->which))
-        *why = keyed ? mix_spares(t) : spared_by_name(t, one->cols, r->encoder);
+    if (!one->rule && !naming_includes(&r->which))
+        *why = keyed ? mix_spares(t) : r->pure ? NULL : spared_by_name(t, one->cols, r->encoder);
     *stays = *why;
     return true;
 }
@@ -252,6 +253,31 @@ encode(const struct one *one, const struct reduction *r, struct catalog *memory,
 
 /* --- all of them */
 
+/* Warns once of types that llama-quantize refuses to make without importance. */
+static void
+warn_of_few_bits(const struct reduction *r, const struct one *list, size_t n, struct catalog *memory)
+{
+    const struct one *first = NULL;
+    size_t others = 0;
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < n; i++) {
+        const struct encoding *e = list[i].chosen->encoding;
+        if (!e || e->importance || !mix_wants_importance(&list[i].t, e->encoder->type, r->encoder->name))
+            continue;
+        others += first != NULL;
+        first = first ? first : &list[i];
+    }
+    if (!first)
+        return;
+    str_shown(shown, first->t.name, first->t.name_len);
+    if (others == 0)
+        catalog_warn(memory, "%s: %s without an importance matrix, which llama-quantize refuses; --imatrix FILE gives one",
+            shown, dtype_name(first->encoder->type));
+    else
+        catalog_warn(memory, "%s and %zu other weights: %s without an importance matrix, which llama-quantize refuses; "
+            "--imatrix FILE gives one", shown, others, dtype_name(first->encoder->type));
+}
+
 static int
 compare(const void *a, const void *b)
 {
@@ -265,7 +291,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
     const struct mix *mix = gguf && !r->assigned && !r->uniform ? mix_find(r->encoder->name) : NULL;
     struct mix_state state;
     const struct mix_model model = choice->model.arch ? choice->model : mix_model_of(choice->input);
-    bool keyed = gguf && !r->pure && model.arch, mixed = keyed && mix;
+    bool keyed = gguf && model.arch, mixed = keyed && mix && !r->pure;
     if (mixed)
         mix_begin(&state, mix, &model, r->importance.n != 0);
     struct one *list = calloc(choice->n + 1, sizeof *list);
@@ -286,6 +312,8 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
         }
         ok = ok && (!list[i].encoder || encode(&list[i], r, memory, err));
     }
+    if (ok && gguf && !r->uniform)
+        warn_of_few_bits(r, list, choice->n, memory);
     free(list);
     return ok;
 }

@@ -8,10 +8,11 @@
  *     s = RN_T(((0 + codebooks[0][c0]) + codebooks[1][c1]) + ...)        in F32
  *     V[a*og + x][b*ig + y] = RN_T(s[x][y] * scales[a])                   c of codes[a][b]
  *
- * Sums of BF16 are refused: the library leaves them to an operator (embedding_bag) whose ties went away from zero where it
- * was executed, on a CPU, and nothing says that they do so elsewhere. One entry is its own sum. Sources: aqlm utils.py, _dequantize_weight and unpack_int_data, executed
- * for 1 to 8 codebooks. */
+ * RN rounds ties to even, except for the sum of BF16, whose ties go away from zero: the library leaves it to embedding_bag,
+ * which PyTorch 2.15 executes so on a CPU for vectors of 1 to 64 elements. Other devices may differ there in the last bit.
+ * Sources: aqlm utils.py, _dequantize_weight and unpack_int_data, executed for 1 to 8 codebooks. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/limits.h"
@@ -78,8 +79,6 @@ fit(struct found *f, struct weight *w, struct err *err)
         return table_wrong(w->part[BOOKS], f->codes, err, "as many entries as codes of some bits can name");
     if (w->part[BOOKS]->dtype != w->part[SCALES]->dtype)
         q->open = "with codebooks and scales of different types";
-    else if (w->part[BOOKS]->dtype == DTYPE_BF16 && q->books > 1)
-        q->open = "with sums of BF16, which processors round differently";
     if (!num_mul(&dim[0], shape_dim(codes, 0), q->og) || !num_mul(&dim[1], q->vectors, q->ig)
             || (dim[0] != 0 && !num_mul(&numel, dim[0], dim[1])))
         return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
@@ -136,6 +135,13 @@ sum_entries(float *v, const struct weight *w, const uint8_t *codes, const uint8_
     }
 }
 
+/* A sum in the type of the codebooks. */
+static float
+round_sum(enum dtype type, float v)
+{
+    return type == DTYPE_BF16 && !isnan(v) ? float_of_bits((bits_of_float(v) + 0x8000u) & 0xFFFF0000u) : scale_round(type, v);
+}
+
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *out)
@@ -157,7 +163,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
             sum_entries(v + i, w, codes, in[BOOKS].p, row % q->og, inside, (size_t)some);
         }
         for (uint64_t i = 0; i < n; i++)
-            v[i] = scale_round(type, scale_round(type, v[i]) * scale);
+            v[i] = scale_round(type, round_sum(type, v[i]) * scale);
         kernels_round(k, to, y, v, (size_t)n);
     }
 }

@@ -223,11 +223,13 @@ configure(struct module *m, struct err *err)
             continue;
         if (!is_minimum(key, &least, &is_signed)) {
             m->name = key;
-        } else if (m->name && find_type(&type, m->name) && type.bits < least) {
+            break;
+        }
+        if (m->name && find_type(&type, m->name) && type.bits < least) {
             snprintf(m->made, sizeof m->made, "%sint%u", !is_signed || least <= 4 ? "u" : "", least);
             m->name = m->made;
+            break;
         }
-        break;
     }
     return modules_cost_left(m->cost, err);
 }

@@ -41,26 +41,52 @@ split_s(struct iq1_run *run)
     return any;
 }
 
+void
+iq1_halves_make(struct iq1_halves *h, const struct iq1_run *run)
+{
+    for (int half = 0; half < 2; half++)
+        h->x[half][0] = h->w[half][0] = 0;
+    for (int j = 0; j < IQ1_M_RUN; j++) {
+        int i = run->order[j], half = i / (IQ1_M_RUN / 2), other = 1 - half;
+
+        h->x[half][j + 1] = h->x[half][j] + run->w[i] * run->x[i];
+        h->w[half][j + 1] = h->w[half][j] + run->w[i];
+        h->x[other][j + 1] = h->x[other][j];
+        h->w[other][j + 1] = h->w[other][j];
+    }
+    for (int half = 0; half < 2; half++)
+        for (int down = IQ1_UP; down <= IQ1_DOWN; down++) {
+            float c = iq1_levels[down][2];
+
+            h->total_x[half][down] = h->x[half][IQ1_M_RUN] * c;
+            h->total_w[half][down] = h->w[half][IQ1_M_RUN] * c * c;
+        }
+}
+
+const float iq1_steps[2][2] = { { 0.75f, -1.25f }, { 1.25f, -0.75f } };
+
 static bool
 split_m(struct iq1_run *run)
 {
+    struct iq1_halves h;
     float best = -FLT_MAX;
     bool any = false;
 
-    for (int i1 = 0; i1 <= run->n; i1++)
-        for (int i2 = i1; i2 <= run->n; i2++)
-            for (int kind = 0; kind < 4; kind++) {
-                float qx = 0, q2 = 0;
+    iq1_halves_make(&h, run);
+    for (int i1 = 0; i1 <= IQ1_M_RUN; i1++)
+        for (int i2 = i1; i2 <= IQ1_M_RUN; i2++) {
+            float qx[2][2], q2[2][2];               /* of a half, up and down */
 
-                for (int j = 0; j < run->n; j++) {
-                    int i = run->order[j];
-                    float q = iq1_levels_of(kind, i / 8)[j < i1 ? 0 : j < i2 ? 1 : 2];
-
-                    qx += run->w[i] * q * run->x[i];
-                    q2 += run->w[i] * q * q;
+            for (int half = 0; half < 2; half++)
+                for (int down = IQ1_UP; down <= IQ1_DOWN; down++) {
+                    qx[half][down] = h.total_x[half][down] - (h.x[half][i1] + h.x[half][i2]);
+                    q2[half][down] = h.total_w[half][down] + h.w[half][i1] * iq1_steps[down][0]
+                        + h.w[half][i2] * iq1_steps[down][1];
                 }
-                any |= iq1_improve(run, &best, i1, i2, kind, qx, q2);
-            }
+            for (int kind = 0; kind < 4; kind++)
+                any |= iq1_improve(run, &best, i1, i2, kind, qx[0][kind >> 1] + qx[1][kind & 1],
+                    q2[0][kind >> 1] + q2[1][kind & 1]);
+        }
     return any;
 }
 
@@ -154,25 +180,22 @@ codes_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code)
 static bool
 run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float least)
 {
-    bool small = run->n == 16, weighs = false, nan = false;
+    bool small = run->n == IQ1_M_RUN, nan = false;
     float most = fabsf(run->x[0]);
 
     for (int i = 0; i < run->n; i++) {
         most = greater(most, fabsf(run->x[i]));
-        weighs |= run->w[i] != 0;
         nan |= isnan(run->x[i]);
     }
     run->empty = true;
     run->scale = 0;
     run->kind = 0;
     memset(code, 0, (size_t)run->n / 8 * sizeof *code);
-    if (most < least)
+    if (most < least || nan)                    /* with a NaN no split is any good */
         return true;
-    if (nan)
-        return !small;                          /* as it is when no split is any good */
     sort(run->order, run->x, run->n);
     if (small ? !how->split_m(run) : !how->split_s(run))
-        return !small || !weighs;
+        return true;
     run->empty = false;
     return codes_make(how, run, code) && !isnan(run->scale);
 }
@@ -245,6 +268,18 @@ iq1_s_store(uint8_t *y, const struct iq1_block *b)
     }
 }
 
+/* Stores the indices of a run, and nothing else: all that a block without a scale has of it. */
+static void
+iq1_m_store_indices(uint8_t *y, const struct iq1_block *b, int g)
+{
+    const struct encode_grid *grid = &encode_grids[GRID_IQ1];
+    unsigned first = grid_where(grid, b->code[2 * g]), second = grid_where(grid, b->code[2 * g + 1]);
+
+    y[2 * g] = (uint8_t)first;
+    y[2 * g + 1] = (uint8_t)second;
+    y[32 + g] = (uint8_t)(first >> 8 | second >> 8 << 4);
+}
+
 /* The block's scale is fitted to what all its runs have become. */
 static void
 iq1_m_store(uint8_t *y, const struct iq1_block *b)
@@ -254,17 +289,16 @@ iq1_m_store(uint8_t *y, const struct iq1_block *b)
     float d = b->d, qx = 0, q2 = 0;
 
     memset(y, 0, IQ1_M_BYTES);
+    for (int g = 0; g < 16; g++)
+        iq1_m_store_indices(y, b, g);
     if (b->empty)
         return;
     for (int g = 0; g < 16; g++) {
         const struct iq1_run *run = &b->run[g];
-        unsigned index[2] = { grid_where(grid, b->code[2 * g]), grid_where(grid, b->code[2 * g + 1]) };
         int l = multiple_of(b, g);
 
         scales[g / 4] |= (unsigned)l << 3 * (g % 4);
-        y[2 * g] = (uint8_t)index[0];
-        y[2 * g + 1] = (uint8_t)index[1];
-        y[32 + g] = (uint8_t)(index[0] >> 8 | index[1] >> 8 << 4 | (run->kind & 2) << 2 | (run->kind & 1) << 7);
+        y[32 + g] |= (uint8_t)((run->kind & 2) << 2 | (run->kind & 1) << 7);
         for (int i = 0; i < 16; i++) {
             float level = iq1_levels_of(run->kind, i / 8)[grid_digit(grid, b->code[2 * g + i / 8], i % 8)];
             float q = level * (float)(2 * l + 1);

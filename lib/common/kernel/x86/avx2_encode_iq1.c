@@ -4,6 +4,8 @@
 
 #include "kernel/encode_iq1.h"
 
+#include <string.h>
+
 #include "kernel/x86/encode_iq.h"
 
 enum { LANES = 8 };
@@ -41,6 +43,37 @@ struct prefixes {
     float x[IQ_RUN + 1 + LANES], w[IQ_RUN + 1 + LANES];
 };
 
+/* The sums of w * q * x and of w * q * q of eight splits, for each kind of a type. */
+struct eight {
+    float qx[4][LANES], q2[4][LANES];
+    __m256 any;                     /* which splits may be better than the best so far */
+};
+
+static ALWAYS_INLINE void
+eight_put(struct eight *e, int kind, __m256 qx, __m256 q2, float best)
+{
+    e->any = _mm256_or_ps(e->any, better(qx, q2, best));
+    _mm256_storeu_ps(e->qx[kind], qx);
+    _mm256_storeu_ps(e->q2[kind], q2);
+}
+
+/* Takes the splits at i1 and from, from + 1 ... one after another; kinds are step apart. */
+static ALWAYS_INLINE bool
+eight_take(const struct eight *e, struct iq1_run *run, float *best, int i1, int from, const int step)
+{
+    bool improved = false;
+
+    for (unsigned lanes = (unsigned)_mm256_movemask_ps(e->any); lanes != 0; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        float before = *best;
+
+        for (int kind = 0; kind < 4; kind += step)
+            improved |= iq1_improve(run, best, i1, from + lane, kind, e->qx[kind][lane], e->q2[kind][lane]);
+        lanes |= fallen(before, *best, lane);
+    }
+    return improved;
+}
+
 /* Eight values of i2, from `from` on, for one i1, both kinds. */
 static ALWAYS_INLINE bool
 eight_splits(struct iq1_run *run, float *best, const struct prefixes *p, int i1, int from)
@@ -49,27 +82,12 @@ eight_splits(struct iq1_run *run, float *best, const struct prefixes *p, int i1,
     __m256 w1 = _mm256_set1_ps(p->w[i1]), w2 = _mm256_loadu_ps(p->w + from);
     __m256 x[3] = { x1, _mm256_sub_ps(x2, x1), _mm256_sub_ps(_mm256_set1_ps(p->x[IQ_RUN]), x2) };
     __m256 w[3] = { w1, _mm256_sub_ps(w2, w1), _mm256_sub_ps(_mm256_set1_ps(p->w[IQ_RUN]), w2) };
-    float qx[2][LANES], q2[2][LANES];
-    __m256 any = _mm256_setzero_ps();
-    bool improved = false;
+    struct eight e = { .any = _mm256_setzero_ps() };
 
-    for (int down = IQ1_UP; down <= IQ1_DOWN; down++) {
-        __m256 sum_x = weighed(x[0], x[1], x[2], iq1_levels[down], false);
-        __m256 sum_2 = weighed(w[0], w[1], w[2], iq1_levels[down], true);
-
-        any = _mm256_or_ps(any, better(sum_x, sum_2, *best));
-        _mm256_storeu_ps(qx[down], sum_x);
-        _mm256_storeu_ps(q2[down], sum_2);
-    }
-    for (unsigned lanes = (unsigned)_mm256_movemask_ps(any); lanes != 0; lanes &= lanes - 1) {
-        int lane = __builtin_ctz(lanes);
-        float before = *best;
-
-        for (int down = IQ1_UP; down <= IQ1_DOWN; down++)
-            improved |= iq1_improve(run, best, i1, from + lane, down ? 3 : 0, qx[down][lane], q2[down][lane]);
-        lanes |= fallen(before, *best, lane);
-    }
-    return improved;
+    for (int down = IQ1_UP; down <= IQ1_DOWN; down++)
+        eight_put(&e, down ? 3 : 0, weighed(x[0], x[1], x[2], iq1_levels[down], false),
+            weighed(w[0], w[1], w[2], iq1_levels[down], true), *best);
+    return eight_take(&e, run, best, i1, from, 3);
 }
 
 static bool
@@ -93,91 +111,54 @@ split_s(struct iq1_run *run)
     return any;
 }
 
-/* The levels of the four kinds in one half of a run, twice */
-static ALWAYS_INLINE __m256
-kinds(int half, int digit)
-{
-    float c[4];
+/* The sums of struct iq1_halves, and after them lanes that are never better */
+struct padded_halves {
+    float x[2][IQ1_M_RUN + 1 + LANES], w[2][IQ1_M_RUN + 1 + LANES];
+};
 
-    for (int kind = 0; kind < 4; kind++)
-        c[kind] = iq1_levels_of(kind, half)[digit];
-    return _mm256_setr_ps(c[0], c[1], c[2], c[3], c[0], c[1], c[2], c[3]);
-}
-
-/* Sums of the four kinds lie in one register: of w * q * x below, of w * q * q above. An element adds one of three
- * terms to them, in order of values. */
-enum { SMALL_RUN = 16 };
-
-/* The splits at i2 and i2 + 1; `valid`: a bit for each kind of them that there is. */
+/* Eight values of i2, from `from` on, for one i1, all four kinds. */
 static ALWAYS_INLINE bool
-two_splits(struct iq1_run *run, float *best, int i1, int i2, __m256 first, __m256 second, unsigned valid)
+eight_splits_m(struct iq1_run *run, float *best, const struct iq1_halves *h, const struct padded_halves *p, int i1, int from)
 {
-    __m256 qx = _mm256_permute2f128_ps(first, second, 0x20), q2 = _mm256_permute2f128_ps(first, second, 0x31);
-    unsigned lanes = (unsigned)_mm256_movemask_ps(better(qx, q2, *best)) & valid;
-    float sum_x[LANES], sum_2[LANES];
-    bool improved = false;
+    __m256 qx[2][2], q2[2][2];
+    struct eight e = { .any = _mm256_setzero_ps() };
 
-    if (lanes == 0)
-        return false;
-    _mm256_storeu_ps(sum_x, qx);
-    _mm256_storeu_ps(sum_2, q2);
-    for (; lanes != 0; lanes &= lanes - 1) {
-        int lane = __builtin_ctz(lanes);
-        float before = *best;
+    for (int half = 0; half < 2; half++) {
+        __m256 x = _mm256_add_ps(_mm256_set1_ps(h->x[half][i1]), _mm256_loadu_ps(p->x[half] + from));
+        __m256 w1 = _mm256_set1_ps(h->w[half][i1]), w2 = _mm256_loadu_ps(p->w[half] + from);
 
-        improved |= iq1_improve(run, best, i1, i2 + lane / 4, lane % 4, sum_x[lane], sum_2[lane]);
-        lanes |= fallen(before, *best, lane) & valid;
-    }
-    return improved;
-}
+        for (int down = IQ1_UP; down <= IQ1_DOWN; down++) {
+            __m256 first = _mm256_mul_ps(w1, _mm256_set1_ps(iq1_steps[down][0]));
+            __m256 second = _mm256_mul_ps(w2, _mm256_set1_ps(iq1_steps[down][1]));
 
-/* All i2 for one i1, where the sum over those before i1 is `before`. */
-static ALWAYS_INLINE bool
-splits_from(struct iq1_run *run, float *best, int i1, __m256 before, const __m256 (*term)[3])
-{
-    bool any = false;
-
-    for (int i2 = i1; i2 <= SMALL_RUN; i2 += 2) {
-        bool both = i2 < SMALL_RUN;                     /* else the second is the first again */
-        __m256 after = both ? _mm256_add_ps(before, term[i2][1]) : before;
-        __m256 first = both ? _mm256_add_ps(before, term[i2][2]) : before, second = after;
-
-        for (int j = i2 + 1; j < SMALL_RUN; j++) {
-            first = _mm256_add_ps(first, term[j][2]);
-            second = _mm256_add_ps(second, term[j][2]);
+            qx[half][down] = _mm256_sub_ps(_mm256_set1_ps(h->total_x[half][down]), x);
+            q2[half][down] = _mm256_add_ps(_mm256_add_ps(_mm256_set1_ps(h->total_w[half][down]), first), second);
         }
-        any |= two_splits(run, best, i1, i2, first, second, both ? 0xFF : 0x0F);
-        if (i2 + 1 < SMALL_RUN)
-            before = _mm256_add_ps(after, term[i2 + 1][1]);
     }
-    return any;
+    for (int kind = 0; kind < 4; kind++)
+        eight_put(&e, kind, _mm256_add_ps(qx[0][kind >> 1], qx[1][kind & 1]),
+            _mm256_add_ps(q2[0][kind >> 1], q2[1][kind & 1]), *best);
+    return eight_take(&e, run, best, i1, from, 1);
 }
 
 static bool
 split_m(struct iq1_run *run)
 {
+    struct iq1_halves h;
+    struct padded_halves p = { { { 0 } }, { { 0 } } };
     float best = -FLT_MAX;
     bool any = false;
-    __m256 level[2][3], term[SMALL_RUN][3], before = _mm256_setzero_ps();
 
-    for (int half = 0; half < 2; half++)
-        for (int digit = 0; digit < 3; digit++)
-            level[half][digit] = kinds(half, digit);
-    for (int j = 0; j < SMALL_RUN; j++) {
-        int i = run->order[j];
-
-        for (int digit = 0; digit < 3; digit++) {
-            __m256 q = level[i / 8][digit];
-
-            term[j][digit] = _mm256_mul_ps(_mm256_mul_ps(_mm256_set1_ps(run->w[i]), q),
-                _mm256_blend_ps(_mm256_set1_ps(run->x[i]), q, 0xF0));
-        }
+    iq1_halves_make(&h, run);
+    for (int half = 0; half < 2; half++) {
+        memcpy(p.x[half], h.x[half], sizeof h.x[half]);
+        memcpy(p.w[half], h.w[half], sizeof h.w[half]);
+        for (int j = IQ1_M_RUN + 1; j < IQ1_M_RUN + 1 + LANES; j++)
+            p.w[half][j] = NAN;
     }
-    for (int i1 = 0; i1 <= SMALL_RUN; i1++) {
-        any |= splits_from(run, &best, i1, before, (const __m256 (*)[3])term);
-        if (i1 < SMALL_RUN)
-            before = _mm256_add_ps(before, term[i1][0]);
-    }
+    for (int i1 = 0; i1 <= IQ1_M_RUN; i1++)
+        for (int i2 = i1; i2 <= IQ1_M_RUN; i2 += LANES)
+            any |= eight_splits_m(run, &best, &h, &p, i1, i2);
     return any;
 }
 
