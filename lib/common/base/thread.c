@@ -9,14 +9,14 @@
 #define HAS_FEATURE(name) 0
 #endif
 
-/* Instrumented frames are several times as large. */
+/* Sanitizers make frames several times as large. */
 #if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
 enum { FACTOR = 8 };
 #else
 enum { FACTOR = 1 };
 #endif
 
-/* Thread-local storage, registers of a signal: the C library takes them of the stack. */
+/* Returns the bytes of a stack that the C library takes: for thread-local storage and the frame of a signal. */
 static size_t
 library_share(void)
 {
