@@ -22,7 +22,7 @@ bool
 hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err)
 {
     struct hf_folder folder;
-    *hf = (struct hf_model){ .keys.max = limits_default.alloc };
+    *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc };
     if (!model->folder || !hf_config_file(&folder, model->catalog))
         return true;
     if (!hf_config_family(&hf->family, &folder.file[HF_CONFIG], err))

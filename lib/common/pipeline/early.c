@@ -59,21 +59,28 @@ survey(const struct task *t, unsigned jobs, struct err *err)
     return ok;
 }
 
+/* Surveys the weight of one encoding. Panels know their piece by its address, so they last as long as the piece and no
+ * longer: the allocator may give the same address to the next one. */
 static bool
-survey_all(struct pipeline *p, const struct choice *choice, struct err *err)
+survey_one(const struct pipeline *p, const struct chosen *c, unsigned jobs, struct err *err)
+{
+    const struct task task = { p, panels_new(p, err), piece_elements(c, err), c->encoding };
+    bool ok = task.panels && task.elements && survey(&task, jobs, err);
+    panels_free(task.panels);
+    piece_free((void *)task.elements);
+    return ok;
+}
+
+static bool
+survey_all(const struct pipeline *p, const struct choice *choice, struct err *err)
 {
     unsigned jobs = (unsigned)num_max(1, num_min(p->jobs ? p->jobs : PIPELINE_JOBS, cpus_count()));
-    struct panels *panels = panels_new(p, err);
-    bool ok = panels != NULL;
+    bool ok = true;
     for (size_t i = 0; ok && i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
-        if (!c->encoding || c->part != 0 || !c->encoding->encoder->early)
-            continue;
-        const struct task task = { p, panels, piece_elements(c, err), c->encoding };
-        ok = task.elements && survey(&task, jobs, err);
-        piece_free((void *)task.elements);
+        if (c->encoding && c->part == 0 && c->encoding->encoder->early)
+            ok = survey_one(p, c, jobs, err);
     }
-    panels_free(panels);
     return ok;
 }
 

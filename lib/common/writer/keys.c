@@ -82,7 +82,7 @@ bool
 keys_no_room(const struct str *bytes, struct err *err)
 {
     return bytes->full ? err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "metadata of the output: a value is over the limit of %zu "
-        "bytes", bytes->max) : err_memory(err, bytes->len);
+        "bytes (%s)", bytes->max, limits_origin(bytes->max, limits_default.alloc, "--max-alloc")) : err_memory(err, bytes->len);
 }
 
 void
@@ -361,7 +361,7 @@ keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *given
     struct making m = { .keys = keys, .kind = kind, .given = given, .choice = choice,
         .changed = choice->decodes || file_types_changed(choice), .quantized = file_is_quantized(choice),
         .file_type = file_type(choice) };
-    *keys = (struct keys){ .max = limits_default.alloc };
+    *keys = (struct keys){ .max = catalog_limits(choice->input)->alloc };
     if (kind == KEYS_NONE)
         return true;
     return (given->own ? add_own(&m, err) : given->none || (add_input(&m, &types, err) && restore_all(&m, types, err)))
