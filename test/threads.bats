@@ -32,7 +32,7 @@ skip_sanitized() {
     jobs=0
     for f in "$corpus"/safetensors-good/* "$corpus"/gguf-good/*.gguf "$corpus"/pth-quantized/*.pt "$fx"/good-comfy-*; do
         case $f in *.expected) continue ;; esac
-        for scheme in nf4-double-quant fp8 modelopt-nvfp4; do
+        for scheme in nf4-double-quant modelopt-nvfp4; do
             status=0
             small amn-forget -q -j 2 --scheme $scheme "$f" >out 2>err || status=$?
             [ $status -lt 128 ] || { echo "status $status: $scheme $f"; return 1; }
@@ -40,7 +40,7 @@ skip_sanitized() {
         done
     done
     echo "$jobs jobs"
-    [ $jobs -ge 400 ]
+    [ $jobs -ge 250 ]
 }
 
 @test "every thread is started by base/thread.c" {

@@ -4,8 +4,8 @@
  * thread that needs more ends with SIGSEGV and overwrites nothing. Neither musl's default nor `ulimit -s` changes the size.
  * Large buffers go to memory that the thread's owner lends: the Makefile warns of frames above 8 KiB.
  *
- * Measured as the deepest byte written in 4,231 jobs of every scheme, container and compression: 20 KiB with glibc, 5 of them
- * its own.
+ * Measured as the deepest byte written in 4,231 jobs of every scheme, container and compression: 20 KiB with glibc, its own 5
+ * KiB included; 16 KiB in 2,185 of them with musl.
  */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H

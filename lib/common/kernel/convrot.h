@@ -25,7 +25,7 @@ enum {
     CONVROT_TILE = 4096         /* sums that are made together: whole groups, or a part of one */
 };
 
-/* Sums of a tile, and what they are made of; vectors are stored behind both. */
+/* The sums of a tile, and the words that add up to them. Vectors overrun the end of both. */
 struct convrot_room {
     int32_t sums[CONVROT_TILE + 16];
     int16_t words[CONVROT_TILE + 16];

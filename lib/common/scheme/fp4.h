@@ -27,7 +27,7 @@ bool fp4_fit_comfy(struct found *f, struct weight *w, struct err *err);
 enum { FP4_STEP = 1024, FP4_SCALES = 256 };             /* elements at a time; codes of scales */
 struct fp4_room {
     float v[FP4_STEP], scales[FP4_STEP];
-    float of_code[FP4_SCALES];                          /* of the expert at hand: what the codes of its scales stand for */
+    float of_code[FP4_SCALES];                          /* scales of the current expert, by their codes */
 };
 
 /* struct scheme. */

@@ -196,7 +196,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = (struct span){ from * row, (to - from + 1) * row };
 }
 
-/* Some columns of the indices that are wanted: their values, where in the row they go, and as the output has them. */
+/* Some columns of the indices: their values, their places in the row, and the values in the type of the output. */
 struct batch {
     float v[PIECE], done[PIECE];
     uint32_t col[PIECE];

@@ -11,7 +11,7 @@
 enum { LINKS_MAX = 40 };        /* as many as the kernel follows */
 
 /* Checks whether the first n bytes of a path, or with n = 0 the working directory, are /proc/PID/fd of this process or of
- * its thread. Opening what lies in there gives a file afresh, at its start; so the names must be known to be taken for the
+ * its thread. Opening a name in there gives a file afresh, at its start; so the names must be known to be taken for the
  * descriptors that they look like. */
 static bool
 holds_descriptors(const char *path, size_t n)
@@ -28,7 +28,7 @@ holds_descriptors(const char *path, size_t n)
 }
 
 /* Replaces a name by what it links to; its first `folder` bytes are the directory. False if it is not a link, or the result
- * is too long. Not inlined, so that its buffer has a frame of its own. */
+ * is too long. Not inlined: this buffer and the caller's would exceed the limit of a frame. */
 __attribute__((noinline)) static bool
 follow(char name[PATH_MAX], size_t folder)
 {
