@@ -12,8 +12,7 @@
 struct task {
     const struct pipeline *p;
     struct panels *panels;
-    const struct piece *elements;
-    const struct encoding *encoding;
+    struct encoded of;
 };
 
 /* A thread's share. Its failure is that of the survey, which this thread's owner sees too. */
@@ -21,7 +20,7 @@ static const float *
 take(const struct task *t, struct err *err)
 {
     struct bench bench = { 0 };
-    const float *facts = bench_init(&bench, 0, err) ? encoder_facts(t->p, t->panels, &bench, t->elements, t->encoding, err)
+    const float *facts = bench_init(&bench, 0, err) ? encoder_facts(t->p, t->panels, &bench, &t->of, err)
         : NULL;
     bench_clear(&bench);
     return facts;
@@ -42,7 +41,7 @@ help(void *of)
 static bool
 survey(const struct task *t, unsigned jobs, struct err *err)
 {
-    struct encoding *e = (struct encoding *)t->encoding;
+    struct encoding *e = t->of.encoding;
     pthread_t *threads = calloc(jobs, sizeof *threads);
     unsigned started = 0;
     if (!threads)
@@ -64,10 +63,10 @@ survey(const struct task *t, unsigned jobs, struct err *err)
 static bool
 survey_one(const struct pipeline *p, const struct chosen *c, unsigned jobs, struct err *err)
 {
-    const struct task task = { p, panels_new(p, err), piece_elements(c, err), c->encoding };
-    bool ok = task.panels && task.elements && survey(&task, jobs, err);
+    const struct task task = { p, panels_new(p, err), { .elements = piece_elements(c, err), .encoding = c->encoding } };
+    bool ok = task.panels && task.of.elements && survey(&task, jobs, err);
     panels_free(task.panels);
-    piece_free((void *)task.elements);
+    piece_free((void *)task.of.elements);
     return ok;
 }
 
