@@ -69,6 +69,11 @@ found      = $(if $(lacking),$(error not found: $(lacking); 'make setup' install
 PKG_CFLAGS = $(found)$(eval PKG_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PKGS) $(HEADERS)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 
+# Threads have small stacks (base/thread.h): no function may take more than 8 KiB of one, and one that steps over the guard
+# page is caught by it. Sanitizers make frames larger.
+frame_flags := $(if $(SANITIZE)$(FUZZ),,-Wframe-larger-than=8192) $(shell \
+	$(CC) -Werror -fstack-clash-protection -S -x c -o /dev/null /dev/null 2>/dev/null && echo -fstack-clash-protection)
+
 # Flags that keep the results of floating-point operations come after the user's; base/host.h refuses what they cannot undo.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -include lib/common/base/host.h \
 	-Ilib/common $(PKG_CFLAGS) $(CFLAGS) -fno-unsafe-math-optimizations -ffp-contract=off
@@ -103,7 +108,7 @@ $(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(s
 
 $(obj)/%.o: %.c Makefile $(libraries)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(kernel_flags) -MMD -MP -c -o $@ $<
+	$(CC) $(frame_flags) $(ALL_CFLAGS) $(kernel_flags) -MMD -MP -c -o $@ $<
 
 obj-static/libraries: lib/package/static-libraries
 	lib/package/static-libraries $(@D)

@@ -102,7 +102,9 @@ decode(const struct weight *w, const struct kernels *k, uint64_t first, uint64_t
             memcpy(copy[p], arena + w->part[p]->extent.at + s.at, (size_t)s.len);
         in[p] = (struct part_bytes){ .p = copy[p] };
     }
-    w->scheme->decode(w, k, in, first, count, to, y);
+    void *room = malloc(w->scheme->room);
+    w->scheme->decode(w, k, in, first, count, to, y, room);
+    free(room);
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
         free(copy[p]);
 }

@@ -14,6 +14,7 @@
 enum { CANARY = 0xA5, GUARD = 64, CODES = 4 * CONVROT_MOST };
 
 static struct fence codes, output, scalar_output;
+static struct convrot_room room;
 
 struct trial {
     size_t first, n, group;
@@ -35,9 +36,9 @@ run(const struct kernels *k, struct fence to, const struct trial *t)
 
     memset(y - GUARD, CANARY, GUARD);
     if (t->to == DTYPE_F32)
-        k->convrot_f32((float *)(void *)y, x, t->first, t->n, t->group, t->scale);
+        k->convrot_f32((float *)(void *)y, x, t->first, t->n, t->group, t->scale, &room);
     else
-        k->convrot_bf16((uint16_t *)(void *)y, x, t->first, t->n, t->group, t->scale);
+        k->convrot_bf16((uint16_t *)(void *)y, x, t->first, t->n, t->group, t->scale, &room);
 }
 
 /* An element of H_g by its digits. */
@@ -135,11 +136,11 @@ test_known(const struct kernels *k)
     uint16_t y[8];
     float f[16];
 
-    k->convrot_bf16(y, x, 0, 8, 64, float_of_bits(0x3c3366ce));
+    k->convrot_bf16(y, x, 0, 8, 64, float_of_bits(0x3c3366ce), &room);
     CHECK(memcmp(y, decoded, sizeof y) == 0);
-    k->convrot_f32(f, x, 64, 8, 64, 8);
+    k->convrot_f32(f, x, 64, 8, 64, 8, &room);
     CHECK(memcmp(f, sums, sizeof sums) == 0);
-    k->convrot_f32(f, one, 0, 16, 16, 4);
+    k->convrot_f32(f, one, 0, 16, 16, 4, &room);
     for (unsigned i = 0; i < 16; i++)
         CHECK(f[i] == (row[i] == '+' ? 1 : -1));
 }

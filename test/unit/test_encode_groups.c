@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "sha256.h"
 
 static const struct kernels *kernels;
+static _Alignas(max_align_t) uint8_t scratch[ENCODE_ROOM];
 
 /* --- an encoding, run as the pipeline runs it */
 
@@ -66,7 +68,7 @@ run(struct work *w, unsigned p, uint64_t first, uint64_t count, uint8_t *y)
 {
     const struct encode_part *part = &w->e.part[p];
     struct encode_run run = { .kernels = kernels, .read = read_floats, .of = w, .facts = w->facts, .x = w->room,
-        .compare = tell, .back = w->back };
+        .compare = tell, .back = w->back, .room = scratch };
     uint64_t numel = w->e.rows * w->e.cols;
     for (uint64_t n; count != 0; first += n, count -= n, y += n * part->grain) {
         n = part->elems ? num_min(count, ENCODE_FLOATS / part->elems) : count;
@@ -79,7 +81,7 @@ run(struct work *w, unsigned p, uint64_t first, uint64_t count, uint8_t *y)
 static void
 survey(struct work *w)
 {
-    const struct encode_run run = { .kernels = kernels, .read = read_floats, .of = w, .x = w->room };
+    const struct encode_run run = { .kernels = kernels, .read = read_floats, .of = w, .x = w->room, .room = scratch };
     w->facts = calloc((size_t)w->e.nfacts + 1, sizeof *w->facts);
     for (uint64_t i = 0; w->e.nfacts != 0 && i < w->e.nregions; i++)
         CHECK(w->e.encoder->survey(&w->e, &run, i, w->facts, &w->err));

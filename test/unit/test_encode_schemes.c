@@ -1,6 +1,7 @@
 /* test_encode_schemes: encoders of FP8 and of bitsandbytes: known vectors, and each set of kernels against the scalar
  * one. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -25,6 +26,7 @@ struct made {
 };
 
 static struct made made;
+static _Alignas(max_align_t) uint8_t scratch[ENCODE_ROOM];
 static float room[ENCODE_FLOATS], back_room[ENCODE_FLOATS], facts[ROOM];
 
 static bool
@@ -68,7 +70,7 @@ encode(const struct kernels *k, struct catalog *memory, const char *scheme, enum
     const uint64_t dim[] = { rows, cols };
     const struct encode_options options = { 0 };
     struct encode_run run = { .kernels = k, .read = read_floats, .of = (void *)x, .x = room, .facts = facts,
-        .compare = compare, .back = back_room };
+        .compare = compare, .back = back_room, .room = scratch };
     shape_pack(packed, dim, 2);
     memset(&made, 0, sizeof made);
     memset(facts, 0, sizeof facts);

@@ -41,6 +41,7 @@ test_rows(void)
             strip = strip || s->need[p] == NEED_STRIP;
         }
         CHECK_ROW(!s->decode || (s->code && (s->need[0] != NEED_NONE && s->need[0] != NEED_WHOLE)), s->name);
+        CHECK_ROW(!s->decode || s->room != 0, s->name);
         CHECK_ROW((run == (s->run != NULL)) && (strip == (s->strip != NULL)), s->name);
         CHECK_ROW(!s->code || strspn(s->code, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(s->code), s->name);
         for (size_t r = 0; r < s->nrows; r++)

@@ -11,11 +11,11 @@
 
 #include "base/num.h"
 #include "base/signals.h"
+#include "base/thread.h"
 #include "cli/gauge.h"
 
 enum {
     INTERVAL_NS = 100000000,            /* the bar changes this often */
-    STACK = 128 << 10,
     DEFAULT_COLUMNS = 80,
     MAX_COLUMNS = 160
 };
@@ -167,15 +167,10 @@ watch(void *of)
 static bool
 start_watcher(struct cli_progress *p)
 {
-    pthread_attr_t attr;
     sigset_t old;
-    if (pthread_attr_init(&attr) != 0)
-        return false;
-    pthread_attr_setstacksize(&attr, STACK);
     signals_hold(&old);
-    bool ok = pthread_create(&p->watcher, &attr, watch, p) == 0;
+    bool ok = thread_start(&p->watcher, watch, p);
     signals_release(&old);
-    pthread_attr_destroy(&attr);
     return ok;
 }
 

@@ -1,5 +1,6 @@
 #include "container/gather.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -69,24 +70,34 @@ gather_elements(struct window *w, const struct tensor *t, uint64_t first, uint64
     return true;
 }
 
-bool
-gather(struct source *src, const struct tensor *t, uint64_t from, void *buf, size_t n, struct err *err)
+/* Bytes [from, from + n) of t: the first element and the last one may be cut. */
+static bool
+gather_bytes(struct window *w, const struct tensor *t, uint64_t from, uint8_t *y, size_t n, struct err *err)
 {
-    if (!t->layout)
-        return source_read(src, t->extent.at + from, buf, n, err);
-    struct window w;
-    uint8_t one[ITEM], *y = buf;
+    uint8_t one[ITEM];
     size_t item = dtype_facts(t->dtype)->bytes;
-    w.src = src;
-    w.at = w.end = 0;
-    /* The first element and the last one may be cut. */
     for (size_t skip = (size_t)(from % item), some; n != 0; skip = 0, from += some, y += some, n -= some) {
         some = skip != 0 || n < item ? (size_t)num_min(item - skip, n) : n / item * item;
         bool cut = some % item != 0;
-        if (!gather_elements(&w, t, from / item, cut ? 1 : some / item, cut ? one : y, err))
+        if (!gather_elements(w, t, from / item, cut ? 1 : some / item, cut ? one : y, err))
             return false;
         if (cut)
             memcpy(y, one + skip, some);
     }
     return true;
+}
+
+bool
+gather(struct source *src, const struct tensor *t, uint64_t from, void *buf, size_t n, struct err *err)
+{
+    if (!t->layout)
+        return source_read(src, t->extent.at + from, buf, n, err);
+    struct window *w = malloc(sizeof *w);
+    if (!w)
+        return err_memory(err, sizeof *w);
+    w->src = src;
+    w->at = w->end = 0;
+    bool ok = gather_bytes(w, t, from, buf, n, err);
+    free(w);
+    return ok;
 }

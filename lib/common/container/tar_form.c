@@ -116,14 +116,18 @@ sums_up(const uint8_t header[BLOCK])
 static bool
 check_extended(struct tar_form *f, uint64_t at, uint64_t size)
 {
-    char text[PAX_MOST];
-    if (!limits_check(size, PAX_MOST, "bytes of an extended header of its tar archive", f->err)
-        || !source_read(f->src, at, text, (size_t)size, f->err))
+    if (!limits_check(size, PAX_MOST, "bytes of an extended header of its tar archive", f->err))
         return false;
-    return (!memmem(text, (size_t)size, " size=", 6) && !memmem(text, (size_t)size, " path=", 6)
-            && !memmem(text, (size_t)size, " GNU.sparse", 11))
-        || err_set(f->err, ERR_UNSUPPORTED, at - BLOCK, "its tar archive has a member of a long name or over 8 GiB, which is "
+    char *text = malloc((size_t)size + 1);
+    if (!text)
+        return err_memory(f->err, size + 1);
+    bool ok = source_read(f->src, at, text, (size_t)size, f->err);
+    if (ok && (memmem(text, (size_t)size, " size=", 6) || memmem(text, (size_t)size, " path=", 6)
+            || memmem(text, (size_t)size, " GNU.sparse", 11)))
+        ok = err_set(f->err, ERR_UNSUPPORTED, at - BLOCK, "its tar archive has a member of a long name or over 8 GiB, which is "
             "not read: load it with torch, and save it again");
+    free(text);
+    return ok;
 }
 
 /* Note where a member lies. */

@@ -174,6 +174,8 @@ absmax_of(const struct encoding *e, const struct encode_run *run, const float *x
 
 enum { AT_ONCE = ENCODE_FLOATS / 32 };
 
+_Static_assert(AT_ONCE * sizeof(float) <= ENCODE_ROOM, "the absmax of what is at hand have room");
+
 /* Those of blocks [first, first + count), at most AT_ONCE. */
 static bool
 read_absmax(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, float *absmax,
@@ -196,7 +198,7 @@ static bool
 survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
     uint64_t first, end;
-    float absmax[AT_ONCE];
+    float *absmax = run->room;
     struct bnb4_lanes lanes = { 0 };
     bnb4_sum_region(&own(e)->sum, region, &first, &end);
     for (uint64_t n; first < end; first += n) {
@@ -256,7 +258,7 @@ encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t fi
     static const uint32_t *const maps[] = { [NF4] = bnb_nf4_map, [FP4] = bnb_fp4_map, [FP4_CPU] = bnb_fp4_map };
     const struct kernels *k = run->kernels;
     kernel_encode_bnb4 *const kernel[] = { [NF4] = k->encode_nf4, [FP4] = k->encode_fp4, [FP4_CPU] = k->encode_fp4_cpu };
-    float absmax[AT_ONCE], map[16];
+    float *absmax = run->room, map[16];
     kernel[form(e)->rule](y, absmax, run->x, run->n, (size_t)own(e)->blocksize);
     if (!run->compare)
         return true;
@@ -274,7 +276,7 @@ encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t fi
 static void
 encode_scales(const struct encoding *e, const struct encode_run *run, uint8_t *y)
 {
-    float absmax[AT_ONCE];
+    float *absmax = run->room;
     size_t n = absmax_of(e, run, run->x, run->n, absmax);
     memcpy(y, absmax, n * sizeof *absmax);
 }

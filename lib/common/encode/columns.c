@@ -128,6 +128,8 @@ struct tile {
     uint64_t from, to;          /* lines that are wanted */
 };
 
+_Static_assert(8 * GROUPS_MOST <= ENCODE_ROOM, "the codes of a tile have room");
+
 /* The places of the wanted lines: y is that of the first one, others are `pitch` bytes apart. */
 static bool
 put_tile(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct form *form,
@@ -135,7 +137,7 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum kind kind,
 {
     const struct numbers *n = numbers_of(e);
     const struct own *own = e->own;
-    uint8_t q[8 * GROUPS_MOST], zeros[8];
+    uint8_t *q = run->room, zeros[8];
     struct int_group g = { 0 };
     for (uint32_t r = 0; r < form->rows; r++) {
         const float *x = t->x + r * t->stride;

@@ -313,6 +313,8 @@ row_codes(uint8_t *y, const float *x, size_t n, float scale, enum dtype d)
     }
 }
 
+_Static_assert(sizeof(struct convrot_room) <= ENCODE_ROOM, "the sums of a rotation have room");
+
 /* Of a row whose codes are made. */
 static bool
 compare_row(const struct encoding *e, const struct encode_run *run, uint64_t row, float *x, const uint8_t *q,
@@ -325,7 +327,7 @@ compare_row(const struct encoding *e, const struct encode_run *run, uint64_t row
     if (own->rotated != 0) {
         if (!run->read(run->of, row * n, n, x, err))        /* it was rotated in place */
             return false;
-        run->kernels->convrot_f32(run->back, q, 0, n, own->rotated, scale);
+        run->kernels->convrot_f32(run->back, q, 0, n, own->rotated, scale, run->room);
     }
     run->compare(run->of, row * n, x, run->back, n);
     return true;

@@ -14,7 +14,8 @@
 
 enum {
     ENCODE_PARTS = 8,
-    ENCODE_FLOATS = 128 << 10       /* elements that are at hand at a time, and the longest row of what is made by rows */
+    ENCODE_FLOATS = 128 << 10,      /* elements that are at hand at a time, and the longest row of what is made by rows */
+    ENCODE_ROOM = 32 << 10          /* bytes of scratch memory */
 };
 
 struct encoder;
@@ -74,6 +75,9 @@ struct encode_run {
      * first + n), a multiple of 32 but at the end of a row or of the weight. */
     void (*compare)(void *of, uint64_t first, const float *x, const float *back, size_t n);
     float *back;                    /* room for ENCODE_FLOATS, where compare is not NULL */
+    /* ENCODE_ROOM bytes of scratch memory, aligned for any type. Its contents mean nothing before and after a call. Buffers
+     * go there, not on the stack of a worker, which is small (base/thread.h). */
+    void *room;
 };
 
 enum encode_fit {

@@ -159,7 +159,7 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
 /* --- merges */
 
 struct pair {
-    size_t a, b;                /* ids */
+    uint32_t a, b;              /* ids, fewer than bytes of the file: read_config() */
 };
 
 static int
@@ -179,8 +179,9 @@ put_pairs(struct str *s, uint64_t *count, const struct tekken *t, size_t id, str
     size_t n = 0;
     for (size_t i = 1; i < whole->n; i++) {
         const struct hf_string a = { whole->p, i }, b = { whole->p + i, whole->n - i };
-        if (((uint8_t)whole->p[i] & 0xC0) != 0x80 && hf_vocab_find(v, &a, &pair[n].a) && hf_vocab_find(v, &b, &pair[n].b))
-            n++;
+        size_t left, right;
+        if (((uint8_t)whole->p[i] & 0xC0) != 0x80 && hf_vocab_find(v, &a, &left) && hf_vocab_find(v, &b, &right))
+            pair[n++] = (struct pair){ (uint32_t)left, (uint32_t)right };
     }
     if (n == 0)
         return bad(t, ERR_NO_OFFSET, "a token of its vocab is not made of two others", err);

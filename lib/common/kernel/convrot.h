@@ -10,6 +10,7 @@
  *
  *   y        n values; must not overlap x
  *   x        the codes of all groups that these lie in, from the first one of them on
+ *   room     scratch memory
  *
  * Cannot fail; a NaN result is the canonical one. Source: comfy-kitchen tensor/int8_utils.py, _build_hadamard; it adds
  * products of F32 in no order that is defined, in place of integers. */
@@ -24,8 +25,16 @@ enum {
     CONVROT_TILE = 4096         /* sums that are made together: whole groups, or a part of one */
 };
 
-void convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale);
-void convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale);
+/* The sums of a tile, and the words that add up to them. Vectors overrun the end of both. */
+struct convrot_room {
+    int32_t sums[CONVROT_TILE + 16];
+    int16_t words[CONVROT_TILE + 16];
+};
+
+void convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
+    struct convrot_room *room);
+void convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
+    struct convrot_room *room);
 
 /* --- for the files that implement it */
 

@@ -207,8 +207,8 @@ kernels_pick(const char *amn_cpu, struct err *err)
     return NULL;
 }
 
-/* Floats that wait between a decoder and a rounding: they stay in L1. */
-enum { PIECE = 1024 };
+/* Floats that wait between a decoder and a rounding: they stay in L1, and two buffers of CAST below 8 KiB of stack. */
+enum { PIECE = 1024, CAST = 960 };
 
 void
 kernels_block(const struct kernels *k, enum dtype dtype, enum dtype to, void *restrict y,
@@ -259,9 +259,9 @@ void
 kernels_cast(const struct kernels *k, enum dtype from, enum dtype to, uint8_t *restrict y, const uint8_t *restrict x,
     size_t n)
 {
-    float floats[PIECE], out[PIECE];            /* kernels store whole elements */
+    float floats[CAST], out[CAST];              /* kernels store whole elements */
     for (size_t now; n != 0; n -= now) {
-        now = n < PIECE ? n : PIECE;
+        now = n < CAST ? n : CAST;
         k->widen[from](floats, x, now);
         kernels_round(k, to, out, floats, now);
         memcpy(y, out, now * dtype_facts(to)->bytes);

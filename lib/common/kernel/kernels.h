@@ -16,6 +16,7 @@
 #include "kernel/affine.h"
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
+#include "kernel/convrot.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/encode_mx.h"
 #include "kernel/loss.h"
@@ -72,9 +73,9 @@ typedef void kernel_bits_blocks(uint8_t *restrict y, const uint8_t *restrict x, 
 
 /* convrot.h: rows of INT8 codes that were rotated in groups. */
 typedef void kernel_convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group,
-    float scale);
+    float scale, struct convrot_room *room);
 typedef void kernel_convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group,
-    float scale);
+    float scale, struct convrot_room *room);
 
 /* packs.h: likewise, as SDNQ packs them. */
 typedef void kernel_packs(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned bits);

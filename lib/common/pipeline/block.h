@@ -11,7 +11,9 @@ struct bench {
     uint8_t *out;               /* room for one block, page aligned; owned */
     uint8_t *in;                /* BLOCK_WINDOW bytes behind it */
     uint8_t *spare;             /* BLOCK_SPARE bytes behind that, for elements that would lie across words */
-    float *floats;              /* ENCODE_FLOATS, once something is encoded, and as many that were; owned */
+    void *room;                 /* room_size bytes that decode() is lent, once something is decoded; owned */
+    size_t room_size;
+    float *floats;              /* ENCODE_FLOATS, once something is encoded, as many that were, ENCODE_ROOM bytes; owned */
     struct grain {              /* the last grain that a block had only some of */
         const struct encoding *encoding;
         unsigned part;

@@ -1,10 +1,10 @@
 #include "pipeline/early.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/cpus.h"
 #include "base/num.h"
+#include "base/thread.h"
 #include "pipeline/encoder.h"
 #include "pipeline/surveys.h"
 
@@ -46,7 +46,7 @@ survey(const struct task *t, unsigned jobs, struct err *err)
     unsigned started = 0;
     if (!threads)
         return err_memory(err, jobs * sizeof *threads);
-    while (started + 1 < jobs && pthread_create(&threads[started], NULL, help, (void *)t) == 0)
+    while (started + 1 < jobs && thread_start(&threads[started], help, (void *)t))
         started++;
     const float *facts = take(t, err);
     for (unsigned i = 0; i < started; i++)

@@ -41,7 +41,8 @@ static struct encode_run
 lend(struct reader *r, const float *facts)
 {
     return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats,
-        .compare = r->loss ? compare : NULL, .back = r->b->floats + ENCODE_FLOATS };
+        .compare = r->loss ? compare : NULL, .back = r->b->floats + ENCODE_FLOATS,
+        .room = r->b->floats + 2 * ENCODE_FLOATS };
 }
 
 /* struct surveyor: surveys a region of a weight, or of one of the weights that are fused. */
@@ -65,7 +66,7 @@ look(void *of, const struct encoding *e, uint64_t region, float *facts, struct e
 static bool
 find_room(struct bench *b, struct err *err)
 {
-    size_t n = 2 * ENCODE_FLOATS * sizeof *b->floats;
+    size_t n = 2 * ENCODE_FLOATS * sizeof *b->floats + ENCODE_ROOM;
     if (!b->floats)
         b->floats = malloc(n);
     return b->floats || err_memory(err, n);

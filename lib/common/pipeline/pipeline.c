@@ -1,11 +1,11 @@
 #include "pipeline/pipeline.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/cpus.h"
 #include "base/num.h"
+#include "base/thread.h"
 #include "pipeline/block.h"
 #include "pipeline/surveys.h"
 #include "pipeline/ticket.h"
@@ -193,15 +193,9 @@ list_hooks(struct shared *s, const struct hook *hooks, size_t n)
 static unsigned
 start_helpers(pthread_t *threads, unsigned n, struct shared *s)
 {
-    enum { STACK = 1 << 20 };           /* a decoder keeps its buffers there: more than musl has for a thread */
-    pthread_attr_t attr;
     unsigned started = 0;
-    if (pthread_attr_init(&attr) != 0)
-        return 0;
-    pthread_attr_setstacksize(&attr, STACK);
-    while (started < n && pthread_create(&threads[started], &attr, help, s) == 0)
+    while (started < n && thread_start(&threads[started], help, s))
         started++;
-    pthread_attr_destroy(&attr);
     return started;
 }
 

@@ -144,13 +144,13 @@ round_sum(enum dtype type, float v)
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct aqlm *q = w->own;
     enum dtype type = w->part[BOOKS]->dtype;
     uint64_t cols = q->vectors * q->ig, end = first + count, from = run_of(w, CODES, first, count).at;
     uint64_t vector = q->books * q->size;
-    float v[PIECE];
+    float *v = room;
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
         uint64_t row = at / cols, col = at % cols, a = row / q->og;
@@ -193,6 +193,7 @@ const struct scheme aqlm_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [BOOKS] = NEED_WHOLE, [SCALES] = NEED_AGAIN },
         .run = run,
+        .room = PIECE * sizeof(float),
         .decode = decode,
         .describe = describe,
     },

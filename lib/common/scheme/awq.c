@@ -184,29 +184,29 @@ lane_of(const uint8_t *unit, uint64_t row, uint32_t bits)
 
 static void
 gemm_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     static const uint8_t shift[8] = { 0, 16, 4, 20, 8, 24, 12, 28 };
     const struct awq *awq = w->own;
     const struct codes_target t = { .k = k, .to = to, .narrow = awq->bits <= 4 };
     uint64_t cols = awq->blocks.cols, top = first / cols;
-    struct codes_piece p;
+    struct codes_piece *p = room;
     uint8_t *y = out;
-    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
-        codes_begin(&p, at, count, cols, awq->blocks.b1);
-        uint64_t unit = p.row / 8 - top / 8, g = p.col / awq->blocks.b1;
-        const uint8_t *codes = in[CODES].p + unit * in[CODES].stride + p.col * awq->bits;
-        const uint8_t *scales = in[SCALES].p + (p.row - top) * in[SCALES].stride;
+    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
+        codes_begin(p, at, count, cols, awq->blocks.b1);
+        uint64_t unit = p->row / 8 - top / 8, g = p->col / awq->blocks.b1;
+        const uint8_t *codes = in[CODES].p + unit * in[CODES].stride + p->col * awq->bits;
+        const uint8_t *scales = in[SCALES].p + (p->row - top) * in[SCALES].stride;
         const uint8_t *zeros = in[ZEROS].p ? in[ZEROS].p + unit * in[ZEROS].stride : NULL;
-        for (size_t i = 0; i < p.groups; i++) {
-            p.scales[i] = scale_value(w->part[SCALES]->dtype, scales, g + i);
-            p.zeros[i] = (float)(zeros ? lane_of(zeros + (g + i) * awq->bits, p.row, awq->bits) : 1U << (awq->bits - 1));
+        for (size_t i = 0; i < p->groups; i++) {
+            p->scales[i] = scale_value(w->part[SCALES]->dtype, scales, g + i);
+            p->zeros[i] = (float)(zeros ? lane_of(zeros + (g + i) * awq->bits, p->row, awq->bits) : 1U << (awq->bits - 1));
         }
         if (awq->bits == 4)
-            k->bits_lane(p.codes, codes, p.n, 4, shift[p.row % 8], 4);
-        for (size_t i = 0; awq->bits != 4 && i < p.n; i++)
-            p.codes[i] = (uint8_t)lane_of(codes + i * awq->bits, p.row, awq->bits);
-        codes_emit(&p, &t, p.codes, false, true, y);
+            k->bits_lane(p->codes, codes, p->n, 4, shift[p->row % 8], 4);
+        for (size_t i = 0; awq->bits != 4 && i < p->n; i++)
+            p->codes[i] = (uint8_t)lane_of(codes + i * awq->bits, p->row, awq->bits);
+        codes_emit(p, &t, p->codes, false, true, y);
     }
 }
 
@@ -290,24 +290,24 @@ gemv_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, 
 
 static void
 gemv_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct awq *awq = w->own;
     const struct blocks words = zero_words(awq);
     const struct codes_target t = { .k = k, .to = to };
-    struct codes_piece p;
+    struct codes_piece *p = room;
     uint8_t *y = out;
     uint64_t scale_from, zero_from, ignored;
     blocks_run(&awq->blocks, first, count, &scale_from, &ignored);
     blocks_run(&words, first, count, &zero_from, &ignored);
-    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
-        codes_begin(&p, at, count, awq->blocks.cols, awq->blocks.b1);
-        codes_scales(&p, &awq->blocks, w->part[SCALES], in[SCALES].p, scale_from);
-        for (size_t i = 0; i < p.groups; i++) {
-            uint64_t g = p.col / awq->blocks.b1 + i, byte = 4 * p.row * words.per_row + g / 2 - 4 * zero_from;
-            p.zeros[i] = (float)(in[ZEROS].p[byte] >> g % 2 * 4 & 15);
+    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
+        codes_begin(p, at, count, awq->blocks.cols, awq->blocks.b1);
+        codes_scales(p, &awq->blocks, w->part[SCALES], in[SCALES].p, scale_from);
+        for (size_t i = 0; i < p->groups; i++) {
+            uint64_t g = p->col / awq->blocks.b1 + i, byte = 4 * p->row * words.per_row + g / 2 - 4 * zero_from;
+            p->zeros[i] = (float)(in[ZEROS].p[byte] >> g % 2 * 4 & 15);
         }
-        codes_emit4(&p, &t, in[CODES].p + (at / 2 - first / 2), y);
+        codes_emit4(p, &t, in[CODES].p + (at / 2 - first / 2), y);
     }
 }
 
@@ -379,26 +379,26 @@ fast_unpack(struct codes_piece *p, const struct kernels *k, const uint8_t *x, ui
 
 static void
 fast_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct awq *awq = w->own;
     uint64_t cols = awq->blocks.cols, top = first / cols;
-    struct codes_piece p;
+    struct codes_piece *p = room;
     struct span s;
     uint8_t *y = out;
     fast_run(&s, w, CODES, first, count);
-    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
-        codes_begin(&p, at, count, cols, awq->blocks.b1);
-        const uint8_t *scales = in[SCALES].p + (p.row - top) * in[SCALES].stride;
-        const uint8_t *zeros = in[ZEROS].p + (p.row - top) * in[ZEROS].stride;
-        for (size_t i = 0; i < p.groups; i++) {
-            uint64_t g = p.col / awq->blocks.b1 + i;
-            p.scales[i] = scale_value(w->part[SCALES]->dtype, scales, g);
-            p.zeros[i] = scale_value(w->part[ZEROS]->dtype, zeros, g);
+    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
+        codes_begin(p, at, count, cols, awq->blocks.b1);
+        const uint8_t *scales = in[SCALES].p + (p->row - top) * in[SCALES].stride;
+        const uint8_t *zeros = in[ZEROS].p + (p->row - top) * in[ZEROS].stride;
+        for (size_t i = 0; i < p->groups; i++) {
+            uint64_t g = p->col / awq->blocks.b1 + i;
+            p->scales[i] = scale_value(w->part[SCALES]->dtype, scales, g);
+            p->zeros[i] = scale_value(w->part[ZEROS]->dtype, zeros, g);
         }
-        fast_unpack(&p, k, in[CODES].p, s.at, cols);
-        step_affine(k, to, y, p.codes, (size_t)p.col, p.n, &(struct affine){ .factors = p.scales, .terms = p.zeros,
-            .group = p.group, .in = DTYPE_F32, .narrow = true });
+        fast_unpack(p, k, in[CODES].p, s.at, cols);
+        step_affine(k, to, y, p->codes, (size_t)p->col, p->n, &(struct affine){ .factors = p->scales, .terms = p->zeros,
+            .group = p->group, .in = DTYPE_F32, .narrow = true }, p->v);
     }
 }
 
@@ -426,6 +426,7 @@ const struct scheme awq_schemes[] = {
         .fit = gemm_fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
         .strip = gemm_strip,
+        .room = sizeof(struct codes_piece),
         .decode = gemm_decode,
         .describe = describe,
     },
@@ -438,6 +439,7 @@ const struct scheme awq_schemes[] = {
         .fit = gemv_fit,
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, [ZEROS] = NEED_RUN },
         .run = gemv_run,
+        .room = sizeof(struct codes_piece),
         .decode = gemv_decode,
         .describe = describe,
     },
@@ -451,6 +453,7 @@ const struct scheme awq_schemes[] = {
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
         .run = fast_run,
         .strip = fast_strip,
+        .room = sizeof(struct codes_piece),
         .decode = fast_decode,
         .describe = describe,
     },

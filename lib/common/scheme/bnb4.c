@@ -199,20 +199,20 @@ read_absmax(float *absmax, size_t n, const struct weight *w, const struct part_b
 
 void
 bnb4_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
-    enum { STEP = 2048, BLOCKS = STEP / 32 };           /* 32: the smallest blocksize */
+    enum { BLOCKS = BNB4_STEP / 32 };           /* 32: the smallest blocksize */
     uint64_t blocksize = own(w)->blocksize, from = first / blocksize, end = first + count;
     uint8_t *y = out;
     float map[MAP];
     read_map(map, w, in[QUANT_MAP].p);
-    /* Steps end at multiples of STEP, so that they touch whole blocks or one. */
+    /* Steps end at multiples of BNB4_STEP, so that they touch whole blocks or one. */
     for (uint64_t at = first, n; at < end; at += n) {
-        float absmax[BLOCKS], v[STEP];
+        float absmax[BLOCKS], *v = room;
         const struct codes4 c = { .map = map, .scales = absmax, .group = (size_t)blocksize };
         uint64_t block = at / blocksize;
         const uint8_t *codes = in[CODES].p + (at / 2 - first / 2);
-        n = num_min(end - at, STEP - at % STEP);
+        n = num_min(end - at, BNB4_STEP - at % BNB4_STEP);
         read_absmax(absmax, (size_t)((at + n - 1) / blocksize - block + 1), w, in, block, from);
         if (to == DTYPE_BF16) {
             k->codes4_bf16((void *)y, codes, (size_t)(at % blocksize), (size_t)n, &c);
@@ -256,6 +256,7 @@ const struct scheme bnb4_schemes[] = {
         .need = { [CODES] = NEED_RUN, [ABSMAX] = NEED_RUN, [QUANT_MAP] = NEED_WHOLE, [NESTED_ABSMAX] = NEED_RUN,
             [NESTED_MAP] = NEED_WHOLE },
         .run = bnb4_run,
+        .room = BNB4_STEP * sizeof(float),
         .decode = bnb4_decode,
         .describe = bnb4_describe,
     },

@@ -70,16 +70,17 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
         *s = (struct span){ .at = 4 * from, .len = 4 * (to - from + 1) };
 }
 
+enum { STEP = 2048 };           /* elements at a time when they go through floats */
+
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
-    enum { STEP = 2048 };
     uint64_t cols = shape_dim(&w->shape, 1), end = first + count;
     const uint8_t *codes = in[CODES].p;
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n, codes += n) {
-        float v[STEP], absmax = float_of_bits(load_le32(in[SCB].p + 4 * (at / cols - first / cols)));
+        float *v = room, absmax = float_of_bits(load_le32(in[SCB].p + 4 * (at / cols - first / cols)));
         n = num_min(end - at, cols - at % cols);
         if (to == DTYPE_BF16) {
             k->int8_row_bf16((void *)y, codes, (size_t)n, absmax);
@@ -109,6 +110,7 @@ const struct scheme bnb8_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCB] = NEED_RUN },
         .run = run,
+        .room = STEP * sizeof(float),
         .decode = decode,
         .describe = describe,
     },

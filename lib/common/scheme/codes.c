@@ -32,41 +32,39 @@ codes_fill_zeros(struct codes_piece *p, float zero)
         p->zeros[i] = zero;
 }
 
-/* n values in v, smoothed, to where they go. */
+/* The values, smoothed, to where they go. */
 static void
-finish(const struct codes_piece *p, const struct codes_target *t, float *v, uint8_t *y)
+finish(struct codes_piece *p, const struct codes_target *t, uint8_t *y)
 {
-    smooth_apply(t->smooth, t->factors, t->smooth_from, v, p->col, p->n);
-    kernels_round(t->k, t->to, y, v, p->n);
+    smooth_apply(t->smooth, t->factors, t->smooth_from, p->v, p->col, p->n);
+    kernels_round(t->k, t->to, y, p->v, p->n);
 }
 
 void
-codes_emit(const struct codes_piece *p, const struct codes_target *t, const uint8_t *codes, bool is_signed, bool zeros,
+codes_emit(struct codes_piece *p, const struct codes_target *t, const uint8_t *codes, bool is_signed, bool zeros,
     uint8_t *y)
 {
     const struct codes8 c = { .zeros = zeros ? p->zeros : NULL, .scales = p->scales, .group = p->group,
         .is_signed = is_signed, .narrow = t->narrow };
-    float v[CODES_STEP];
     if (!t->smooth) {
-        step_codes8(t->k, t->to, y, codes, (size_t)p->col, p->n, &c);
+        step_codes8(t->k, t->to, y, codes, (size_t)p->col, p->n, &c, p->v);
         return;
     }
-    t->k->codes8_f32(v, codes, (size_t)p->col, p->n, &c);
-    finish(p, t, v, y);
+    t->k->codes8_f32(p->v, codes, (size_t)p->col, p->n, &c);
+    finish(p, t, y);
 }
 
 void
-codes_emit4(const struct codes_piece *p, const struct codes_target *t, const uint8_t *x, uint8_t *y)
+codes_emit4(struct codes_piece *p, const struct codes_target *t, const uint8_t *x, uint8_t *y)
 {
     static const float map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     const struct codes4 c = { .map = map, .zeros = p->zeros, .scales = p->scales, .group = p->group, .low_first = true };
-    float v[CODES_STEP];
     if (!t->smooth) {
-        step_codes4(t->k, t->to, y, x, (size_t)p->col, p->n, &c);
+        step_codes4(t->k, t->to, y, x, (size_t)p->col, p->n, &c, p->v);
         return;
     }
-    t->k->codes4_f32(v, x, (size_t)p->col, p->n, &c);
-    finish(p, t, v, y);
+    t->k->codes4_f32(p->v, x, (size_t)p->col, p->n, &c);
+    finish(p, t, y);
 }
 
 bool

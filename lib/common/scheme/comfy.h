@@ -2,7 +2,9 @@
 #ifndef SCHEME_COMFY_H
 #define SCHEME_COMFY_H
 
-#include "scheme/blocks.h"
+#include "kernel/convrot.h"
+#include "scheme/codes.h"
+#include "scheme/step.h"
 
 /* Parts. SCALE: one for the tensor, an expert or a row; of awq_w4a16 [C/group, R], as are its ZEROS. GROUPS: its
  * weight_s_rel. HIGH: the codes once more, where a row of 6 bits has its upper ones apart. */
@@ -17,19 +19,29 @@ struct comfy {
     bool unread;                /* rotated is a default: only a tensor that was not read says it */
 };
 
+/* The room of comfy_decode(). */
+enum { COMFY_GROUP_MIN = 4 };
+struct comfy_room {
+    struct convrot_room sums;
+    float v[STEP];
+    uint8_t codes[STEP], high[STEP];
+    uint8_t rotated[CONVROT_MOST];      /* codes of groups that are made as INT8 first */
+    float scales[STEP / COMFY_GROUP_MIN + 1], zeros[STEP / COMFY_GROUP_MIN + 1];
+};
+
 /* struct scheme. */
 void comfy_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
 void comfy_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *y);
+    uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
 void comfy_awq_strip(struct strip *s, const struct weight *w, unsigned part);
 void comfy_awq_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *y);
+    uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
 void comfy_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 
 /* The members of a scheme, of awq_w4a16 and of the others. */
 #define COMFY_AWQ .need = { NEED_RUN, NEED_STRIP, NEED_STRIP }, .run = comfy_run, .strip = comfy_awq_strip, \
-    .decode = comfy_awq_decode, .describe = comfy_describe
+    .room = sizeof(struct codes_piece), .decode = comfy_awq_decode, .describe = comfy_describe
 #define COMFY_BY_ROWS .need = { NEED_RUN, NEED_RUN, NEED_RUN, NEED_RUN, NEED_AGAIN }, .run = comfy_run, \
-    .decode = comfy_decode, .describe = comfy_describe
+    .room = sizeof(struct comfy_room), .decode = comfy_decode, .describe = comfy_describe
 
 #endif

@@ -17,12 +17,9 @@
 #include <stdio.h>
 
 #include "base/num.h"
-#include "kernel/convrot.h"
-#include "scheme/codes.h"
 #include "scheme/scale.h"
-#include "scheme/step.h"
 
-enum { MAP = 16, SCALES = 256, GROUP_MIN = 4, EIGHT = 8 };
+enum { MAP = 16, SCALES = 256, EIGHT = 8 };
 
 /* Eight bytes in whatever order, and their top bits. */
 #define TOPS UINT64_C(0x8080808080808080)
@@ -104,6 +101,7 @@ struct job {
     struct span spans[SCHEME_PARTS];
     float map[MAP];             /* what 4-bit codes stand for, */
     float e4m3[SCALES];         /* and those of scales */
+    struct comfy_room *room;
     enum dtype to;
 };
 
@@ -129,7 +127,7 @@ static void
 unpack_six(const struct job *j, uint8_t *codes, uint64_t row, uint64_t col, size_t n)
 {
     uint64_t cols = j->c->scale.cols, base = row * (cols / 4 * 3);
-    uint8_t high[STEP];
+    uint8_t *high = j->room->high;
     unsigned in = j->spans[COMFY_HIGH].len != 0 ? COMFY_HIGH : COMFY_CODES;
     j->k->bits_stream(codes, bytes_at(j, COMFY_CODES, base + col / 8 * 4), (size_t)col, n, 4);
     j->k->bits_stream(high, bytes_at(j, in, base + cols / 2 + col / 8 * 2), (size_t)col, n, 2);
@@ -145,10 +143,10 @@ static void
 remake(const struct job *j, uint8_t *q, uint64_t row, uint64_t col, uint64_t count)
 {
     const struct comfy *c = j->c;
+    float *v = j->room->v, *scales = j->room->scales, *zeros = j->room->zeros;
+    uint8_t *codes = j->room->codes;
     for (uint64_t n; count != 0; count -= n, col += n, q += n) {
         uint64_t at = row * c->scale.cols + col, g = at / c->group;
-        uint8_t codes[STEP];
-        float v[STEP], scales[STEP / GROUP_MIN + 1], zeros[STEP / GROUP_MIN + 1];
         n = num_min(count, STEP - col % STEP);
         size_t groups = (size_t)((at + n - 1) / c->group - g + 1);
         group_scales(j, scales, g, groups);
@@ -166,10 +164,11 @@ remake(const struct job *j, uint8_t *q, uint64_t row, uint64_t col, uint64_t cou
     }
 }
 
-/* The INT8 codes of columns [col, col + n) of a row; `room` is for those that are not there as such. */
+/* The INT8 codes of columns [col, col + n) of a row, in room->rotated where they are not there as such. */
 static const uint8_t *
-find_codes(const struct job *j, uint8_t *room, uint64_t row, uint64_t col, uint64_t n)
+find_codes(const struct job *j, uint64_t row, uint64_t col, uint64_t n)
 {
+    uint8_t *room = j->room->rotated;
     uint64_t at = row * j->c->scale.cols + col;
     if (j->c->bits == 8)
         return bytes_at(j, COMFY_CODES, at);
@@ -191,19 +190,17 @@ static uint64_t
 emit_rotated(const struct job *j, uint64_t row, uint64_t col, uint64_t n, float scale, void *y)
 {
     uint64_t g = j->c->rotated, base = col / g * g, most = num_max(g, CONVROT_TILE) / g * g;
-    uint8_t room[CONVROT_MOST];
-    float v[STEP];
     n = num_min(n, base + most - col);
     if (j->to == DTYPE_F16)
         n = num_min(n, STEP);
-    const uint8_t *codes = find_codes(j, room, row, base, num_ceil_div(col + n, g) * g - base);
+    const uint8_t *codes = find_codes(j, row, base, num_ceil_div(col + n, g) * g - base);
     if (j->to == DTYPE_BF16) {
-        j->k->convrot_bf16(y, codes, (size_t)col, (size_t)n, (size_t)g, scale);
+        j->k->convrot_bf16(y, codes, (size_t)col, (size_t)n, (size_t)g, scale, &j->room->sums);
     } else if (j->to == DTYPE_F32) {
-        j->k->convrot_f32(y, codes, (size_t)col, (size_t)n, (size_t)g, scale);
+        j->k->convrot_f32(y, codes, (size_t)col, (size_t)n, (size_t)g, scale, &j->room->sums);
     } else {
-        j->k->convrot_f32(v, codes, (size_t)col, (size_t)n, (size_t)g, scale);
-        kernels_round(j->k, j->to, y, v, (size_t)n);
+        j->k->convrot_f32(j->room->v, codes, (size_t)col, (size_t)n, (size_t)g, scale, &j->room->sums);
+        kernels_round(j->k, j->to, y, j->room->v, (size_t)n);
     }
     return n;
 }
@@ -215,17 +212,18 @@ emit_plain(const struct job *j, uint64_t row, uint64_t col, uint64_t n, float sc
     uint64_t cols = j->c->scale.cols;
     const struct codes8 c = { .scales = &scale, .group = (size_t)cols, .is_signed = true };
     n = num_min(n, STEP);
-    step_codes8(j->k, j->to, y, bytes_at(j, COMFY_CODES, row * cols + col), (size_t)col, (size_t)n, &c);
+    step_codes8(j->k, j->to, y, bytes_at(j, COMFY_CODES, row * cols + col), (size_t)col, (size_t)n, &c,
+        j->room->v);
     return n;
 }
 
 void
 comfy_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct comfy *c = w->own;
     const struct blocks *b = &c->scale;
-    struct job j = { .w = w, .c = c, .k = k, .in = in, .to = to };
+    struct job j = { .w = w, .c = c, .k = k, .in = in, .to = to, .room = room };
     uint8_t *y = out;
     uint64_t from, ignored;
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
@@ -258,31 +256,30 @@ comfy_awq_strip(struct strip *s, const struct weight *w, unsigned part)
 
 void
 comfy_awq_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *out)
+    uint64_t first, uint64_t count, enum dtype to, void *out, void *room)
 {
     static const float map[MAP] = { -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7 };
     const struct comfy *c = w->own;
     uint64_t cols = c->scale.cols, top = first / cols;
     const uint8_t *codes = in[COMFY_CODES].p;
-    struct codes_piece p;
+    struct codes_piece *p = room;
     struct span s;
     uint8_t *y = out;
     comfy_run(&s, w, COMFY_CODES, first, count);
-    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
-        float v[CODES_STEP];
-        codes_begin(&p, at, count, cols, c->group);
-        const uint8_t *scales = in[COMFY_SCALE].p + (p.row - top) * in[COMFY_SCALE].stride;
-        const uint8_t *zeros = in[COMFY_ZEROS].p + (p.row - top) * in[COMFY_ZEROS].stride;
-        for (size_t i = 0; i < p.groups; i++) {
-            p.scales[i] = scale_value(w->part[COMFY_SCALE]->dtype, scales, p.col / c->group + i);
-            p.zeros[i] = scale_value(w->part[COMFY_ZEROS]->dtype, zeros, p.col / c->group + i);
+    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
+        codes_begin(p, at, count, cols, c->group);
+        const uint8_t *scales = in[COMFY_SCALE].p + (p->row - top) * in[COMFY_SCALE].stride;
+        const uint8_t *zeros = in[COMFY_ZEROS].p + (p->row - top) * in[COMFY_ZEROS].stride;
+        for (size_t i = 0; i < p->groups; i++) {
+            p->scales[i] = scale_value(w->part[COMFY_SCALE]->dtype, scales, p->col / c->group + i);
+            p->zeros[i] = scale_value(w->part[COMFY_ZEROS]->dtype, zeros, p->col / c->group + i);
         }
-        k->codes4_f32(v, codes + (at / 2 - s.at), (size_t)p.col, p.n, &(struct codes4){ .map = map,
-            .scales = p.scales, .group = p.group, .low_first = true });
-        for (size_t i = 0, g = 0, end = (size_t)(c->group - p.col % c->group); i < p.n; g++, end += p.group)
-            for (; i < num_min(p.n, end); i++)
-                v[i] += p.zeros[g];
-        kernels_round(k, to, y, v, p.n);
+        k->codes4_f32(p->v, codes + (at / 2 - s.at), (size_t)p->col, p->n, &(struct codes4){ .map = map,
+            .scales = p->scales, .group = p->group, .low_first = true });
+        for (size_t i = 0, g = 0, end = (size_t)(c->group - p->col % c->group); i < p->n; g++, end += p->group)
+            for (; i < num_min(p->n, end); i++)
+                p->v[i] += p->zeros[g];
+        kernels_round(k, to, y, p->v, p->n);
     }
 }
 

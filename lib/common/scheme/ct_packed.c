@@ -452,12 +452,12 @@ unpack_padded(const struct job *j, struct codes_piece *p, const uint8_t *x)
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct ct *ct = w->own;
     const struct codes_target t = { .k = k, .to = to, .narrow = ct->packing.bits <= 4 };
     struct job j = { .w = w, .ct = ct, .in = in };
-    struct codes_piece p;
+    struct codes_piece *p = room;
     struct span s;
     uint8_t *y = out;
     uint64_t cols = ct->blocks.cols, ignored;
@@ -465,20 +465,20 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     scale_run(ct, first, count, &j.scales_from, &ignored);
     if (is_packed(w))
         zero_run(w, first, count, &j.zeros_from, &ignored);
-    for (uint64_t at = first, from; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
-        codes_begin(&p, at, count, cols, ct->shuffled ? 1 : ct->blocks.b1);
-        fill(&j, &p);
-        code_bytes(ct, p.col, p.col + p.n, &from, &ignored);
-        const uint8_t *x = in[CODES].p + (p.row * ct->words * 4 + from - s.at);
+    for (uint64_t at = first, from; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
+        codes_begin(p, at, count, cols, ct->shuffled ? 1 : ct->blocks.b1);
+        fill(&j, p);
+        code_bytes(ct, p->col, p->col + p->n, &from, &ignored);
+        const uint8_t *x = in[CODES].p + (p->row * ct->words * 4 + from - s.at);
         if (ct->packing.bits == 4) {
-            codes_emit4(&p, &t, x + p.col % 8 / 2, y);
+            codes_emit4(p, &t, x + p->col % 8 / 2, y);
             continue;
         }
         if (ct->packing.padded)
-            unpack_padded(&j, &p, x);
+            unpack_padded(&j, p, x);
         else
-            k->bits_stream(p.codes, x, (size_t)p.col, p.n, ct->packing.bits);
-        codes_emit(&p, &t, p.codes, false, true, y);
+            k->bits_stream(p->codes, x, (size_t)p->col, p->n, ct->packing.bits);
+        codes_emit(p, &t, p->codes, false, true, y);
     }
 }
 
@@ -508,6 +508,7 @@ const struct scheme ct_packed_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [G_IDX] = NEED_WHOLE },
         .run = run,
+        .room = sizeof(struct codes_piece),
         .decode = decode,
         .describe = describe,
     },

@@ -78,18 +78,24 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = part == CODES ? run_of(e, first, count) : (struct span){ from * size, (to - from + 1) * size };
 }
 
+struct eetq_room {
+    float v[STEP];
+    uint8_t codes[STEP];
+};
+
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     static const float middle = 128;
     const struct eetq *e = w->own;
+    struct eetq_room *own = room;
+    uint8_t *codes = own->codes;
     uint64_t end = first + count, from = run_of(e, first, count).at;
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
         uint64_t row = at / e->in, col = at % e->in;
         float scale = scale_value(w->part[SCALES]->dtype, in[SCALES].p, row - first / e->in);
-        uint8_t codes[STEP];
         n = num_min(num_min(end - at, e->in - col), STEP);
         for (uint64_t i = 0, some; i < n; i += some) {
             const uint8_t *turn = in[CODES].p + (turn_at(e, row, col + i) - from);
@@ -101,7 +107,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
                 memcpy(codes + i, all + gone, (size_t)some);
         }
         const struct codes8 c = { .zeros = &middle, .scales = &scale, .group = (size_t)n };
-        step_codes8(k, to, y, codes, 0, (size_t)n, &c);
+        step_codes8(k, to, y, codes, 0, (size_t)n, &c, own->v);
     }
 }
 
@@ -121,6 +127,7 @@ const struct scheme eetq_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALES] = NEED_RUN },
         .run = run,
+        .room = sizeof(struct eetq_room),
         .decode = decode,
         .describe = describe,
     },

@@ -186,13 +186,21 @@ scale_at(const struct groups *l, const uint8_t *scales, uint64_t g, uint32_t lan
     return half_to_float(half_of_float((float)(root * root) * l->most[g]));
 }
 
+struct exl2_room {
+    struct groups groups;
+    float scales[UNITS];                                /* of one output row */
+    float factors[PIECE], terms[PIECE], v[PIECE];
+    uint8_t x[PIECE];
+};
+
 /* Some elements of one output row. */
 static void
-decode_piece(const struct weight *w, const struct kernels *k, const struct groups *l, const uint8_t *codes,
-    const float *scales, const uint8_t *invperm, uint64_t col, size_t n, enum dtype to, uint8_t *y)
+decode_piece(const struct weight *w, const struct kernels *k, struct exl2_room *room, const uint8_t *codes,
+    const uint8_t *invperm, uint64_t col, size_t n, enum dtype to, uint8_t *y)
 {
-    uint8_t x[PIECE];
-    float factors[PIECE], terms[PIECE];
+    const struct groups *l = &room->groups;
+    uint8_t *x = room->x;
+    float *factors = room->factors, *terms = room->terms;
     const struct affine a = { factors, terms, 1, DTYPE_F16, .term_first = true };
     for (size_t i = 0; i < n; i++) {
         uint32_t at = perm_at(w->part[INVPERM], invperm, col + i), unit = at / UNIT, bits = l->unit[unit].bits;
@@ -202,29 +210,28 @@ decode_piece(const struct weight *w, const struct kernels *k, const struct group
         if (bit % 8 + bits > 8)
             pair |= (uint32_t)p[1] << 8;
         x[i] = (uint8_t)(pair >> bit % 8 & ((1U << bits) - 1));
-        factors[i] = scales[l->unit[unit].group];
+        factors[i] = room->scales[l->unit[unit].group];
         terms[i] = (float)(1U << (bits - 1));
     }
-    step_affine(k, to, y, x, 0, n, &a);
+    step_affine(k, to, y, x, 0, n, &a, room->v);
 }
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct exl2 *q = w->own;
     uint64_t top = first / q->in, groups = dim_cols(w->part[MOST]), end = first + count;
-    struct groups l;
-    float scales[UNITS];
+    struct exl2_room *own = room;
     uint8_t *y = out;
-    lay_out(&l, w, in);
+    lay_out(&own->groups, w, in);
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
         uint64_t row = at / q->in, col = at % q->in;
         const uint8_t *codes = in[CODES].p + (row - top) * in[CODES].stride;
         n = num_min(num_min(q->in - col, end - at), PIECE);
         for (uint64_t g = 0; (at == first || col == 0) && g < groups; g++)
-            scales[g] = scale_at(&l, in[SCALES].p + (row / 8 - top / 8) * in[SCALES].stride, g, row % 8);
-        decode_piece(w, k, &l, codes, scales, in[INVPERM].p, col, (size_t)n, to, y);
+            own->scales[g] = scale_at(&own->groups, in[SCALES].p + (row / 8 - top / 8) * in[SCALES].stride, g, row % 8);
+        decode_piece(w, k, own, codes, in[INVPERM].p, col, (size_t)n, to, y);
     }
 }
 
@@ -258,6 +265,7 @@ const struct scheme exl2_schemes[] = {
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [MOST] = NEED_WHOLE, [GROUPS] = NEED_WHOLE,
             [INVPERM] = NEED_WHOLE },
         .strip = strip,
+        .room = sizeof(struct exl2_room),
         .decode = decode,
         .describe = describe,
     },

@@ -271,7 +271,8 @@ const struct scheme fp4_schemes[] = {
         .ask = "config.json, or --scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY ", can tell which", ROWS({
         WEIGHT, .is = is_either, .beside = { NVFP4_NAMES } }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_transposed,
-        .need = { NEED_AGAIN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run, .decode = fp4_decode,
+        .need = { NEED_AGAIN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run,
+        .room = sizeof(struct fp4_room), .decode = fp4_decode,
         .describe = fp4_describe, ROWS(
         { WEIGHT, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one an expert",
             .beside = { NVFP4_PARTS } },
@@ -294,7 +295,7 @@ const struct scheme fp4_schemes[] = {
         .shapes = "16 or 32 codes, two a byte, for each scale",
         .beside = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
-        .strip = strip_gptoss, .decode = fp4_decode, .describe = fp4_describe, ROWS({
+        .strip = strip_gptoss, .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe, ROWS({
         .codes = "_blocks", .dtypes = IS(U8), .becomes = "", .left = LEFT_PACKED, .fits = gptoss_fits,
         .shapes = GPTOSS_SHAPES,
         .beside = { SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID) } }) },

@@ -23,14 +23,21 @@ struct fp4 {
 /* ComfyUI's nvfp4, whose parts are there and have the shapes of comfy.c: sets w->own and the shape. */
 bool fp4_fit_comfy(struct found *f, struct weight *w, struct err *err);
 
+/* The room of fp4_decode(). */
+enum { FP4_STEP = 1024, FP4_SCALES = 256 };             /* elements at a time; codes of scales */
+struct fp4_room {
+    float v[FP4_STEP], scales[FP4_STEP];
+    float of_code[FP4_SCALES];                          /* scales of the current expert, by their codes */
+};
+
 /* struct scheme. */
 void fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
 void fp4_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *y);
+    uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
 void fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 
 /* The members of a scheme whose weights lie by rows. */
-#define FP4_BY_ROWS .need = { NEED_RUN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run, .decode = fp4_decode, \
-    .describe = fp4_describe
+#define FP4_BY_ROWS .need = { NEED_RUN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run, \
+    .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe
 
 #endif

@@ -16,8 +16,6 @@
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
-enum { STEP = 1024, GROUP_MIN = 16, SCALES = 256 };     /* elements at a time; the smallest group; codes of scales */
-
 /* What codes stand for. */
 static const float *
 map_of(const struct fp4 *f)
@@ -103,7 +101,7 @@ struct job {
     uint64_t from[SCHEME_PARTS];        /* of a run: where its bytes begin in the tensor */
     uint64_t row;                       /* the first */
     uint64_t expert;
-    float scale[SCALES];                /* of this expert, by their codes: e */
+    struct fp4_room *room;
     enum dtype to;
 };
 
@@ -116,9 +114,9 @@ find_scales(struct job *j, uint64_t expert)
     j->expert = expert;
     if (t)
         second = scale_value(t->dtype, j->in[FP4_SCALE_2].p, dim_is_one(t) ? 0 : expert - j->from[FP4_SCALE_2] / 4);
-    for (unsigned code = 0; code < SCALES; code++) {
+    for (unsigned code = 0; code < FP4_SCALES; code++) {
         float v = float8_to_float(j->f->scale, (uint8_t)code);
-        j->scale[code] = !t ? v : j->f->divides ? v / second : v * second;
+        j->room->of_code[code] = !t ? v : j->f->divides ? v / second : v * second;
     }
 }
 
@@ -140,7 +138,7 @@ row_scales(const struct job *j, uint64_t row, uint64_t b, size_t n, float *scale
 {
     uint64_t at = scale_at(j->f, row, b) - j->from[FP4_SCALE], over = TILE - TILE_BLOCKS;
     for (size_t i = 0; i < n; i++, at++, b++) {
-        scales[i] = j->scale[j->in[FP4_SCALE].p[at]];
+        scales[i] = j->room->of_code[j->in[FP4_SCALE].p[at]];
         at += j->f->tiles != 0 && b % TILE_BLOCKS == TILE_BLOCKS - 1 ? over : 0;
     }
 }
@@ -152,10 +150,10 @@ row_run(const struct job *j, uint64_t row, uint64_t col, uint64_t count, uint8_t
     const struct fp4 *f = j->f;
     bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
     for (uint64_t n; count != 0; count -= n, col += n, y += n * dtype_facts(j->to)->bytes) {
-        float v[STEP], scales[STEP / GROUP_MIN];
+        float *v = j->room->v, *scales = j->room->scales;
         const struct codes4 c = { .map = map_of(f), .scales = scales, .group = f->group, .low_first = !f->high_first };
         const uint8_t *x = j->in[FP4_CODES].p + ((row * f->cols + col) / 2 - j->from[FP4_CODES]);
-        n = num_min(count, STEP - col % STEP);
+        n = num_min(count, FP4_STEP - col % FP4_STEP);
         row_scales(j, row, col / f->group, (size_t)((col + n - 1) / f->group - col / f->group + 1), scales);
         if (direct) {
             j->k->codes4_bf16((void *)y, x, (size_t)col, (size_t)n, &c);
@@ -189,11 +187,11 @@ lanes_run(const struct job *j, uint64_t row, uint64_t end, uint64_t col, uint64_
     bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
     for (uint64_t n; count != 0; count -= n, col += n, y += n * size) {
         uint8_t *to = y;
-        float v[STEP], scales[STEP];
+        float *v = j->room->v, *scales = j->room->scales;
         const uint8_t *stored = lane_at(j, FP4_SCALE, row, col, f->group);
-        n = num_min(count, STEP);
+        n = num_min(count, FP4_STEP);
         for (size_t i = 0; i < n; i++)
-            scales[i] = j->scale[stored[i]];
+            scales[i] = j->room->of_code[stored[i]];
         struct codes4_lanes l = { .map = map_of(f), .scales = scales, .cols = (size_t)n,
             .x_stride = lane_stride(j, FP4_CODES) };
         for (uint64_t r = row; r < end; r += l.rows, to += l.rows * f->cols * size) {
@@ -212,10 +210,11 @@ lanes_run(const struct job *j, uint64_t row, uint64_t end, uint64_t col, uint64_
 
 void
 fp4_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct fp4 *f = w->own;
-    struct job j = { .w = w, .f = f, .k = k, .in = in, .row = first / f->cols, .expert = UINT64_MAX, .to = to };
+    struct job j = { .w = w, .f = f, .k = k, .in = in, .row = first / f->cols, .expert = UINT64_MAX, .to = to,
+        .room = room };
     uint8_t *y = out;
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
         if (weight_has_run(w, p)) {

@@ -121,23 +121,29 @@ read_scales(float *scales, const uint8_t *p, size_t n, float more)
     return finite;
 }
 
+struct fp6_room {
+    float v[STEP], scales[STEP / GROUP];
+    uint8_t codes[STEP];
+};
+
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct fp6 *f = w->own;
+    struct fp6_room *own = room;
+    float *v = own->v, *scales = own->scales;
+    uint8_t *codes = own->codes;
     const float more = f->type == TYPE_E2M3 ? 64 : 16;
     uint8_t *y = out;
     for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
-        uint8_t codes[STEP];
-        float v[STEP], scales[STEP / GROUP];
         n = num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or part of one */
         k->bits_stream(codes, in[CODES].p + (at / 8 - first / 8) * 8 / PACK * PACK_BYTES, (size_t)at, (size_t)n, BITS);
         widen(codes, (size_t)n, f->type);
         const uint8_t *p = in[SCALE].p + (at / GROUP - first / GROUP);
         size_t groups = (size_t)num_ceil_div(n, GROUP);
         if (read_scales(scales, p, groups, more)) {
-            step_fp8(k, to, y, DTYPE_F8_E4M3, codes, (size_t)n, scales, GROUP);
+            step_fp8(k, to, y, DTYPE_F8_E4M3, codes, (size_t)n, scales, GROUP, v);
             continue;
         }
         k->fp8_f32[DTYPE_F8_E4M3](v, n, codes, n, 1, (size_t)n, &more, (size_t)n);
@@ -164,7 +170,8 @@ is_mxfp6(const struct found *f)
 
 #define MXFP6(codes_) ROWS({ .codes = codes_, .dtypes = IS(U8), .becomes = ".weight", .is = is_mxfp6, \
     .beside = { BESIDE(".weight_scale", E8M0, EVIDENCE, SCALE, .part = SCALE) } }), \
-    .need = { NEED_RUN, NEED_RUN }, .run = run, .decode = decode, .describe = describe
+    .need = { NEED_RUN, NEED_RUN }, .run = run, .room = sizeof(struct fp6_room), .decode = decode, \
+    .describe = describe
 
 const struct scheme fp6_schemes[] = {
     { .code = "mxfp6", .name = "Quark MXFP6", .ask = "config.json, beside it or with --config, can tell which",

@@ -294,7 +294,7 @@ static const struct row rows[] = {
 };
 
 #define FP8(code_, name_, ...) { .code = code_, .name = name_, .fit = fit, .need = { NEED_RUN, NEED_RUN, NEED_RUN }, \
-    .run = fp8_run, .decode = fp8_decode, .describe = describe, __VA_ARGS__ }
+    .run = fp8_run, .room = sizeof(struct fp8_room), .decode = fp8_decode, .describe = describe, __VA_ARGS__ }
 
 /* The first finds the weights of all, fp8_grid.c says whose they are. */
 const struct scheme fp8_schemes[] = {

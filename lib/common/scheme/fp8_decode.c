@@ -8,8 +8,6 @@
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
-enum { PIECE = 1024 };          /* scales at a time, and columns at a time when they go through floats */
-
 /* Where element i lies. */
 struct place {
     uint64_t expert, row, col;
@@ -76,6 +74,7 @@ struct job {
     uint64_t first, scale_from, smooth_from;
     enum dtype to;
     uint8_t *y;
+    struct fp8_room *room;
 };
 
 /* The same for scales in tiles: those of a row lie side by side in each tile. */
@@ -119,7 +118,7 @@ piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const floa
         j->k->fp8_f32[type]((float *)(void *)y, stride, x, stride, rows, cols, scales, b1);
     else
         for (; rows > 0; rows--, x += stride, y += stride * dtype_facts(j->to)->bytes) {
-            float v[PIECE];
+            float *v = j->room->v;
             j->k->fp8_f32[type](v, cols, x, cols, 1, cols, scales, b1);
             smooth_apply(j->w->part[SMOOTH], j->smooth, j->smooth_from, v, at % stride, cols);
             kernels_round(j->k, j->to, y, v, cols);
@@ -134,9 +133,9 @@ band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
     uint64_t b1 = num_min(j->f->b1, j->f->cols), cols;
     uint64_t base = (p.expert * j->f->rows + p.row) * j->f->cols;
     bool direct = j->to != DTYPE_F16 && !j->w->part[SMOOTH];        /* not through floats */
-    uint64_t most = direct ? PIECE * b1 : b1 < PIECE ? PIECE / b1 * b1 : PIECE;     /* columns */
+    uint64_t most = direct ? FP8_STEP * b1 : b1 < FP8_STEP ? FP8_STEP / b1 * b1 : FP8_STEP;     /* columns */
     for (; p.col < end; p.col += cols) {
-        float scales[PIECE];
+        float *scales = j->room->scales;
         uint64_t left = b1 - p.col % b1;
         cols = left < b1 || most < b1 ? num_min(left, most) : most;
         cols = num_min(cols, end - p.col);
@@ -147,10 +146,10 @@ band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
 
 void
 fp8_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *y)
+    uint64_t count, enum dtype to, void *y, void *room)
 {
     struct job j = { .w = w, .f = fp8_own(w), .k = k, .codes = in[CODES].p, .scales = in[SCALE].p,
-        .smooth = in[SMOOTH].p, .first = first, .to = to, .y = y };
+        .smooth = in[SMOOTH].p, .first = first, .to = to, .y = y, .room = room };
     uint64_t cols = j.f->cols, ignored;
     if (w->part[SCALE])
         scale_run(j.f, first, count, &j.scale_from, &ignored);

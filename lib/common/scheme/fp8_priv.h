@@ -57,9 +57,15 @@ fp8_told(const struct claims *c, enum fp8_kind kind)
     return claims_told(c, fp8_schemes[kind].code);
 }
 
+/* The room of fp8_decode(). */
+enum { FP8_STEP = 1024 };       /* scales at a time, and columns at a time when they go through floats */
+struct fp8_room {
+    float scales[FP8_STEP], v[FP8_STEP];
+};
+
 /* struct scheme: run and decode. */
 void fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
 void fp8_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *y);
+    uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
 
 #endif

@@ -69,18 +69,24 @@ apply_scale(const struct weight *w, const uint8_t *scales, uint64_t from, uint64
     }
 }
 
+enum { STEP = 1024 };
+
+struct ggml_room {
+    float v[STEP];
+    uint8_t turned[2 * STEP];           /* no type has more bytes than that for so many elements */
+};
+
 /* Elements [first, first + count) that need care: cut blocks, a scale, another byte order. Whole blocks through floats. */
 static void
 decode_carefully(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t start, uint64_t first, uint64_t count, enum dtype to, uint8_t *y)
+    uint64_t start, uint64_t first, uint64_t count, enum dtype to, uint8_t *y, struct ggml_room *room)
 {
-    enum { STEP = 1024 };
+    float *v = room->v;
+    uint8_t *turned = room->turned;
     const struct tensor *codes = w->part[CODES];
     const struct dtype_facts *f = dtype_facts(codes->dtype);
     size_t size = dtype_facts(to)->bytes, per_step = STEP / f->elems;
     for (uint64_t end = first + count; first < end;) {
-        float v[STEP];
-        uint8_t turned[2 * STEP];       /* no type has more bytes than that for so many elements */
         uint64_t block = first / f->elems, blocks = num_min(num_ceil_div(end, f->elems) - block, per_step);
         uint64_t base = block * f->elems, n = num_min(end, base + blocks * f->elems) - first;
         const uint8_t *x = in[CODES].p + (block - start / f->elems) * f->bytes;
@@ -101,7 +107,7 @@ decode_carefully(const struct weight *w, const struct kernels *k, const struct p
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     enum dtype type = w->part[CODES]->dtype;
     const struct dtype_facts *f = dtype_facts(type);
@@ -109,16 +115,16 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     uint64_t block = first / f->elems, end = first + count;
     uint8_t *y = out;
     if (w->part[SCALE] || w->part[CODES]->big_endian) {
-        decode_carefully(w, k, in, first, first, count, to, y);
+        decode_carefully(w, k, in, first, first, count, to, y, room);
         return;
     }
     uint64_t from = num_min(num_ceil_div(first, f->elems) * f->elems, end);         /* first whole block */
     uint64_t till = num_max(end / f->elems * f->elems, from);                       /* end of the last one */
-    decode_carefully(w, k, in, first, first, from - first, to, y);
+    decode_carefully(w, k, in, first, first, from - first, to, y, room);
     if (till > from)
         kernels_block(k, type, to, y + (from - first) * size, in[CODES].p + (from / f->elems - block) * f->bytes,
             (size_t)((till - from) / f->elems));
-    decode_carefully(w, k, in, first, till, end - till, to, y + (till - first) * size);
+    decode_carefully(w, k, in, first, till, end - till, to, y + (till - first) * size, room);
 }
 
 static void
@@ -170,6 +176,7 @@ const struct scheme ggml_schemes[] = {
         .fit = fit,
         .need = { NEED_RUN, NEED_RUN },
         .run = run,
+        .room = sizeof(struct ggml_room),
         .decode = decode,
         .describe = describe,
     }, {

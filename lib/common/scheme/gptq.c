@@ -345,20 +345,20 @@ decode_piece(const struct line *r, const struct codes_target *t, struct codes_pi
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct gptq *q = w->own;
     const struct codes_target t = { .k = k, .to = to, .narrow = q->bits <= 4 };
     uint64_t top = first / q->in, per = zeros_per_unit(q);
-    struct codes_piece p;
+    struct codes_piece *p = room;
     uint8_t *y = out;
-    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
-        codes_begin(&p, at, count, q->in, q->shuffled ? 1 : q->group);
-        const struct line r = { .w = w, .q = q, .codes = in[CODES].p + (p.row - top) * in[CODES].stride,
-            .scales = in[SCALES].p + (p.row - top) * in[SCALES].stride, .g_idx = in[G_IDX].p,
-            .lane = (uint32_t)(p.row % per),
-            .zeros = in[ZEROS].p ? in[ZEROS].p + (p.row / per - top / per) * in[ZEROS].stride : NULL };
-        decode_piece(&r, &t, &p, y);
+    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
+        codes_begin(p, at, count, q->in, q->shuffled ? 1 : q->group);
+        const struct line r = { .w = w, .q = q, .codes = in[CODES].p + (p->row - top) * in[CODES].stride,
+            .scales = in[SCALES].p + (p->row - top) * in[SCALES].stride, .g_idx = in[G_IDX].p,
+            .lane = (uint32_t)(p->row % per),
+            .zeros = in[ZEROS].p ? in[ZEROS].p + (p->row / per - top / per) * in[ZEROS].stride : NULL };
+        decode_piece(&r, &t, p, y);
     }
 }
 
@@ -387,6 +387,7 @@ const struct scheme gptq_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP, [G_IDX] = NEED_WHOLE },
         .strip = strip,
+        .room = sizeof(struct codes_piece),
         .decode = decode,
         .describe = describe,
     },

@@ -276,27 +276,31 @@ fill(float *v, const struct weight *w, unsigned part, const uint8_t *p, uint64_t
     }
 }
 
+struct hqq_room {
+    float v[STEP];
+    uint8_t codes[STEP];
+    float scales[STEP + 1], zeros[STEP + 1];            /* of the groups of a step */
+};
+
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
-    enum { GROUPS = STEP + 1 };
     const struct hqq *q = w->own;
+    struct hqq_room *own = room;
     bool each = q->lie[SCALE] == OF_COL || q->lie[ZERO] == OF_COL;
     uint64_t group = each ? 1 : q->cols, end = first + count, from[ZERO + 1];
     uint8_t *y = out;
     for (unsigned p = CODES; p <= ZERO; p++)
         from[p] = run_of(w, p, first, count).at;
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        uint8_t codes[STEP];
-        float scales[GROUPS], zeros[GROUPS];
-        const struct affine a = { scales, zeros, (size_t)group, q->in, .term_first = true,
+        const struct affine a = { own->scales, own->zeros, (size_t)group, q->in, .term_first = true,
             .narrow = q->planes.bits <= 4 };
-        n = planes_unpack(codes, &q->planes, k, in[CODES].p, from[CODES], at, (size_t)num_min(end - at, STEP));
+        n = planes_unpack(own->codes, &q->planes, k, in[CODES].p, from[CODES], at, (size_t)num_min(end - at, STEP));
         size_t groups = (size_t)((at + n - 1) / group - at / group + 1);
-        fill(scales, w, SCALE, in[SCALE].p, from[SCALE], at, groups, each);
-        fill(zeros, w, ZERO, in[ZERO].p, from[ZERO], at, groups, each);
-        step_affine(k, to, y, codes, (size_t)(at % group), (size_t)n, &a);
+        fill(own->scales, w, SCALE, in[SCALE].p, from[SCALE], at, groups, each);
+        fill(own->zeros, w, ZERO, in[ZERO].p, from[ZERO], at, groups, each);
+        step_affine(k, to, y, own->codes, (size_t)(at % group), (size_t)n, &a, own->v);
     }
 }
 
@@ -340,6 +344,7 @@ const struct scheme hqq_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_AGAIN, [ZERO] = NEED_AGAIN },
         .run = run,
+        .room = sizeof(struct hqq_room),
         .decode = decode,
         .describe = describe,
     },

@@ -65,23 +65,23 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct blocks *b = &((const struct int8 *)w->own)->blocks;
     struct codes_target t = { .k = k, .to = to, .smooth = w->part[SMOOTH], .factors = in[SMOOTH].p };
-    struct codes_piece p;
+    struct codes_piece *p = room;
     const uint8_t *codes = in[CODES].p, *zeros = in[ZERO].p;
     uint8_t *y = out;
     uint64_t from, ignored;
     blocks_run(b, first, count, &from, &ignored);
     smooth_columns(b->cols, first, count, &t.smooth_from, &ignored);
-    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, codes += p.n) {
-        codes_begin(&p, at, count, b->cols, b->b1);
-        codes_scales(&p, b, w->part[SCALE], in[SCALE].p, from);
-        for (size_t i = 0; zeros && i < p.groups; i++)
-            p.zeros[i] = (int8_t)zeros[blocks_at(b, p.row, p.col) - from + i];
-        codes_emit(&p, &t, codes, true, zeros != NULL, y);
-        y += p.n * dtype_facts(to)->bytes;
+    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, codes += p->n) {
+        codes_begin(p, at, count, b->cols, b->b1);
+        codes_scales(p, b, w->part[SCALE], in[SCALE].p, from);
+        for (size_t i = 0; zeros && i < p->groups; i++)
+            p->zeros[i] = (int8_t)zeros[blocks_at(b, p->row, p->col) - from + i];
+        codes_emit(p, &t, codes, true, zeros != NULL, y);
+        y += p->n * dtype_facts(to)->bytes;
     }
 }
 
@@ -129,22 +129,22 @@ turned_strip(struct strip *s, const struct weight *w, unsigned part)
 
 static void
 turned_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct blocks *b = &((const struct int8 *)w->own)->blocks;
     const struct codes_target t = { .k = k, .to = to };
-    struct codes_piece p;
+    struct codes_piece *p = room;
     uint8_t *y = out;
-    for (uint64_t at = first; count != 0; at += p.n, count -= p.n, y += p.n * dtype_facts(to)->bytes) {
-        codes_begin(&p, at, count, b->cols, b->b1);
-        uint64_t row = p.row - first / b->cols, g = p.col / b->b1;
+    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
+        codes_begin(p, at, count, b->cols, b->b1);
+        uint64_t row = p->row - first / b->cols, g = p->col / b->b1;
         const uint8_t *scales = in[SCALE].p + row * in[SCALE].stride;
         const uint8_t *zeros = in[ZERO].p ? in[ZERO].p + row * in[ZERO].stride : NULL;
-        for (size_t i = 0; i < p.groups; i++) {
-            p.scales[i] = scale_value(w->part[SCALE]->dtype, scales, g + i);
-            p.zeros[i] = zeros ? (int8_t)zeros[g + i] : 0;
+        for (size_t i = 0; i < p->groups; i++) {
+            p->scales[i] = scale_value(w->part[SCALE]->dtype, scales, g + i);
+            p->zeros[i] = zeros ? (int8_t)zeros[g + i] : 0;
         }
-        codes_emit(&p, &t, in[CODES].p + row * in[CODES].stride + p.col, true, zeros != NULL, y);
+        codes_emit(p, &t, in[CODES].p + row * in[CODES].stride + p->col, true, zeros != NULL, y);
     }
 }
 
@@ -171,6 +171,7 @@ const struct scheme int8_schemes[] = {
         .fit = turned_fit,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP, [SMOOTH] = NEED_WHOLE },
         .strip = turned_strip,
+        .room = sizeof(struct codes_piece),
         .decode = turned_decode,
         .describe = describe,
     },
@@ -181,6 +182,7 @@ const struct scheme int8_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [SMOOTH] = NEED_RUN },
         .run = run,
+        .room = sizeof(struct codes_piece),
         .decode = decode,
         .describe = describe,
     },

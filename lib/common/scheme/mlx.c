@@ -256,6 +256,12 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 
 enum { GROUPS = STEP / 16 };                            /* of a step, at most */
 
+struct mlx_room {
+    float v[STEP];
+    float scales[GROUPS], biases[GROUPS];
+    uint8_t codes[STEP];
+};
+
 /* Some elements: of whole groups from one's first element on, or all in one group. */
 struct some {
     const struct kernels *k;
@@ -263,7 +269,7 @@ struct some {
     const uint8_t *x;                                   /* from the byte with the first bit of element at / 8 * 8 on */
     uint64_t at;
     size_t n;
-    const float *scales, *biases;                       /* of their groups */
+    struct mlx_room *room;                              /* which has the scales and biases of their groups */
     enum dtype to;
     void *y;
 };
@@ -271,30 +277,31 @@ struct some {
 static void
 decode_affine(const struct some *s)
 {
-    const struct affine a = { .factors = s->scales, .terms = s->biases, .group = s->m->group, .in = s->m->in,
+    const struct affine a = { .factors = s->room->scales, .terms = s->room->biases, .group = s->m->group, .in = s->m->in,
         .narrow = s->m->bits <= 4 };
     const uint8_t *codes = s->x + s->at % 8;            /* of 8 bits */
-    uint8_t unpacked[STEP];
     if (s->m->bits == 4 && s->to == DTYPE_BF16) {
         s->k->affine4_bf16(s->y, s->x + s->at % 8 / 2, (size_t)(s->at % s->m->group), s->n, &a);
         return;
     }
     if (s->m->bits != 8) {
-        s->k->bits_stream(unpacked, s->x, (size_t)(s->at % 8), s->n, s->m->bits);
-        codes = unpacked;
+        s->k->bits_stream(s->room->codes, s->x, (size_t)(s->at % 8), s->n, s->m->bits);
+        codes = s->room->codes;
     }
-    step_affine(s->k, s->to, s->y, codes, (size_t)(s->at % s->m->group), s->n, &a);
+    step_affine(s->k, s->to, s->y, codes, (size_t)(s->at % s->m->group), s->n, &a, s->room->v);
 }
 
 static void
 decode_float(const struct some *s)
 {
     static const float fp4[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
-    const struct codes4 c = { .map = fp4, .scales = s->scales, .group = s->m->group, .low_first = true };
+    const struct codes4 c = { .map = fp4, .scales = s->room->scales, .group = s->m->group, .low_first = true };
     if (s->m->bits == 4)
-        step_codes4(s->k, s->to, s->y, s->x + s->at % 8 / 2, (size_t)(s->at % s->m->group), s->n, &c);
+        step_codes4(s->k, s->to, s->y, s->x + s->at % 8 / 2, (size_t)(s->at % s->m->group), s->n, &c,
+            s->room->v);
     else
-        step_fp8(s->k, s->to, s->y, DTYPE_F8_E4M3, s->x + s->at % 8, s->n, s->scales, s->m->group);
+        step_fp8(s->k, s->to, s->y, DTYPE_F8_E4M3, s->x + s->at % 8, s->n, s->room->scales, s->m->group,
+            s->room->v);
 }
 
 /* The scales of n groups, the first of which is stored at p. */
@@ -312,21 +319,21 @@ read_scales(float *scales, const struct weight *w, const uint8_t *p, const uint8
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct mlx *m = w->own;
+    struct mlx_room *own = room;
     uint64_t end = first + count, from = first / m->group;
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n) {
-        float scales[GROUPS], biases[GROUPS];
         uint64_t g = at / m->group - from;
         n = num_min(end - at, at % m->group != 0 ? m->group - at % m->group : STEP);
         size_t groups = (size_t)num_ceil_div(n, m->group);
-        read_scales(scales, w, in[SCALES].p + g * dtype_facts(w->part[SCALES]->dtype)->bytes, in[GLOBAL].p, groups);
+        read_scales(own->scales, w, in[SCALES].p + g * dtype_facts(w->part[SCALES]->dtype)->bytes, in[GLOBAL].p, groups);
         for (size_t i = 0; w->part[BIASES] && i < groups; i++)
-            biases[i] = scale_value(w->part[BIASES]->dtype, in[BIASES].p, g + i);
+            own->biases[i] = scale_value(w->part[BIASES]->dtype, in[BIASES].p, g + i);
         const struct some s = { .k = k, .m = m, .x = in[CODES].p + (at / 8 - first / 8) * m->bits, .at = at,
-            .n = (size_t)n, .scales = scales, .biases = biases, .to = to, .y = y };
+            .n = (size_t)n, .room = own, .to = to, .y = y };
         if (m->kind)
             decode_float(&s);
         else
@@ -353,7 +360,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 #define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
 
 #define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \
-    [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .decode = decode, .describe = describe, __VA_ARGS__ }
+    [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct mlx_room), .decode = decode, \
+    .describe = describe, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
 #define ASK "config.json, beside it or with --config, tells which; so does --scheme mlx-4bit, mlx-8bit and so on (--input-scheme " \
     "of amn-forget)"

@@ -8,12 +8,12 @@
 bool
 perm_check(const struct claims *c, const struct tensor *t, uint64_t n, struct err *err)
 {
-    uint8_t seen[PERM_MAX / 8] = { 0 };
     char name[STR_SHOWN];
     if (!c->contents)
         return true;
     uint8_t *p = claims_read(c, t, 4 * PERM_MAX, "bytes of an order of columns", err);
-    bool ok = p != NULL;
+    uint8_t *seen = p ? calloc(PERM_MAX / 8, 1) : NULL;
+    bool ok = seen != NULL || (p && err_memory(err, PERM_MAX / 8));
     for (uint64_t i = 0; ok && i < n; i++) {
         uint32_t k = perm_at(t, p, i);
         if (k >= n || (seen[k / 8] >> k % 8 & 1) != 0)
@@ -22,6 +22,7 @@ perm_check(const struct claims *c, const struct tensor *t, uint64_t n, struct er
         else
             seen[k / 8] |= (uint8_t)(1 << k % 8);
     }
+    free(seen);
     free(p);
     return ok;
 }

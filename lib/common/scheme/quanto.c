@@ -227,12 +227,19 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = run_of(w, part, first, count);
 }
 
+struct quanto_room {
+    float v[STEP];
+    uint8_t codes[STEP];
+    float scales[STEP + 1], terms[STEP + 1];            /* of the groups of a step */
+};
+
 static void
 decode_bytes(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct quanto *q = w->own;
     enum dtype type = w->part[CODES]->dtype;
+    struct quanto_room *own = room;
     uint64_t end = first + count;
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
@@ -241,9 +248,9 @@ decode_bytes(const struct weight *w, const struct kernels *k, const struct part_
         n = num_min(num_min(end - at, q->cols - at % q->cols), STEP);
         const struct codes8 c = { .scales = &scale, .group = (size_t)n, .is_signed = true };
         if (type == DTYPE_I8)
-            step_codes8(k, to, y, codes, 0, (size_t)n, &c);
+            step_codes8(k, to, y, codes, 0, (size_t)n, &c, own->v);
         else
-            step_fp8(k, to, y, type, codes, (size_t)n, &scale, (size_t)n);
+            step_fp8(k, to, y, type, codes, (size_t)n, &scale, (size_t)n, own->v);
     }
 }
 
@@ -261,27 +268,27 @@ fill(float *scales, float *terms, const struct weight *w, const struct part_byte
 
 static void
 decode_bits(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
-    enum { GROUPS = STEP + 1 };
     const struct quanto *q = w->own;
+    struct quanto_room *own = room;
+    float *scales = own->scales, *terms = own->terms;
+    uint8_t *codes = own->codes;
     uint64_t end = first + count, from = run_of(w, CODES, first, count).at, cols = q->cols;
     uint8_t *y = out;
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        uint8_t codes[STEP];
-        float scales[GROUPS], terms[GROUPS];
         uint64_t g = at / cols - first / cols;
         n = planes_unpack(codes, &q->planes, k, in[CODES].p, from, at, (size_t)num_min(end - at, STEP));
         fill(scales, terms, w, in, g, (size_t)((at + n - 1) / cols - at / cols + 1));
         const struct affine a = { scales, terms, (size_t)cols, w->part[SCALE]->dtype, .narrow = q->planes.bits <= 4 };
         const struct codes8 c = { .scales = scales, .group = (size_t)cols, .is_signed = true };
         if (dtype_is_float(w->part[SHIFT]->dtype)) {
-            step_affine(k, to, y, codes, (size_t)(at % cols), (size_t)n, &a);
+            step_affine(k, to, y, codes, (size_t)(at % cols), (size_t)n, &a, own->v);
             continue;
         }
         for (uint64_t i = 0; i < n; i++)                /* the difference is one of I8, whatever the zero point */
             codes[i] = (uint8_t)(codes[i] - in[SHIFT].p[g + (at % cols + i) / cols]);
-        step_codes8(k, to, y, codes, (size_t)(at % cols), (size_t)n, &c);
+        step_codes8(k, to, y, codes, (size_t)(at % cols), (size_t)n, &c, own->v);
     }
 }
 
@@ -318,6 +325,7 @@ const struct scheme quanto_schemes[] = {
         .fit = fit_bytes,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
         .run = run,
+        .room = sizeof(struct quanto_room),
         .decode = decode_bytes,
         .describe = describe_bytes,
     },
@@ -333,6 +341,7 @@ const struct scheme quanto_schemes[] = {
         .fit = fit_bits,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SHIFT] = NEED_RUN },
         .run = run,
+        .room = sizeof(struct quanto_room),
         .decode = decode_bits,
         .describe = describe_bits,
     },

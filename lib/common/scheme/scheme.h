@@ -123,10 +123,14 @@ struct scheme {
     /* How part p, a STRIP that is there, lies. */
     void (*strip)(struct strip *strip, const struct weight *w, unsigned p);
 
+    /* Bytes of scratch memory that decode() is lent as its `room`, at a multiple of 64. Its contents mean nothing before
+     * and after the call. Buffers go there, not on the stack of a worker, which is small (base/thread.h). */
+    size_t room;
+
     /* Decode elements [first, first + count) into y as `to` (BF16, F16, F32). Of a weight with STRIP parts they lie in
      * one band: rows that begin at a multiple of the largest unit_rows. NULL: recognised, not decoded yet. */
     void (*decode)(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-        uint64_t first, uint64_t count, enum dtype to, void *y);
+        uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
 
     /* What reports say behind the name: "E4M3, 128x128 blocks", "Q4_K"; or nothing. */
     void (*describe)(const struct weight *w, char buf[SCHEME_DETAIL]);

@@ -507,6 +507,12 @@ fill_map(float map[256], const struct type *type, enum dtype codes, enum dtype i
     }
 }
 
+struct sdnq_room {
+    float scales[STEP], terms[STEP];                    /* of the groups of some elements */
+    float v[STEP];
+    uint8_t codes[STEP + 8];
+};
+
 /* Elements of whole groups from one's first on, or all in one; those of columns in one row. */
 struct some {
     const struct kernels *k;
@@ -515,48 +521,49 @@ struct some {
     const float *map;
     const uint8_t *x;                                   /* from the byte or pack of the first one on */
     size_t skip, n;                                     /* skip: codes of the pack before the first one */
-    float scales[STEP], terms[STEP];                    /* of their groups */
+    struct sdnq_room *room;
     bool has_zeros;
     uint8_t *y;
 };
 
-/* One code a byte: in the input, or unpacked into `room`. */
+/* One code a byte: in the input, or unpacked into room->codes. */
 static const uint8_t *
-unpack(const struct some *s, uint8_t room[STEP + 8])
+unpack(const struct some *s)
 {
+    uint8_t *codes = s->room->codes;
     unsigned bits = s->q->type.bits;
     if (bits == 8)
         return s->x;
     if (bits == 2 || bits == 4) {
-        s->k->bits_stream(room, s->x, s->skip, s->n, bits);
-        return room;
+        s->k->bits_stream(codes, s->x, s->skip, s->n, bits);
+        return codes;
     }
-    s->k->packs(room, s->x, s->skip + s->n, bits);
-    return room + s->skip;
+    s->k->packs(codes, s->x, s->skip + s->n, bits);
+    return codes + s->skip;
 }
 
 /* Signed types go the faster ways, unless a rounding to T comes between that to the output. */
 static void
-decode_some(struct some *s)
+decode_some(const struct some *s)
 {
-    uint8_t room[STEP + 8];
-    const uint8_t *codes = unpack(s, room);
+    float *scales = s->room->scales, *terms = s->room->terms, *v = s->room->v;
+    const uint8_t *codes = unpack(s);
     const struct type *type = &s->q->type;
     size_t group = (size_t)s->q->group, groups = (size_t)num_ceil_div(s->n, group);
     bool once = s->in == DTYPE_F32 || s->in == s->to;
-    const struct codes8 c = { type->packed ? s->terms : NULL, s->scales, group, .is_signed = !type->packed };
-    const struct affine a = { s->scales, s->terms, group, s->in, .fused = true, .map = s->map };
+    const struct codes8 c = { type->packed ? terms : NULL, scales, group, .is_signed = !type->packed };
+    const struct affine a = { scales, terms, group, s->in, .fused = true, .map = s->map };
     if (once && dtype_is_float8(s->codes)) {
-        step_fp8(s->k, s->to, s->y, s->codes, codes, s->n, s->scales, group);
+        step_fp8(s->k, s->to, s->y, s->codes, codes, s->n, scales, group, v);
         return;
     }
     bool integers = once && type->is_signed && type->exponent == 0;
     for (size_t i = 0; i < groups && !s->has_zeros; i++)
-        s->terms[i] = integers ? (float)(1U << (type->bits - 1)) : -0.0f;
+        terms[i] = integers ? (float)(1U << (type->bits - 1)) : -0.0f;
     if (integers)
-        step_codes8(s->k, s->to, s->y, codes, 0, s->n, &c);
+        step_codes8(s->k, s->to, s->y, codes, 0, s->n, &c, v);
     else
-        step_affine(s->k, s->to, s->y, codes, 0, s->n, &a);
+        step_affine(s->k, s->to, s->y, codes, 0, s->n, &a, v);
 }
 
 /* How many elements a step has from `at` on, of `left`. */
@@ -572,14 +579,14 @@ step_size(const struct weight *w, uint64_t at, uint64_t left)
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct sdnq *q = w->own;
     enum dtype type = w->part[SCALE]->dtype;
     bool turned = w->scheme == &sdnq_schemes[IN_COLUMNS];
     float map[256];
     struct some s = { .k = k, .q = q, .codes = w->part[CODES]->dtype, .in = type, .to = to, .has_zeros = w->part[ZERO],
-        .y = out };
+        .room = room, .y = out };
     if (q->type.is_signed || q->type.exponent != 0) {
         fill_map(map, &q->type, s.codes, type);
         s.map = map;
@@ -591,9 +598,9 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
         s.x = turned ? in[CODES].p + (at / q->cols - first / q->cols) * in[CODES].stride + at % q->cols
             : q->type.bits == 8 ? in[CODES].p + (at - first) : in[CODES].p + (at / 8 - first / 8) * q->type.bits;
         for (size_t i = 0, n = (size_t)num_ceil_div(s.n, q->group); i < n; i++) {
-            s.scales[i] = scale_value(type, in[SCALE].p, g + i);
+            s.room->scales[i] = scale_value(type, in[SCALE].p, g + i);
             if (s.has_zeros)
-                s.terms[i] = scale_value(type, in[ZERO].p, g + i);
+                s.room->terms[i] = scale_value(type, in[ZERO].p, g + i);
         }
         decode_some(&s);
     }
@@ -620,7 +627,8 @@ static const struct row rows[] = {
             BELONGS(".zero_point_2", ZERO_POINT)) },
 };
 
-#define SDNQ(...) { .code = "sdnq", .name = "SDNQ", .describe = describe, __VA_ARGS__ }
+#define SDNQ(...) { .code = "sdnq", .name = "SDNQ", .describe = describe, .room = sizeof(struct sdnq_room), \
+    __VA_ARGS__ }
 
 /* The first finds the weights of all. */
 const struct scheme sdnq_schemes[] = {

@@ -1,4 +1,5 @@
-/* step: at most STEP elements of a row through a kernel, to the type of the output. For the decoders of this layer. */
+/* step: at most STEP elements of a row through a kernel, to the type of the output. For the decoders of this layer. `v` is
+ * scratch memory for n floats. */
 #ifndef SCHEME_STEP_H
 #define SCHEME_STEP_H
 
@@ -9,9 +10,8 @@ enum { STEP = 2048 };
 /* codes4.h */
 static inline void
 step_codes4(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, size_t first, size_t n,
-    const struct codes4 *c)
+    const struct codes4 *c, float *v)
 {
-    float v[STEP];
     if (to == DTYPE_BF16) {
         k->codes4_bf16(y, x, first, n, c);
         return;
@@ -23,9 +23,8 @@ step_codes4(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, s
 /* codes8.h */
 static inline void
 step_codes8(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, size_t first, size_t n,
-    const struct codes8 *c)
+    const struct codes8 *c, float *v)
 {
-    float v[STEP];
     if (to == DTYPE_BF16) {
         k->codes8_bf16(y, x, first, n, c);
         return;
@@ -37,9 +36,8 @@ step_codes8(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, s
 /* affine.h */
 static inline void
 step_affine(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, size_t first, size_t n,
-    const struct affine *a)
+    const struct affine *a, float *v)
 {
-    float v[STEP];
     if (to == DTYPE_BF16) {
         k->affine_bf16(y, x, first, n, a);
         return;
@@ -51,9 +49,8 @@ step_affine(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, s
 /* kernels.h; the first element is the first one of a group. */
 static inline void
 step_fp8(const struct kernels *k, enum dtype to, void *y, enum dtype type, const uint8_t *x, size_t n,
-    const float *scales, size_t group)
+    const float *scales, size_t group, float *v)
 {
-    float v[STEP];
     if (to == DTYPE_BF16) {
         k->fp8_bf16[type](y, n, x, n, 1, n, scales, group);
         return;

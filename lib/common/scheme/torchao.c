@@ -308,6 +308,11 @@ item(enum dtype type, const uint8_t *p, uint64_t i)
         : scale_value(type, p, i);
 }
 
+struct torchao_room {
+    float v[STEP];
+    float scales[STEP + 1], zeros[STEP + 1];            /* of the blocks of some elements */
+};
+
 /* Elements of one row: of whole blocks from one's first column on, or all in one. */
 struct some {
     const struct kernels *k;
@@ -315,7 +320,7 @@ struct some {
     enum dtype codes, to;
     const uint8_t *x;                                   /* from the byte of the first one on */
     size_t first, n;                                    /* first: in its block */
-    float scales[STEP + 1], zeros[STEP + 1];            /* of their blocks */
+    struct torchao_room *room;
     bool has_zeros;
     uint8_t *y;
 };
@@ -324,10 +329,10 @@ struct some {
 static void
 decode_int4(const struct some *s, const struct codes4 *c)
 {
-    float v[STEP];
+    float *v = s->room->v;
     s->k->codes4_f32(v, s->x, s->first, s->n, c);
     for (size_t i = 0; i < s->n; i++)
-        v[i] += s->zeros[(s->first + i) / c->group];
+        v[i] += s->room->zeros[(s->first + i) / c->group];
     kernels_round(s->k, s->to, s->y, v, s->n);
 }
 
@@ -339,44 +344,45 @@ decode_some(const struct some *s)
         [KIND_INT4] = { 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1 },
         [KIND_UINT4] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
     };
-    const float *zeros = s->has_zeros && s->t->type->kind != KIND_INT4 ? s->zeros : NULL;
+    const float *zeros = s->has_zeros && s->t->type->kind != KIND_INT4 ? s->room->zeros : NULL, *scales = s->room->scales;
+    float *v = s->room->v;
     size_t group = (size_t)s->t->b1;
-    const struct codes8 bytes = { zeros, s->scales, group, .is_signed = true };
-    const struct codes4 nibbles = { maps[s->t->type->kind], zeros, s->scales, group, .low_first = true };
+    const struct codes8 bytes = { zeros, scales, group, .is_signed = true };
+    const struct codes4 nibbles = { maps[s->t->type->kind], zeros, scales, group, .low_first = true };
     if (s->t->type->kind == KIND_F8)
-        step_fp8(s->k, s->to, s->y, s->codes, s->x, s->n, s->scales, group);
+        step_fp8(s->k, s->to, s->y, s->codes, s->x, s->n, scales, group, v);
     else if (s->t->type->kind == KIND_I8)
-        step_codes8(s->k, s->to, s->y, s->x, s->first, s->n, &bytes);
+        step_codes8(s->k, s->to, s->y, s->x, s->first, s->n, &bytes, v);
     else if (s->t->type->kind == KIND_INT4)
         decode_int4(s, &nibbles);
     else
-        step_codes4(s->k, s->to, s->y, s->x, s->first, s->n, &nibbles);
+        step_codes4(s->k, s->to, s->y, s->x, s->first, s->n, &nibbles, v);
 }
 
 /* Scales and zero points of the blocks of s, whose first is item i at the pointers. */
 static void
-fill(struct some *s, const struct weight *w, const uint8_t *scales, const uint8_t *zeros, uint64_t i, float whole)
+fill(const struct some *s, const struct weight *w, const uint8_t *scales, const uint8_t *zeros, uint64_t i, float whole)
 {
     size_t n = (size_t)num_ceil_div(s->first + s->n, s->t->b1);
     for (size_t g = 0; g < n; g++) {
-        s->scales[g] = item(w->part[SCALE]->dtype, scales, i + g);
+        s->room->scales[g] = item(w->part[SCALE]->dtype, scales, i + g);
         if (w->part[WHOLE_SCALE])
-            s->scales[g] *= whole;
+            s->room->scales[g] *= whole;
         if (s->has_zeros)
-            s->zeros[g] = item(w->part[ZERO]->dtype, zeros, i + g);
+            s->room->zeros[g] = item(w->part[ZERO]->dtype, zeros, i + g);
     }
 }
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct torchao *t = w->own;
     const struct part_bytes *scale = &in[SCALE], *zero = &in[ZERO];
     uint64_t end = first + count, top = first / t->cols, across = t->cols / t->b1, from = grid_of(t, first, count).at;
     float whole = w->part[WHOLE_SCALE] ? float_of_bits(load_le32(in[WHOLE_SCALE].p)) : 1;
     struct some s = { .k = k, .t = t, .codes = w->part[CODES]->dtype, .to = to, .has_zeros = w->part[ZERO] != NULL,
-        .y = out };
+        .room = room, .y = out };
     for (uint64_t at = first; at < end; at += s.n, s.y += s.n * dtype_facts(to)->bytes) {
         uint64_t row = at / t->cols, col = at % t->cols, left = num_min(end - at, t->cols - col);
         s.first = (size_t)(col % t->b1);
@@ -415,7 +421,7 @@ static const struct row rows[] = {
 };
 
 #define TORCHAO(...) { .code = "torchao", .name = "torchao", .fit = fit, .run = run, .decode = decode, \
-    .describe = describe, __VA_ARGS__ }
+    .room = sizeof(struct torchao_room), .describe = describe, __VA_ARGS__ }
 
 /* The first finds the weights of both. */
 const struct scheme torchao_schemes[] = {

@@ -196,10 +196,9 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = (struct span){ from * row, (to - from + 1) * row };
 }
 
-/* Some columns of the indices that are wanted: their values, and where in the row they go. */
+/* Some columns of the indices: their values, their places in the row, and the values in the type of the output. */
 struct batch {
-    size_t n;
-    float v[PIECE];
+    float v[PIECE], done[PIECE];
     uint32_t col[PIECE];
 };
 
@@ -240,31 +239,30 @@ element_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], con
  * them are looked at, and put where they belong. */
 static void
 decode_row(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    const uint8_t *row, uint64_t o, uint64_t from, uint64_t to, enum dtype as, uint8_t *y)
+    const uint8_t *row, uint64_t o, uint64_t from, uint64_t to, enum dtype as, uint8_t *y, struct batch *b)
 {
     const struct vptq *q = w->own;
     const struct tensor *perm = w->part[PERM];
     size_t size = dtype_facts(as)->bytes;
     uint64_t j = perm ? 0 : from, end = perm ? q->in : to;
-    struct batch b;
-    float done[PIECE];          /* as the output has them */
     while (j < end) {
-        for (b.n = 0; j < end && b.n < PIECE; j++) {
+        size_t n = 0;
+        for (; j < end && n < PIECE; j++) {
             uint32_t col = perm ? perm_at(perm, in[PERM].p, j) : (uint32_t)j;
             if (col < from || col >= to)
                 continue;
-            b.v[b.n] = element_at(w, in, row, j, (uint32_t)(o % q->length), col);
-            b.col[b.n++] = col;
+            b->v[n] = element_at(w, in, row, j, (uint32_t)(o % q->length), col);
+            b->col[n++] = col;
         }
-        kernels_round(k, as, done, b.v, b.n);
-        for (size_t i = 0; i < b.n; i++)
-            memcpy(y + (b.col[i] - from) * size, (const uint8_t *)done + i * size, size);
+        kernels_round(k, as, b->done, b->v, n);
+        for (size_t i = 0; i < n; i++)
+            memcpy(y + (b->col[i] - from) * size, (const uint8_t *)b->done + i * size, size);
     }
 }
 
 static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out)
+    uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct vptq *q = w->own;
     uint64_t end = first + count, top = first / q->in / q->length, size = 4 * dim_cols(w->part[CODES]);
@@ -272,7 +270,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
         uint64_t o = at / q->in, col = at % q->in;
         n = num_min(q->in - col, end - at);
-        decode_row(w, k, in, in[CODES].p + (o / q->length - top) * size, o, col, col + n, to, y);
+        decode_row(w, k, in, in[CODES].p + (o / q->length - top) * size, o, col, col + n, to, y, room);
     }
 }
 
@@ -305,6 +303,7 @@ const struct scheme vptq_schemes[] = {
         .need = { [CODES] = NEED_AGAIN, [CENTROIDS] = NEED_WHOLE, [RESIDUALS] = NEED_WHOLE, [PERM] = NEED_WHOLE,
             [SCALE] = NEED_WHOLE, [BIAS] = NEED_WHOLE },
         .run = run,
+        .room = sizeof(struct batch),
         .decode = decode,
         .describe = describe,
     },

@@ -28,6 +28,12 @@ static const struct hierarchy {
         { "total_inactive_file", "total_active_file" } },
 };
 
+/* What is read into, too large for a stack. */
+struct memory_room {
+    char path[PATH_MAX], folder[PATH_MAX];
+    char text[TEXT_MAX], groups[TEXT_MAX];
+};
+
 /* The beginning of a small file as text: "" when it cannot be read. */
 static void
 read_text(char text[TEXT_MAX], const char *path)
@@ -80,31 +86,30 @@ number_behind(const char *text, const char *word, uint64_t *n)
 }
 
 static bool
-number_in(const char *folder, const char *name, uint64_t *n)
+number_in(struct memory_room *room, const char *name, uint64_t *n)
 {
-    char path[PATH_MAX], text[TEXT_MAX];
-    if (!name || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+    if (!name || snprintf(room->path, sizeof room->path, "%s/%s", room->folder, name) >= (int)sizeof room->path)
         return false;
-    read_text(text, path);
-    return number_at(text, n);
+    read_text(room->text, room->path);
+    return number_at(room->text, n);
 }
 
-/* Bytes that the group in this folder may take yet. */
+/* Bytes that the group in room->folder may take yet. */
 static uint64_t
-left_in(const struct hierarchy *h, const char *folder)
+left_in(const struct hierarchy *h, struct memory_room *room)
 {
-    char path[PATH_MAX], text[TEXT_MAX], word[32];
+    char word[32];
     uint64_t limit = MEMORY_UNKNOWN, usage, n;
     for (int i = 0; i < 2; i++)
-        if (number_in(folder, h->limit[i], &n))
+        if (number_in(room, h->limit[i], &n))
             limit = num_min(limit, n);
-    if (limit == MEMORY_UNKNOWN || !number_in(folder, h->usage, &usage)
-        || snprintf(path, sizeof path, "%s/memory.stat", folder) >= (int)sizeof path)
+    if (limit == MEMORY_UNKNOWN || !number_in(room, h->usage, &usage)
+        || snprintf(room->path, sizeof room->path, "%s/memory.stat", room->folder) >= (int)sizeof room->path)
         return MEMORY_UNKNOWN;
-    read_text(text, path);
+    read_text(room->text, room->path);
     for (int i = 0; i < 2; i++) {
         snprintf(word, sizeof word, "%s ", h->cache[i]);
-        if (number_behind(text, word, &n))
+        if (number_behind(room->text, word, &n))
             usage -= num_min(usage, n);
     }
     return limit - num_min(limit, usage);
@@ -121,22 +126,23 @@ lists(const char *list, size_t n, const char *word)
     return false;
 }
 
-/* The least that is left in the group of this process and in those above it. `groups` has lines NUMBER:LIST:PATH. */
+/* The least that is left in the group of this process and in those above it. room->groups has lines NUMBER:LIST:PATH. */
 static uint64_t
-left_in_hierarchy(const struct hierarchy *h, const char *root, const char *groups)
+left_in_hierarchy(const struct hierarchy *h, const char *root, struct memory_room *room)
 {
-    char folder[PATH_MAX];
+    const size_t size = sizeof room->folder;
+    char *folder = room->folder;
     uint64_t left = MEMORY_UNKNOWN;
-    for (const char *line = groups; line; line = next_line(line)) {
+    for (const char *line = room->groups; line; line = next_line(line)) {
         const char *list = line + strcspn(line, ":\n");
         const char *path = *list == ':' ? list + 1 + strcspn(list + 1, ":\n") : list;
         if (*path != ':' || !lists(list + 1, (size_t)(path - list - 1), h->controller))
             continue;
-        int top = snprintf(folder, sizeof folder, "%s%s", root, h->mount);
-        int n = snprintf(folder, sizeof folder, "%s%s%.*s", root, h->mount, (int)strcspn(path + 1, "\n"), path + 1);
-        for (char *end = folder + n; n < (int)sizeof folder && end >= folder + top; end = strrchr(folder, '/')) {
+        int top = snprintf(folder, size, "%s%s", root, h->mount);
+        int n = snprintf(folder, size, "%s%s%.*s", root, h->mount, (int)strcspn(path + 1, "\n"), path + 1);
+        for (char *end = folder + n; n < (int)size && end >= folder + top; end = strrchr(folder, '/')) {
             *end = '\0';
-            left = num_min(left, left_in(h, folder));
+            left = num_min(left, left_in(h, room));
         }
     }
     return left;
@@ -145,17 +151,20 @@ left_in_hierarchy(const struct hierarchy *h, const char *root, const char *group
 uint64_t
 memory_free(const char *root)
 {
-    char path[PATH_MAX], text[TEXT_MAX];
+    struct memory_room *room = malloc(sizeof *room);
     uint64_t kib, left = MEMORY_UNKNOWN;
-    if (snprintf(path, sizeof path, "%s/proc/meminfo", root) >= (int)sizeof path)
+    if (!room || snprintf(room->path, sizeof room->path, "%s/proc/meminfo", root) >= (int)sizeof room->path) {
+        free(room);
         return MEMORY_UNKNOWN;
-    read_text(text, path);
-    if (number_behind(text, "MemAvailable:", &kib) && kib <= MEMORY_UNKNOWN / 1024)
+    }
+    read_text(room->text, room->path);
+    if (number_behind(room->text, "MemAvailable:", &kib) && kib <= MEMORY_UNKNOWN / 1024)
         left = kib * 1024;
-    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    read_text(text, path);
+    snprintf(room->path, sizeof room->path, "%s/proc/self/cgroup", root);
+    read_text(room->groups, room->path);
     for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++)
-        left = num_min(left, left_in_hierarchy(&hierarchies[i], root, text));
+        left = num_min(left, left_in_hierarchy(&hierarchies[i], root, room));
+    free(room);
     return left;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/cpus.h"
 #include "base/num.h"
+#include "base/thread.h"
 #include "source/inflater_priv.h"
 #include "source/source_priv.h"
 
@@ -157,7 +158,7 @@ start_threads(struct inflate *l)
     while (l->nrings < n) {
         struct ring *r = &l->ring[l->nrings];
         *r = (struct ring){ .of = l, .member = SIZE_MAX, .p = malloc(RING), .inflater = inflater_new(INFLATER_STEP, &ignored) };
-        if (!r->p || !r->inflater || pthread_create(&r->thread, NULL, inflate_ahead, r) != 0) {
+        if (!r->p || !r->inflater || !thread_start(&r->thread, inflate_ahead, r)) {
             inflater_free(r->inflater);
             free(r->p);
             break;

@@ -47,11 +47,12 @@ value_of(int32_t sum, float scale, float shrink)
 }
 
 void
-convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
+convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
+    struct convrot_room *room)
 {
     float shrink = convrot_shrink(group);
     struct convrot_tile t;
-    int32_t s[CONVROT_TILE];
+    int32_t *s = room->sums;
 
     for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
         t = convrot_tile(at, n, group);
@@ -62,11 +63,12 @@ convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n
 }
 
 void
-convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
+convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
+    struct convrot_room *room)
 {
     float shrink = convrot_shrink(group);
     struct convrot_tile t;
-    int32_t s[CONVROT_TILE];
+    int32_t *s = room->sums;
 
     for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
         t = convrot_tile(at, n, group);

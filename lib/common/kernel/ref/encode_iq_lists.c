@@ -100,22 +100,28 @@ list_make(uint16_t *list, const struct entries *e, int entries, int wanted, cons
     return n;
 }
 
+/* What only the making needs. */
+struct grid_room {
+    struct entries entries;
+    struct distances distances;
+};
+
 static void
-grid_make(struct encode_grid *g, const struct source *s, uint16_t *lists, uint32_t *where)
+grid_make(struct encode_grid *g, const struct source *s, uint16_t *lists, uint32_t *where, struct grid_room *room)
 {
-    struct entries e;
-    struct distances d;
+    struct entries *e = &room->entries;
+    struct distances *d = &room->distances;
     size_t end = 0;
 
-    entries_make(&e, s, g);
-    distances_make(&d, g);
-    for (int high = 0, rank = 0, index = 0; high < d.half; high++)
-        for (int low = 0; low < d.half; low++, rank++) {
-            if (index < s->entries && e.low[index] == low && e.high[index] == high) {
+    entries_make(e, s, g);
+    distances_make(d, g);
+    for (int high = 0, rank = 0, index = 0; high < d->half; high++)
+        for (int low = 0; low < d->half; low++, rank++) {
+            if (index < s->entries && e->low[index] == low && e->high[index] == high) {
                 where[rank] = (uint32_t)index++;
                 continue;
             }
-            size_t n = list_make(lists + end, &e, s->entries, s->distances, d.of[low], d.of[high]);
+            size_t n = list_make(lists + end, e, s->entries, s->distances, d->of[low], d->of[high]);
             where[rank] = (uint32_t)(end / LIST_UNIT | n << LIST_COUNT);
             for (end += n; end % LIST_UNIT != 0; end++)
                 lists[end] = lists[end - 1];
@@ -155,12 +161,15 @@ encode_grids_build(enum dtype dtype, struct err *err)
     size_t nlists = sources[id].room * sizeof *g->lists, nwhere = ranks * sizeof *g->where;
     uint16_t *lists = malloc(nlists);
     uint32_t *where = malloc(nwhere);
-    if (lists == NULL || where == NULL) {
+    struct grid_room *room = malloc(sizeof *room);
+    if (lists == NULL || where == NULL || room == NULL) {
         free(lists);
         free(where);
-        return err_memory(err, nlists + nwhere);
+        free(room);
+        return err_memory(err, nlists + nwhere + sizeof *room);
     }
-    grid_make(g, &sources[id], lists, where);
+    grid_make(g, &sources[id], lists, where, room);
+    free(room);
     return true;
 }
 

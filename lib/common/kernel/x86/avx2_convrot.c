@@ -167,16 +167,14 @@ digit(int32_t *s, size_t n, size_t step)
         }
 }
 
-/* Room for what is stored behind the sums of a tile. */
-enum { ROOM = CONVROT_TILE + WORDS };
-
 static void
-sums(int32_t *s, const uint8_t *x, const struct convrot_tile *t, size_t group)
+sums(struct convrot_room *room, const uint8_t *x, const struct convrot_tile *t, size_t group)
 {
     size_t base = t->at / group * group, tile = (t->at - base) / CONVROT_TILE;
-    int16_t w[ROOM];
+    int32_t *s = room->sums;
+    int16_t *w = room->words;
 
-    memset(s, 0, ROOM * sizeof *s);
+    memset(s, 0, sizeof room->sums);
     if (group <= CONVROT_TILE) {
         make_words(w, x + t->at, t->len, group);
         add_words(s, w, t->len, false);
@@ -202,18 +200,19 @@ values_of(const int32_t *s, __m256 scale, __m256 shrink)
 }
 
 static void
-row_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
+row_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
+    struct convrot_room *room)
 {
     const __m256 factor = _mm256_set1_ps(scale), shrink = _mm256_set1_ps(convrot_shrink(group));
     struct convrot_tile t;
-    int32_t s[ROOM];
+    const int32_t *s = room->sums;
 
     for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
         float last[LANES];
         size_t i = 0;
 
         t = convrot_tile(at, n, group);
-        sums(s, x, &t, group);
+        sums(room, x, &t, group);
         for (; t.n - i >= LANES; i += LANES)
             _mm256_storeu_ps(y + i, values_of(s + t.skip + i, factor, shrink));
         _mm256_storeu_ps(last, values_of(s + t.skip + i, factor, shrink));
@@ -251,11 +250,12 @@ four_bf16(uint16_t *restrict y, const uint8_t *restrict x, __m256 factor)
 /* The usual case: no more than four digits, and a scale that needs no care: positive, and so far from both ends that
  * one product gives the bits of the two, which can be neither 0, but for a sum of 0, nor subnormal nor infinite. */
 static void
-usual_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
+usual_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
+    struct convrot_room *room)
 {
     const __m256 factor = _mm256_set1_ps(scale * convrot_shrink(group) * 0x1p-16f);
     struct convrot_tile t;
-    int16_t w[ROOM];
+    int16_t *w = room->words;
 
     for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
         size_t i = 0;
@@ -280,21 +280,22 @@ usual_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t
 }
 
 static void
-row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale)
+row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
+    struct convrot_room *room)
 {
     if (group <= FOUR && scale >= 0x1p-100f && scale <= 0x1p100f) {
-        usual_bf16(y, x, first, n, group, scale);
+        usual_bf16(y, x, first, n, group, scale, room);
         return;
     }
     const __m256 factor = _mm256_set1_ps(scale), shrink = _mm256_set1_ps(convrot_shrink(group));
     struct convrot_tile t;
-    int32_t s[ROOM];
+    const int32_t *s = room->sums;
 
     for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
         size_t i = 0;
 
         t = convrot_tile(at, n, group);
-        sums(s, x, &t, group);
+        sums(room, x, &t, group);
         for (; t.n - i >= WORDS; i += WORDS) {
             const int32_t *from = s + t.skip + i;
 

@@ -20,7 +20,7 @@
 enum {
     TABLE_PAYS = 256,           /* codes of one scale from which its table is faster */
     TABLE_COLS = 32,            /* columns of one scale, likewise */
-    TABLES = 64,                /* scales side by side: 16 KiB of tables, which stay in L1 */
+    TABLES = 28,                /* scales side by side: 7 KiB of tables, on the stack and in L1 */
     AHEAD = 1024                /* bytes to prefetch ahead in longer runs of one scale; shorter ones lose by it */
 };
 
