@@ -23,7 +23,7 @@ tell(struct scan *scan, const struct err *fault)
         scan->status = status;
 }
 
-/* How a file was named: as the only operand, as one of several, or by the directory that it is in. */
+/* How a file was named: as the only operand, as one of several, or by its directory. */
 enum naming { ALONE, ONE_OF_SEVERAL, LISTED };
 
 /* Checks whether a file should be a model or a pickle by its name. */

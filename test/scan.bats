@@ -170,3 +170,37 @@ END
     amn-inspect --scan --max-items 1 hostile/good.pt 2>/dev/null >>objects || [ $? -eq 75 ]
     "$helpers/json-keys" 'AMN-INSPECT SCAN' <objects
 }
+
+@test "the corpus: what a loader was seen to execute is never clean" {
+    n=0
+    while IFS=$'\t' read -r file verdict status; do
+        both "$status" "$corpus/scan/$file" amn-inspect --scan || { echo "$file"; return 1; }
+        for via in file pipe; do
+            jq -e --arg verdict "$verdict" '.verdict == $verdict and .allowed == ($verdict == "clean")
+                and (.verdict == "found") == (.dangerous > 0)
+                and (.verdict == "clean") == (.fault == null and .dangerous + .suspicious == 0)' out.$via >/dev/null \
+                || { echo "$file:"; cat out.$via; return 1; }
+        done
+        n=$((n + 1))
+    done < <(jq -r '[.file, .verdict, .status] | @tsv' "$corpus/scan/expected.ndjson")
+    [ "$n" -ge 130 ]
+    jq -e -s 'all(.[]; .runs != true or (.verdict != "clean" and .status != 0))' "$corpus/scan/expected.ndjson"
+}
+
+@test "globals that were reported to other scanners" {
+    mkdir names
+    python3 - "$corpus/scan/names.txt" <<'END'
+import sys
+for line in open(sys.argv[1]):
+    verdict, name = line.split()
+    module, _, name = name.rpartition(".")
+    # A class of a module is spelled with its method by STACK_GLOBAL alone.
+    text = lambda s: b"\x8c" + bytes([len(s)]) + s.encode()
+    open("names/%s.%s.%s.p2" % (module, name, verdict), "wb").write(b"\x80\x02c%s\n%s\n)R." % (module.encode(), name.encode()))
+    open("names/%s.%s.%s.p4" % (module, name, verdict), "wb").write(b"\x80\x04" + text(module) + text(name) + b"\x93)R.")
+END
+    amn-inspect --scan names/* >out || [ $? -eq 1 ]
+    jq -r 'select((.file | split(".")[-2]) != .verdict) | "\(.file): \(.verdict)"' out >wrong
+    is_empty wrong
+    [ "$(wc -l <out)" -ge 250 ]
+}

@@ -21,8 +21,8 @@ pickles_fault(struct scanner *s, const char *member, size_t n, enum err_kind kin
     va_end(args);
 }
 
-/* Checks whether bytes follow the padding of the last tensor, which ends at *end. Those of a type that is not known may be
- * its own. */
+/* Checks whether bytes follow the padding of the last tensor, which ends at *end. The bytes may be
+ * those of a tensor whose type is not known. */
 static bool
 has_tail(const struct catalog *c, uint64_t size, uint64_t *end)
 {
@@ -128,7 +128,7 @@ scan_bytes(struct scanner *s, const struct beginning *b, bool sure)
     return ok;
 }
 
-/* Scans a file as each loader would take it: from its first byte, by the directory at its end, as a tar archive, and by
+/* Scans a file as each loader would read it: from its first byte, by the directory at its end, as a tar archive, and by
  * the format that it begins as. */
 static bool
 scan_file(struct scanner *s, bool sure, const char **format)
@@ -205,5 +205,5 @@ pickles_scan(struct pickles *p, struct source *src, const struct limits *limits,
         return true;
     }
     return container_detect(&container, src, err)
-        && err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is no model file of a known format, and no pickle");
+        && err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is neither a model file of a known format nor a pickle");
 }

@@ -1,6 +1,6 @@
 /* pickles: all pickles that a loader could execute of a file, scanned (container/pickle_scan.h), whatever the file looks
  * like: a ZIP or tar archive, stacked pickles, NumPy's object arrays, one alone, or one in the header of another format.
- * What is broken is scanned as far as it goes. */
+ * Damaged files are scanned as far as their parts can be found. */
 #ifndef CONTAINER_PICKLES_H
 #define CONTAINER_PICKLES_H
 
@@ -32,7 +32,7 @@ struct pickles {
     struct err fault;           /* the first thing that was not read or is wrong; ERR_NONE: all bytes are accounted for */
 };
 
-/* Scans a source that nothing was asked of. A pipe, and what is compressed, is spooled. Fails when reading fails, without
+/* Scans a source from which nothing was read. Pipes and compressed files are spooled. Fails when reading fails, without
  * memory, when it is compressed by what is not read, and with what container_detect() says of a file that is nothing a
  * loader takes; then nothing was reported, or all that can be read was. */
 bool pickles_scan(struct pickles *p, struct source *src, const struct limits *limits, const struct pickles_heard *heard,

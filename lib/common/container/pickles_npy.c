@@ -5,7 +5,7 @@
 #include "container/npy.h"
 #include "container/pickles_priv.h"
 
-/* What follows a header that was read. Elements that are no objects are never unpickled, however they begin. */
+/* Scans the bytes after a header that was read. Elements other than objects are never unpickled, however they begin. */
 static bool
 after_numbers(struct scanner *s, struct run *run, struct window *w, const struct npy *npy)
 {

@@ -25,7 +25,7 @@ struct scanner {
     const struct limits *limits;
     const struct pickles_heard *heard;
     struct err *err;
-    const char *member;         /* member_len bytes: the path of src in the archives it is in; NULL: it is the file */
+    const char *member;         /* member_len bytes: the path of src in all archives around it; NULL: it is the file */
     size_t member_len;
     unsigned depth;             /* of archives in archives */
     uint64_t *read, read_max;   /* bytes that came out of members and files so far, and when that is enough */
@@ -73,8 +73,8 @@ bool pickles_is_program(struct scanner *s, const char *name, size_t n);
 void pickles_fault(struct scanner *s, const char *member, size_t n, enum err_kind kind, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
-/* Reads the file by one of the project's own readers, which accounts for all of it. A refusal is a fault; *ok says whether
- * there was none. Fails when reading fails, or without memory. */
+/* Reads the file by one of the project's own readers, which accounts for all of it. A refusal is a fault, and then
+ * *ok is false. Fails when reading fails, or without memory. */
 bool pickles_account(struct scanner *s, const struct container *container, bool *ok);
 
 #endif

@@ -116,7 +116,7 @@ note_oddities(const struct run *run, const struct progress *p, const struct wind
         pickle_scan_odd(scan, ODD_FIRST_PICKLE, 0);
 }
 
-/* Scans the pickle that the window begins with. */
+/* Scans the pickle at the beginning of the window. */
 static bool
 scan_one(struct scanner *s, const struct run *run, struct window *w, struct progress *p)
 {
@@ -199,7 +199,7 @@ search(struct scanner *s, const struct run *run, struct window *w, struct progre
 
 /* --- a run ----------------------------------------------------------------------------------------------- */
 
-/* What follows the pickles of a run: nothing, or bytes that are not accounted for. */
+/* Notes that bytes follow the pickles of a run, and searches them. */
 static bool
 finish(struct scanner *s, const struct run *run, struct window *w, struct progress *p, bool any)
 {

@@ -10,7 +10,8 @@ enum { BLOCK = 512, NAME_LEN = 100, SIZE_AT = 124, SIZE_LEN = 12, SUM_AT = 148, 
 
 static const uint8_t zeros[BLOCK];
 
-/* Reads a number as tarfile does: octal digits as int() takes them, up to a NUL, or bytes after a byte 0x80. Nothing is 0. */
+/* Reads a number as tarfile does: octal digits as int() takes them, up to a NUL, or bytes after a byte 0x80. An empty
+ * field is 0. */
 static bool
 number(uint64_t *value, const uint8_t *p, size_t n)
 {

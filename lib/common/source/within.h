@@ -1,4 +1,4 @@
-/* within: a part of a source, or bytes in memory, as a source of its own: a file that an archive contains. */
+/* within: a part of a source, or bytes in memory, as a source: a file that an archive contains. */
 #ifndef SOURCE_WITHIN_H
 #define SOURCE_WITHIN_H
 

@@ -55,7 +55,7 @@ struct finder {
     bool ok;                    /* reading did not fail, and there was memory */
     struct { uint64_t at, shift; } starts[2 * ENDS_MAX];        /* of directories that were walked */
     size_t nstarts;
-    bool only_starts;           /* no members are wanted, only where a directory begins */
+    bool only_starts;           /* members are left out: only where a directory begins is searched for */
 };
 
 /* Keep the name that lies at `at`, n bytes. */
