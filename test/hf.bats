@@ -114,6 +114,98 @@ key() {
     [ "$(key out.gguf tokenizer.ggml.model)" = null ]
 }
 
+@test "chat templates with names: keys of GGUF, and files of a directory" {
+    model qwen2
+    mkdir qwen2/additional_chat_templates
+    printf 'T\r\n' >qwen2/additional_chat_templates/tool-use.jinja
+    printf 'R' >qwen2/additional_chat_templates/rag.jinja
+    printf 'no template' >qwen2/additional_chat_templates/notes.txt
+    mkdir qwen2/more
+    try 0 amn-convert --to gguf -o out.gguf qwen2
+    [ "$(key out.gguf tokenizer.chat_template.rag)" = R ]
+    [ "$(key out.gguf tokenizer.chat_template.tool_use)" = T ]
+    amn-inspect --arrays out.gguf | jq -ce '.metadata["tokenizer.chat_templates"] == ["rag", "tool_use"]'
+    [ "$(key out.gguf tokenizer.chat_template)" = "$(cat qwen2/chat_template.jinja)" ]
+    for tool in 'amn-convert' 'amn-remember -q' 'amn-forget -q --scheme fp8'; do
+        rm -rf copy
+        try 0 $tool -o copy/ qwen2
+        diff -r -x notes.txt qwen2/additional_chat_templates copy/additional_chat_templates
+        refute test -e copy/additional_chat_templates/notes.txt
+        refute test -e copy/more
+    done
+    printf '\377' >qwen2/additional_chat_templates/rag.jinja
+    refuses 65 malformed 'rag.jinja is not UTF-8' qwen2
+    rm qwen2/additional_chat_templates/*
+    for i in $(seq 257); do
+        : >qwen2/additional_chat_templates/$i.jinja
+    done
+    try 75 amn-convert --to gguf qwen2
+    grep -q 'more than 256 templates' err
+}
+
+@test "no BOS where nothing asks for one, though llama.cpp would add it" {
+    model llama3
+    jq '.post_processor = null' llama3/tokenizer.json >new && mv new llama3/tokenizer.json
+    try 0 amn-convert --to gguf -o out.gguf llama3
+    [ "$(key out.gguf tokenizer.ggml.pre)" = llama-bpe ]
+    [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = false ]
+    try 0 amn-convert -f --to gguf --pre qwen2 -o out.gguf llama3
+    [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = null ]
+    try 0 amn-convert -f --to gguf --pre lfm2 -o out.gguf llama3
+    [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = false ]
+    jq '.model.ignore_merges = false' llama3/tokenizer.json >new && mv new llama3/tokenizer.json
+    try 0 amn-convert -f --to gguf -o out.gguf llama3
+    [ "$(key out.gguf tokenizer.ggml.pre)" = dbrx ]
+    [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = null ]
+}
+
+# change FILTER: tokenizer.json of ./llama-json by jq, and out.gguf of it.
+change() {
+    jq "$1" "$corpus/hf-models/llama-json/tokenizer.json" >llama-json/tokenizer.json
+    try 0 amn-convert -f --to gguf -o out.gguf llama-json
+}
+
+@test "merges of a tokenizer.json over characters: scores, and the space in front" {
+    model llama-json
+    try 0 amn-convert --to gguf -o out.gguf llama-json
+    is_empty err
+    amn-inspect --arrays out.gguf | jq -c '[.metadata | .["tokenizer.ggml.tokens"], .["tokenizer.ggml.scores"]] | transpose' >made
+    first=$(jq -r '.model.merges[0] | if type == "array" then add else gsub(" "; "") end' llama-json/tokenizer.json)
+    jq -e --arg first "$first" 'any(.[]; .[0] == $first and .[1] == 0)' made
+    jq -e 'all(.[] | select(.[0] | test("^<|^.$")); .[1] == -1000)' made
+    [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = null ]
+    change 'del(.model.merges[0])'
+    grep -q 'warning: tokenizer.json: llama.cpp may merge pairs that are not in its list of merges' err
+    change '.normalizer = null'
+    is_empty err
+    [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = false ]
+    for scheme in first always; do
+        change '.normalizer = null | .pre_tokenizer = {type: "Metaspace", replacement: "\u2581", prepend_scheme: "'$scheme'", split: false}'
+        grep -q 'warning: tokenizer.json: llama.cpp adds a space also to text that begins with one' err
+        [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = null ]
+    done
+    change '.normalizer = null | .pre_tokenizer = {type: "Metaspace", replacement: "\u2581", prepend_scheme: "never", split: false}'
+    is_empty err
+    [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = false ]
+}
+
+@test "Gemma 3 with tokenizer.json alone" {
+    model llama-json
+    n=$(jq '.model.vocab | length' llama-json/tokenizer.json)
+    model gemma3 without=tokenizer.model without=tokenizer_config.json without=added_tokens.json
+    size=$(jq .vocab_size gemma3/config.json)
+    jq '.normalizer = {type: "Replace", pattern: {String: " "}, content: "\u2581"} | .post_processor = null
+        | .added_tokens += [{id: 300, content: (.model.vocab | to_entries[] | select(.value == 300) | .key), single_word: false,
+            lstrip: false, rstrip: false, normalized: false, special: false}] | .added_tokens |= sort_by(.id)' \
+        llama-json/tokenizer.json >gemma3/tokenizer.json
+    try 0 amn-convert --to gguf -o out.gguf gemma3
+    [ "$(key out.gguf tokenizer.ggml.model)" = llama ]
+    [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = false ]
+    amn-inspect --arrays out.gguf | jq -ce --argjson n "$size" '.metadata | .["tokenizer.ggml.token_type"]
+        | length == $n and .[300] == 4 and .[1] == 3 and .[299] == 1'
+    amn-inspect --arrays out.gguf | jq -ce '.metadata["tokenizer.ggml.scores"] | max == 0'
+}
+
 @test "experts that llama.cpp weighs otherwise: a warning" {
     model qwen3-moe config.norm_topk_prob=false
     try 0 amn-convert --to gguf -o out.gguf qwen3-moe
@@ -305,5 +397,17 @@ key() {
             [ "$kib" -le 16384 ] || { echo "$kib KiB: $tool $case"; return 1; }
             [ "$(stat -c %s out.gguf)" -gt 50000000 ]
         done
+    done
+}
+
+@test "a file of the tokenizer that is there and cannot be read: 66, and it is named" {
+    model llama3
+    for name in generation_config.json added_tokens.json chat_template.jinja tekken.json; do
+        [ ! -e llama3/$name ] || mv llama3/$name kept
+        ln -s nowhere llama3/$name
+        refuses 66 'cannot open' 'symbolic link to a file that is not there' llama3
+        grep -q "llama3/$name" err
+        rm llama3/$name
+        [ ! -e kept ] || mv kept llama3/$name
     done
 }

@@ -140,7 +140,7 @@ def qwen_bpe(folder):
 
 
 def phi4_bpe(folder):
-    return bpe(folder, LLAMA3.replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)|", "(?i:'s|'t|'re|'ve|'m|'ll|'d)|"), "llama-bpe", "GPT2Tokenizer",
+    return bpe(folder, LLAMA3.replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)|", "(?i:'s|'t|'re|'ve|'m|'ll|'d)|"), "dbrx", "GPT2Tokenizer",
                ["<|endoftext|>", "<|im_end|>"], files=True)
 
 

@@ -4,12 +4,16 @@
 usage: make-hf-corpus.py LLAMA_CPP [FOLDER]
 
 LLAMA_CPP is its source, which the source distribution of llama-cpp-python has under vendor/llama.cpp (0.3.36 was used, with
-transformers 5.23, tokenizers 0.23 and sentencepiece 0.2.3). FOLDER is test/corpus/hf: one folder a tokenizer and
+transformers 5.23, tokenizers 0.23, sentencepiece 0.2.3 and mistral_common 1.13). FOLDER is test/corpus/hf: one folder a tokenizer and
 expected.txt, its keys in order; of text and arrays how their SHA-256 begins. What the converter refuses, or reads in a way that its
 files contradict, is a folder too: its line is that of ours, which this script has as `refused`.
 
-The converter knows tokenizer.ggml.pre by a list of vocabularies, where these are not: it is told.
+The converter knows tokenizer.ggml.pre by a list of vocabularies, where these are not: it is told. In two things we do otherwise: llama.cpp
+adds a BOS for some of these names where no key says whether, and where the converter writes none, ours is false. And scores of
+merges that are in tokenizer.json alone have their order (SCORES). peer_tokenizers.py shows that llama.cpp then has the tokens of
+the tokenizer itself.
 """
+import base64
 import hashlib
 import json
 import os
@@ -29,6 +33,10 @@ REGEX = {
 WORDS = ["a", "b", "t", "h", "e", "\u0120", "\u010a", "th", "the", "\u0120the", "ab", "\u0120a"]
 MERGES = ["t h", "th e", "\u0120 the", "a b", "\u0120 a"]
 FOLDERS = {}
+ORDER = ["tokenizer.ggml." + x for x in ("model", "pre", "tokens", "scores", "token_type", "merges")]
+PRE = {"qwen2": "qwen2", "cl100k": "dbrx", "gpt2": "gpt-2"}
+ADD_BOS = "tokenizer.ggml.add_bos_token"
+GPT2 = hashlib.sha256(b"gpt2").hexdigest()[:16]
 
 
 def added(number, content, special=True, normalized=False):
@@ -90,6 +98,40 @@ def llama_json():
                                   "tokenizer_class": "PreTrainedTokenizerFast"}
     f["config.json"]["vocab_size"] = n + 3
     return f
+
+
+SCORES = {"th": -0.0, "the": -1.0, "\u2581a": -2.0}      # of the three merges of llama_json()
+
+
+def with_scores(line, files):
+    """The converter has one score for all, with which llama.cpp does not know what to merge first."""
+    t = files["tokenizer.json"]
+    texts = list(t["model"]["vocab"]) + [a["content"] for a in t["added_tokens"] if a["content"] not in t["model"]["vocab"]]
+    raw = struct.pack("<%df" % len(texts), *(SCORES.get(x, -1000.0) for x in texts))
+    key, kind, n, _ = line.split(" ")
+    return " ".join([key, kind, n, hashlib.sha256(raw).hexdigest()[:16]])
+
+
+def two_files(class_name="Qwen2Tokenizer", architecture="Qwen2ForCausalLM", model_type="qwen2"):
+    """vocab.json and merges.txt, without tokenizer.json."""
+    n = len(WORDS)
+    return {"config.json": {"architectures": [architecture], "model_type": model_type, "vocab_size": n + 8, "eos_token_id": n},
+            "vocab.json": {w: i for i, w in enumerate(WORDS)}, "merges.txt": ("#version: 0.2\n" + "\n".join(MERGES) + "\n").encode(),
+            "tokenizer_config.json": {"tokenizer_class": class_name, "eos_token": END, "chat_template": "{{ messages }}",
+                                      "added_tokens_decoder": {str(n): described("<|endoftext|>"), str(n + 1): described(END),
+                                                               str(n + 2): described("<tool>", False)}}}
+
+
+def tekken(version="v3", special=None, nspecial=24):
+    """A BPE over bytes as tiktoken has it: tokens in the order of their ranks."""
+    words = [bytes([i]) for i in range(256)] + [b"th", b"he", b"the", b" the", b"  ", b"    ", b"\xc3\xa9"]
+    vocab = [{"rank": i, "token_bytes": base64.b64encode(w).decode(), "token_str": w.decode(errors="replace")} for i, w in enumerate(words)]
+    n = nspecial + len(words) - 1
+    f = {"config": {"pattern": "x+", "num_vocab_tokens": len(words), "default_vocab_size": n, "default_num_special_tokens": nspecial,
+                    "version": version}, "vocab": vocab}
+    if special:
+        f["special_tokens"] = [{"rank": i, "token_str": x, "is_control": True} for i, x in enumerate(special)]
+    return {"config.json": {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "vocab_size": n}, "tekken.json": f}
 
 
 def varint(n):
@@ -330,6 +372,82 @@ def _(f, t, c):
                           {"name": "", "template": "n"}]
 
 
+@folder("chat-files")               # those of a folder, under their names
+def _(f, t, c):
+    del c["chat_template"]
+    f["chat_template.jinja"] = b"D"
+    f["additional_chat_templates/tool-use.jinja"] = b"T\r\n"
+
+
+@folder("chat-files-and-config")    # which counts more
+def _(f, t, c):
+    f["chat_template.jinja"] = b"D"
+    f["additional_chat_templates/rag.jinja"] = b"T"
+
+
+@folder("chat-files-default")       # that of the folder is the last of that name
+def _(f, t, c):
+    del c["chat_template"]
+    f["chat_template.jinja"] = b"D"
+    f["additional_chat_templates/default.jinja"] = b"E"
+
+
+@folder("chat-files-alone")         # are not read
+def _(f, t, c):
+    del c["chat_template"]
+    f["additional_chat_templates/rag.jinja"] = b"T"
+
+
+@folder("bos-of-the-name")          # nothing says anything of BOS: llama.cpp would add one for this name
+def _(f, t, c):
+    t["post_processor"] = None
+
+
+@folder("bos-by-config")
+def _(f, t, c):
+    t["post_processor"] = None
+    c["add_bos_token"] = True
+
+
+@folder("cl100k")                   # the steps of llama-bpe, and merges count
+def _(f, t, c):
+    t["model"]["ignore_merges"] = False
+    t["post_processor"] = None
+
+
+@folder("code-llama")               # of this size one token more has a role
+def _(f, t, c):
+    f["config.json"]["vocab_size"] = 32016
+
+
+@folder("granite")                  # of this size there is no BOS, whatever the files say
+def _(f, t, c):
+    f["config.json"]["vocab_size"] = 49152
+
+
+@folder("granite-spm", lambda: spm("LlamaForCausalLM", "llama")[0])
+def _(f, t, c):
+    f["config.json"]["vocab_size"] = 49152
+
+
+NAMED = ["</s>", "<s>", "<unk>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]",
+         "[TOOL_CALLS]", "[IMG]", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
+         "[TOOL_CONTENT]", "<pad>"]
+folder("tekken", tekken)(lambda f, t, c: None)
+folder("tekken-named", lambda: tekken("v7", NAMED, 22))(lambda f, t, c: None)
+folder("tekken-and-pieces", lambda: {**spm()[0], **tekken("v7", NAMED)})(lambda f, t, c: None)
+
+
+folder("qwen2-two-files", two_files)(lambda f, t, c: None)
+folder("gpt2-two-files", lambda: two_files("GPT2Tokenizer", "LlamaForCausalLM", "llama"))(lambda f, t, c: None)
+
+
+@folder("qwen2-two-files-added", two_files)     # in the order of their ids
+def _(f, t, c):
+    undescribed(f, t, c)
+    f["added_tokens.json"] = {"\u0120q": N + 2, END: N + 1, "\u00e9": N + 3, "<|endoftext|>": N}
+
+
 @folder("space-prefix")
 def _(f, t, c):
     c["add_prefix_space"] = True
@@ -387,6 +505,20 @@ def set_id(f, t, c):
     t["added_tokens"][2]["id"] = N + 4
 
 
+refused("refused-class", "unsupported: vocab.json without tokenizer.json is read for Qwen2Tokenizer and GPT2Tokenizer alone; --pre can name "
+        "the pre-tokenizer of another", lambda f, t, c: None, lambda: two_files("PreTrainedTokenizerFast", "LlamaForCausalLM", "llama"))
+refused("refused-vocab-alone", "unsupported: tokenizer.json is not there, nor are vocab.json and merges.txt",
+        lambda f, t, c: f.pop("merges.txt"), two_files)
+refused("refused-tekken", "malformed: tekken.json: a token of its vocab is not made of two others",
+        lambda f, t, c: f["tekken.json"]["vocab"][258].update(token_bytes="cXE="), tekken)
+refused("refused-tekken-rank", "malformed: tekken.json: the ranks of its vocab do not ascend from 0",
+        lambda f, t, c: f["tekken.json"]["vocab"][258].update(rank=3), tekken)
+refused("refused-tekken-base64", "malformed: tekken.json: token_bytes are not base64",
+        lambda f, t, c: f["tekken.json"]["vocab"][7].update(token_bytes="A*=="), tekken)
+refused("refused-tekken-few", "malformed: tekken.json: its vocab has fewer tokens than its sizes say",
+        lambda f, t, c: f["tekken.json"]["config"].update(default_vocab_size=999) or f["config.json"].update(vocab_size=999), tekken)
+refused("refused-tekken-roles", "malformed: tekken.json: a special token is missing: <s>, </s> or <unk>", lambda f, t, c: None,
+        lambda: tekken("v7", ["<unk>", "<s>", "<pad>"]))
 refused("refused-gap", 'malformed: tokenizer.json: the token "%s" has the id 16, and the next one that is added gets 14' % EOS, set_id)
 refused("refused-taken", 'malformed: tokenizer.json: the token "<t>" has the id 3, and the next one that is added gets 12',
         lambda f, t, c: t["added_tokens"].insert(0, added(3, "<t>")))
@@ -445,9 +577,17 @@ def main():
         os.makedirs(path)
         for file, content in files.items():
             raw = content if isinstance(content, bytes) else json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+            os.makedirs(os.path.dirname(os.path.join(path, file)), exist_ok=True)
             with open(os.path.join(path, file), "wb") as f:
                 f.write(raw)
-        made = ["error " + why] if why else lines(path, "qwen2" if name.startswith("qwen2") else "llama-bpe")
+        pre = next((p for start, p in PRE.items() if name.startswith(start)), "llama-bpe")
+        made = ["error " + why] if why else list(lines(path, pre))
+        if "tekken.json" in files and not why:       # ours have the order of other tokenizers, and scores that are F32 zeros
+            made = [line.replace(".scores [i32]", ".scores [f32]") for line in made]
+            made.sort(key=lambda line: ORDER.index(line.split(" ")[0]) if line.split(" ")[0] in ORDER else len(ORDER))
+        made = [with_scores(line, files) if ".scores " in line and name in ("llama-json", "json-roles") else line for line in made]
+        if pre == "llama-bpe" and made[0].endswith(GPT2) and not any(ADD_BOS in line for line in made):
+            made.append(ADD_BOS + " bool false")
         text += "= %s\n" % name + "".join(line + "\n" for line in made)
     with open(os.path.join(out, "expected.txt"), "w") as f:
         f.write(text)

@@ -5,6 +5,7 @@
  * With directories as arguments: print the keys of each, for comparisons elsewhere. */
 #include "check.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ static const char *const names[HF_FILES] = {
     [HF_TOKENIZER_CONFIG] = "tokenizer_config.json", [HF_SENTENCEPIECE] = "tokenizer.model",
     [HF_ADDED_TOKENS] = "added_tokens.json", [HF_MERGES] = "merges.txt", [HF_TEMPLATE] = "chat_template.jinja",
     [HF_TEMPLATE_JSON] = "chat_template.json", [HF_TEKKEN] = "tekken.json",
+    [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json",
 };
 
 /* All of a file in a block of its own size, so that a sanitizer sees a read past its end; NULL when it is not there. */
@@ -42,6 +44,29 @@ read_file(const char *dir, const char *name, size_t *n)
 }
 
 static void
+open_templates(struct hf_folder *folder, const char *dir)
+{
+    char path[1024];
+    struct err err;
+    err_init(&err);
+    snprintf(path, sizeof path, "%s/additional_chat_templates", dir);
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && (e = readdir(d)) != NULL;)
+        if (e->d_name[0] != '.')
+            names_add(&folder->names, e->d_name, strlen(e->d_name), &err);
+    if (!d)
+        return;
+    closedir(d);
+    names_sort(&folder->names);
+    folder->templates = calloc(folder->names.n + 1, sizeof *folder->templates);
+    for (; folder->ntemplates < folder->names.n; folder->ntemplates++) {
+        struct hf_text *text = &folder->templates[folder->ntemplates].text;
+        text->name = folder->names.name[folder->ntemplates];
+        text->p = read_file(path, text->name, &text->n);
+    }
+}
+
+static void
 open_folder(struct hf_folder *folder, const char *dir)
 {
     *folder = (struct hf_folder){ 0 };
@@ -49,6 +74,7 @@ open_folder(struct hf_folder *folder, const char *dir)
         folder->file[i].name = names[i];
         folder->file[i].p = read_file(dir, names[i], &folder->file[i].n);
     }
+    open_templates(folder, dir);
 }
 
 static void
@@ -56,6 +82,10 @@ close_folder(struct hf_folder *folder)
 {
     for (int i = 0; i < HF_FILES; i++)
         free((char *)folder->file[i].p);
+    for (size_t i = 0; i < folder->ntemplates; i++)
+        free((char *)folder->templates[i].text.p);
+    free(folder->templates);
+    names_clear(&folder->names);
 }
 
 /* What the test needs of config.json: the text behind "name": */

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/names.h"
 #include "base/str.h"
 #include "container/folder.h"
 #include "container/foreign.h"
@@ -61,7 +63,7 @@ beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const st
     for (size_t i = 0; i < CATALOG_CONFIGS; i++) {
         struct stat st;
         char *path = folder_path(dir, n, names[i], err);
-        bool there = path && stat(path, &st) == 0;
+        bool there = path && lstat(path, &st) == 0;     /* also a link to nothing, which is an error */
         bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s cannot be "
             "examined", names[i])) && (!there || beside_read_config(catalog, path, limits, inputs, err));
         free(path);
@@ -69,6 +71,48 @@ beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const st
             return false;
     }
     return true;
+}
+
+/* --- other files ----------------------------------------------------------------------------------------- */
+
+/* Tells why a file cannot be read; NULL when it can, or is a folder. */
+static const char *
+find_fault(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return errno == ENOENT ? "it is a symbolic link to a file that is not there" : strerror(errno);
+    if (S_ISDIR(st.st_mode))
+        return NULL;
+    return !S_ISREG(st.st_mode) ? "it is not a regular file" : access(path, R_OK) != 0 ? strerror(errno) : NULL;
+}
+
+bool
+beside_warn(struct catalog *catalog, const char *dir, struct err *err)
+{
+    struct names bad = { 0 };
+    const char *name;
+    char shown[STR_SHOWN];
+    DIR *d = opendir(dir);
+    bool ok = d || err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    while (ok && (name = folder_next(d, err)) != NULL) {
+        char *path = *name != '.' ? folder_path(dir, strlen(dir), name, err) : NULL;
+        ok = !path || !find_fault(path) || names_add(&bad, name, strlen(name), err);
+        free(path);
+    }
+    names_sort(&bad);
+    char *first = bad.n != 0 ? folder_path(dir, strlen(dir), bad.name[0], err) : NULL;
+    const char *fault = first ? find_fault(first) : NULL;
+    if (fault && bad.n > 1)
+        catalog_warn(catalog, "%zu files cannot be read, the first is %s: %s", bad.n,
+            str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
+    else if (fault)
+        catalog_warn(catalog, "%s cannot be read: %s", str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
+    free(first);
+    names_clear(&bad);
+    if (d)
+        closedir(d);
+    return ok && err->kind == ERR_NONE;
 }
 
 /* --- shards ---------------------------------------------------------------------------------------------- */

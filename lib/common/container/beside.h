@@ -11,6 +11,10 @@
 bool beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
     struct inputs *inputs, struct err *err);
 
+/* Adds a warning to the catalog when files of a folder cannot be read, such as links to nothing in a pruned cache: for a job
+ * that needs none of them. Hidden ones do not count. */
+bool beside_warn(struct catalog *catalog, const char *dir, struct err *err);
+
 /* Keep the one config at `path` with the catalog. */
 bool beside_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
     struct err *err);

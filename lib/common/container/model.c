@@ -263,7 +263,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     else
         ok = ok && open_file(m, path, !stored, err) && add_beside(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
-    return (ok && err->kind == ERR_NONE) || err_in_file(err, m->name ? m->name : "");
+    ok = ok && err->kind == ERR_NONE && (!options->warns || !m->folder || beside_warn(m->catalog, m->folder, err));
+    return ok || err_in_file(err, m->name ? m->name : "");
 }
 
 void
@@ -309,20 +310,10 @@ model_unchanged(const struct model *m, struct err *err)
 }
 
 bool
-model_spares(const struct model *m, uint64_t dev, uint64_t ino, struct err *err)
-{
-    const char *name = inputs_find(&m->inputs, dev, ino);
-    if (!name)
-        return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input: write to another file");
-    return err_in_file(err, name);
-}
-
-bool
 model_spares_stdout(const struct model *m, struct err *err)
 {
     struct stat st;
-    return fstat(STDOUT_FILENO, &st) != 0 || model_spares(m, st.st_dev, st.st_ino, err);
+    return fstat(STDOUT_FILENO, &st) != 0 || inputs_check(&m->inputs, st.st_dev, st.st_ino, err);
 }
 
 /* Nothing is lost of a file that is empty, so that a list in a new file, the usual thing, costs no second look. */

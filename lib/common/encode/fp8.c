@@ -110,10 +110,8 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         e->why = "its rows are too long";
         return ENCODE_NO;
     }
-    if (form(e)->share == TENSOR) {
-        e->nregions = num_ceil_div(e->rows * e->cols, REGION);
-        e->nfacts = 1 + e->nregions;
-    }
+    if (form(e)->share == TENSOR)
+        e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, REGION);
     return add_parts(e, arithmetic(e), form(e)->share == ROWS ? dim : dim + 1, form(e)->share == ROWS ? 2 : 1, err)
         ? ENCODE_YES : ENCODE_FAIL;
 }
@@ -211,7 +209,7 @@ static bool
 survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
     return form(e)->share == BLOCKS ? survey_band(e, run, region, facts + region * own(e)->grid_cols, err)
-        : survey_run(e, run, region * REGION, facts + 1 + region, err);
+        : survey_run(e, run, region * REGION, facts + region, err);
 }
 
 /* Magnitudes become factors; that of a tensor is the first. */
@@ -353,7 +351,7 @@ const struct encoder encode_fp8[] = {
     { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), BLOCKED },
     { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), CT },
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2) },
-    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), CT },
+    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), CT, .fuses = true },
     { FP8("fp8-per-tensor-e5m2", "FP8 E5M2 by tensors", tensor_e5m2) },
     { .name = NULL },
 };

@@ -29,11 +29,16 @@ struct member {
 };
 
 static const struct member members_of[] = {
-    { "vocab_size", ALL, INT, LEAVE, 0 },
+    { "vocab_size", LLAMA | MISTRAL | MIXTRAL, INT, NUMBER, 32000 },
+    { "vocab_size", QWENS, INT, NUMBER, 151936 },
+    { "vocab_size", GEMMA2, INT, NUMBER, 256000 },
+    { "vocab_size", GEMMA3, INT, NUMBER, 262208 },
+    { "vocab_size", PHI3, INT, NUMBER, 32064 },
     { "hidden_size", ALL, INT, LEAVE, 0 },
     { "intermediate_size", ALL, INT, LEAVE, 0 },
     { "num_hidden_layers", ALL, INT, LEAVE, 0 },
-    { "num_attention_heads", ALL, INT, LEAVE, 0 },
+    { "num_attention_heads", ALL & ~GEMMA3, INT, LEAVE, 0 },
+    { "num_attention_heads", GEMMA3, INT, NUMBER, 8 },
     { "num_key_value_heads", LLAMA | PHI3, INT | NONE, NULLED, 0 },
     { "num_key_value_heads", MISTRAL | MIXTRAL, INT, NUMBER, 8 },
     { "num_key_value_heads", QWEN2 | QWEN3, INT | NONE, NUMBER, 32 },

@@ -11,9 +11,9 @@ static const struct hf_family families[] = {
     { "Qwen3ForCausalLM", "qwen3", HF_QWEN3, HF_VOCABULARY_SPM_BPE, .permutes = false },
     { "Qwen3MoeForCausalLM", "qwen3moe", HF_QWEN3_MOE, HF_VOCABULARY_BPE, .permutes = false },
     { "Gemma2ForCausalLM", "gemma2", HF_GEMMA2, HF_VOCABULARY_SPM, .adds_one = true },
-    { "Gemma3ForCausalLM", "gemma3", HF_GEMMA3, HF_VOCABULARY_SPM_BPE, .adds_one = true },
-    { "Gemma3ForConditionalGeneration", "gemma3", HF_GEMMA3, HF_VOCABULARY_SPM_BPE, .adds_one = true },
-    { "Phi3ForCausalLM", "phi3", HF_PHI3, HF_VOCABULARY_PHI3, .permutes = false },
+    { "Gemma3ForCausalLM", "gemma3", HF_GEMMA3, HF_VOCABULARY_SPM_JSON, .adds_one = true },
+    { "Gemma3ForConditionalGeneration", "gemma3", HF_GEMMA3, HF_VOCABULARY_SPM_JSON, .adds_one = true },
+    { "Phi3ForCausalLM", "phi3", HF_PHI3, HF_VOCABULARY_PHI3, .strips = true },
 };
 
 const struct hf_family *

@@ -10,6 +10,7 @@
 enum hf_vocabulary {
     HF_VOCABULARY_LLAMA,        /* SentencePiece, BPE with byte fallback ("llama-json"), BPE */
     HF_VOCABULARY_SPM_BPE,      /* SentencePiece, BPE */
+    HF_VOCABULARY_SPM_JSON,     /* SentencePiece, BPE with byte fallback or without */
     HF_VOCABULARY_BPE,
     HF_VOCABULARY_SPM,
     HF_VOCABULARY_PHI3          /* SentencePiece; BPE where tokenizer_class is GPT2Tokenizer */
@@ -26,6 +27,7 @@ struct hf_family {
     enum hf_vocabulary vocabulary;
     bool permutes;              /* rows of Q and K change places: pairs that rotate lie side by side in GGUF */
     bool adds_one;              /* norm weights are stored less one */
+    bool strips;                /* white space after special tokens; llama.cpp does for the name Phi-3 alone */
 };
 
 /* The family of a class, or NULL; class[0..n). */

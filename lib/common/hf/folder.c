@@ -1,9 +1,11 @@
 #include "hf/folder.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
+#include "container/folder.h"
 #include "container/side_file.h"
 
 static const char *const names[HF_FILES] = {
@@ -11,6 +13,7 @@ static const char *const names[HF_FILES] = {
     [HF_TOKENIZER_CONFIG] = "tokenizer_config.json", [HF_SENTENCEPIECE] = "tokenizer.model",
     [HF_ADDED_TOKENS] = "added_tokens.json", [HF_MERGES] = "merges.txt", [HF_TEMPLATE] = "chat_template.jinja",
     [HF_TEMPLATE_JSON] = "chat_template.json", [HF_TEKKEN] = "tekken.json",
+    [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json",
 };
 
 /* The config that counts is with the catalog already, whichever file that was. */
@@ -34,10 +37,49 @@ hf_config_file(struct hf_folder *folder, const struct catalog *catalog)
 static bool
 open_one(struct hf_folder *folder, enum hf_file i, const char *path, struct model *model, struct err *err)
 {
-    if (access(path, F_OK) != 0)
+    struct stat st;
+    if (lstat(path, &st) != 0)          /* a link to nothing is there, and an error */
         return errno == ENOENT || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s", path, strerror(errno));
     return side_file_open(&folder->src[i], path, limits_default.tokenizer, catalog_budget(model->catalog), names[i],
         &folder->file[i].p, &folder->file[i].n, &model->inputs, err);
+}
+
+/* Lists the *.jinja files of a directory, sorted by name; there are none without one. */
+static bool
+list_templates(struct names *names, const char *path, struct err *err)
+{
+    DIR *d = opendir(path);
+    const char *name;
+    bool ok = true;
+    if (!d)
+        return errno == ENOENT || errno == ENOTDIR || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s", path, strerror(errno));
+    while (ok && (name = folder_next(d, err)) != NULL)
+        if (strlen(name) > 6 && str_ends(name, ".jinja"))
+            ok = names->n < HF_TEMPLATES_MAX ? names_add(names, name, strlen(name), err)
+                : err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s has more than %d templates", path, HF_TEMPLATES_MAX);
+    closedir(d);
+    names_sort(names);
+    return ok && err->kind == ERR_NONE;
+}
+
+static bool
+open_templates(struct hf_folder *folder, struct model *model, const char *path, struct err *err)
+{
+    if (!list_templates(&folder->names, path, err))
+        return false;
+    folder->templates = calloc(folder->names.n + 1, sizeof *folder->templates);
+    if (!folder->templates)
+        return err_memory(err, folder->names.n * sizeof *folder->templates);
+    bool ok = true;
+    for (size_t i = 0; ok && i < folder->names.n; i++) {
+        struct hf_named_template *t = &folder->templates[folder->ntemplates++];
+        char *file = folder_path(path, strlen(path), folder->names.name[i], err);
+        t->text.name = folder->names.name[i];
+        ok = file && side_file_open(&t->src, file, limits_default.tokenizer, catalog_budget(model->catalog), t->text.name,
+            &t->text.p, &t->text.n, &model->inputs, err);
+        free(file);
+    }
+    return ok;
 }
 
 bool
@@ -51,6 +93,11 @@ hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err)
         ok = path.failed ? err_memory(err, path.len) : open_one(folder, i, path.p, model, err);
         str_clear(&path);
     }
+    if (!ok || !folder->file[HF_TEMPLATE].p)    /* alone they mean nothing to the reference */
+        return ok;
+    char *path = folder_path(model->folder, strlen(model->folder), "additional_chat_templates", err);
+    ok = path && open_templates(folder, model, path, err);
+    free(path);
     return ok;
 }
 
@@ -59,5 +106,9 @@ hf_folder_close(struct hf_folder *folder)
 {
     for (unsigned i = 0; i < HF_FILES; i++)
         source_close(folder->src[i]);
+    for (size_t i = 0; i < folder->ntemplates; i++)
+        source_close(folder->templates[i].src);
+    free(folder->templates);
+    names_clear(&folder->names);
     *folder = (struct hf_folder){ 0 };
 }

@@ -2,6 +2,7 @@
 #ifndef HF_FOLDER_H
 #define HF_FOLDER_H
 
+#include "base/names.h"
 #include "container/model.h"
 
 enum hf_file {
@@ -15,6 +16,8 @@ enum hf_file {
     HF_TEMPLATE,                /* chat_template.jinja */
     HF_TEMPLATE_JSON,           /* chat_template.json */
     HF_TEKKEN,                  /* tekken.json */
+    HF_README,                  /* README.md */
+    HF_VOCAB_JSON,              /* vocab.json */
     HF_FILES
 };
 
@@ -25,10 +28,22 @@ struct hf_text {
     size_t n;
 };
 
+/* More *.jinja files than any model has beside its chat_template.jinja. */
+enum { HF_TEMPLATES_MAX = 256 };
+
+/* A file of additional_chat_templates/. */
+struct hf_named_template {
+    struct hf_text text;        /* its name is "tool_use.jinja", owned by the folder's `names` */
+    struct source *src;
+};
+
 /* Zeroed: none. Texts are borrowed from it. */
 struct hf_folder {
     struct hf_text file[HF_FILES];
     struct source *src[HF_FILES];
+    struct hf_named_template *templates;    /* ntemplates, sorted by name; owned */
+    size_t ntemplates;
+    struct names names;
 };
 
 /* Config.json alone, which the catalog of a model has; false when it has none. */

@@ -190,3 +190,36 @@ hf_value_bool(bool *out, const struct hf_value *value, bool otherwise, struct er
     return kind == PULL_END || kind == PULL_NULL || kind == PULL_TRUE || kind == PULL_FALSE
         || hf_value_wrong(value, "true or false", err);
 }
+
+bool
+hf_array_next(struct hf_value *one, bool *end, struct pull *json, const struct hf_value *array, struct err *err)
+{
+    struct pull ahead = *json;
+    *one = *array;
+    *end = pull_next(&ahead) == PULL_ARRAY_END;
+    if (!*end && !pull_value_text(json, &one->p, &one->n))
+        return hf_value_fault(json, array, "a value", err);
+    one->at = array->at + (uint64_t)(one->p - array->p);
+    return true;
+}
+
+bool
+hf_array_begin(struct pull *json, const struct hf_value *array, struct err *err)
+{
+    if (hf_value_kind(array) != PULL_ARRAY)
+        return hf_value_wrong(array, "an array", err);
+    hf_value_pull(json, array);
+    pull_next(json);
+    return true;
+}
+
+bool
+hf_value_u64(uint64_t *n, const struct hf_value *value, struct err *err)
+{
+    struct pull json;
+    if (hf_value_kind(value) != PULL_NUMBER)
+        return hf_value_wrong(value, "an integer", err);
+    hf_value_pull(&json, value);
+    pull_next(&json);
+    return pull_as_u64(&json, n) || hf_value_wrong(value, "an integer, and not negative", err);
+}

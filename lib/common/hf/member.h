@@ -59,6 +59,15 @@ bool hf_value_string(struct hf_string *out, struct hf_chars *chars, const struct
 /* True or false; `otherwise` when the value is not there or null. Anything else is ERR_MALFORMED. */
 bool hf_value_bool(bool *out, const struct hf_value *value, bool otherwise, struct err *err);
 
+/* An integer that is not negative. Anything else, and a value that is not there, is ERR_MALFORMED. */
+bool hf_value_u64(uint64_t *n, const struct hf_value *value, struct err *err);
+
+/* Begins to read an array; anything else is ERR_MALFORMED. */
+bool hf_array_begin(struct pull *json, const struct hf_value *array, struct err *err);
+
+/* Reads its next value; sets *end after the last. */
+bool hf_array_next(struct hf_value *one, bool *end, struct pull *json, const struct hf_value *array, struct err *err);
+
 /* ERR_MALFORMED: the value is not what it should be, "a string". False. */
 bool hf_value_wrong(const struct hf_value *value, const char *expected, struct err *err);
 

@@ -24,53 +24,123 @@ add_member(struct str *s, const struct hf_string *member)
             str_add(s, member->p + i, 1);
 }
 
-/* The two strings of an array that has begun. */
-static bool
-add_pair(struct str *s, struct hf_vocab *v, struct pull *json, const struct hf_value *merges, struct err *err)
-{
+/* --- tokenizer.json's "merges" */
+
+struct merge_walk {
+    const struct hf_value *list;
+    struct pull json;
+    enum pull_token kind;       /* of all elements; PULL_END before the first */
+};
+
+struct merge {
     struct hf_string a, b;
-    if (pull_next(json) != PULL_STRING)
-        return hf_value_fault(json, merges, "two strings", err);
-    if (!hf_string_of(&a, &v->chars, &json->token, err))
+};
+
+/* Begins with the first; *none when the list is missing or null. */
+static bool
+begin(struct merge_walk *walk, const struct hf_value *list, bool *none, struct err *err)
+{
+    enum pull_token kind = hf_value_kind(list);
+    *walk = (struct merge_walk){ .list = list, .kind = PULL_END };
+    *none = kind == PULL_END || kind == PULL_NULL;
+    if (*none)
+        return true;
+    if (kind != PULL_ARRAY)
+        return hf_value_wrong(list, "an array", err);
+    hf_value_pull(&walk->json, list);
+    pull_next(&walk->json);
+    return true;
+}
+
+/* Reads the two strings of an array that has begun. */
+static bool
+read_pair(struct merge *merge, struct merge_walk *walk, struct hf_chars *chars, struct err *err)
+{
+    struct pull *json = &walk->json;
+    struct hf_string *const two[] = { &merge->a, &merge->b };
+    for (int i = 0; i < 2; i++) {
+        if (pull_next(json) != PULL_STRING)
+            return hf_value_fault(json, walk->list, "two strings", err);
+        if (!hf_string_of(two[i], chars, &json->token, err))
+            return false;
+    }
+    return pull_next(json) == PULL_ARRAY_END || hf_value_fault(json, walk->list, "two strings", err);
+}
+
+/* Splits "a b". */
+static bool
+read_words(struct merge *merge, struct merge_walk *walk, struct hf_chars *chars, struct err *err)
+{
+    struct hf_string text;
+    if (!hf_string_of(&text, chars, &walk->json.token, err))
         return false;
-    if (pull_next(json) != PULL_STRING)
-        return hf_value_fault(json, merges, "two strings", err);
-    if (!hf_string_of(&b, &v->chars, &json->token, err))
-        return false;
-    if (pull_next(json) != PULL_ARRAY_END)
-        return hf_value_fault(json, merges, "two strings", err);
-    put(s, a.n + b.n + 1 + spaces_in(&a) + spaces_in(&b), 8);
-    add_member(s, &a);
-    str_add(s, " ", 1);
-    add_member(s, &b);
+    if (spaces_in(&text) != 1)
+        return hf_value_fault(&walk->json, walk->list, "two members with a space between", err);
+    const char *space = memchr(text.p, ' ', text.n);
+    size_t n = (size_t)(space - text.p);
+    merge->a = (struct hf_string){ text.p, n };
+    merge->b = (struct hf_string){ space + 1, text.n - n - 1 };
     return true;
 }
 
 static bool
-read_json(struct str *s, uint64_t *count, struct hf_vocab *v, const struct hf_value *merges, struct err *err)
+next(struct merge *merge, bool *end, struct merge_walk *walk, struct hf_chars *chars, struct err *err)
 {
-    struct pull json;
-    enum pull_token token, first = PULL_END, kind = hf_value_kind(merges);
-    if (kind == PULL_END || kind == PULL_NULL)
+    enum pull_token token = pull_next(&walk->json);
+    *end = token == PULL_ARRAY_END;
+    if (*end)
         return true;
-    if (kind != PULL_ARRAY)
-        return hf_value_wrong(merges, "an array", err);
-    hf_value_pull(&json, merges);
-    pull_next(&json);
-    for (; (token = pull_next(&json)) != PULL_ARRAY_END; ++*count) {
-        struct hf_string text;
-        first = *count == 0 ? token : first;
-        if (token != first || (token != PULL_STRING && token != PULL_ARRAY))
-            return hf_value_fault(&json, merges, "strings, or pairs of strings", err);
-        if (token == PULL_ARRAY ? !add_pair(s, v, &json, merges, err)
-            : !hf_string_of(&text, &v->chars, &json.token, err))
+    walk->kind = walk->kind == PULL_END ? token : walk->kind;
+    if (token != walk->kind || (token != PULL_STRING && token != PULL_ARRAY))
+        return hf_value_fault(&walk->json, walk->list, "strings, or pairs of strings", err);
+    return (token == PULL_ARRAY ? read_pair : read_words)(merge, walk, chars, err);
+}
+
+static bool
+read_json(struct str *s, uint64_t *count, struct hf_vocab *v, struct err *err)
+{
+    struct merge_walk walk;
+    struct merge m;
+    bool end;
+    if (!begin(&walk, &v->model[HF_MERGE_LIST], &end, err))
+        return false;
+    for (; !end; ++*count) {
+        if (!next(&m, &end, &walk, &v->chars, err))
             return false;
-        if (token == PULL_STRING && spaces_in(&text) != 1)
-            return hf_value_fault(&json, merges, "two members with a space between", err);
-        if (token == PULL_STRING)
-            put_counted(s, text.p, text.n);
+        if (end)
+            break;
+        put(s, m.a.n + m.b.n + 1 + spaces_in(&m.a) + spaces_in(&m.b), 8);
+        add_member(s, &m.a);
+        str_add(s, " ", 1);
+        add_member(s, &m.b);
     }
     return true;
+}
+
+bool
+hf_merges_score(struct hf_vocab *v, struct err *err)
+{
+    struct merge_walk walk;
+    struct merge m;
+    struct str both = { 0 };
+    bool end, ok = begin(&walk, &v->model[HF_MERGE_LIST], &end, err);
+    for (size_t rank = 0; ok && !end; rank++) {
+        size_t id;
+        ok = next(&m, &end, &walk, &v->chars, err);
+        if (!ok || end)
+            break;
+        both.len = 0;
+        str_add(&both, m.a.p, m.a.n);
+        str_add(&both, m.b.p, m.b.n);
+        ok = !both.failed || err_memory(err, m.a.n + m.b.n);
+        const struct hf_string text = { both.p, both.len };
+        if (!ok || both.len == 0 || !hf_vocab_find(v, &text, &id))
+            continue;
+        if (v->token[id].merges++ == 0)
+            v->token[id].score = -(float)rank;
+    }
+    str_clear(&both);
+    return ok;
 }
 
 /* --- merges.txt */
@@ -128,7 +198,7 @@ hf_merges_put(struct keys *keys, struct hf_vocab *v, struct err *err)
     struct str s = { .max = keys->max };
     uint64_t count = 0;
     const struct hf_text *file = &v->folder->file[HF_MERGES];
-    bool ok = read_json(&s, &count, v, &v->model[HF_MERGE_LIST], err);
+    bool ok = read_json(&s, &count, v, err);
     if (ok && count == 0 && file->p) {
         ok = str_is_utf8(file->p, file->n) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s is not UTF-8", file->name);
         if (ok)

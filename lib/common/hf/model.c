@@ -4,30 +4,32 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hf/name.h"
 #include "hf/vocabulary.h"
 
 static bool
-make_keys(struct hf_model *hf, const struct hf_folder *folder, const char *pre, struct err *err)
+make_keys(struct hf_model *hf, const struct hf_folder *folder, const char *pre, struct catalog *warnings, struct err *err)
 {
-    struct hf_vocabulary_options options = { .family = hf->family, .pre = pre };
+    struct hf_vocabulary_options options = { .family = hf->family, .pre = pre, .warnings = warnings };
     if (!hf_config_read(&hf->config, folder, hf->family, err))
         return false;
     options.vocab_size = hf->config.vocab_size;
     return hf_config_keys(&hf->keys, &hf->config, 0, err)
         && keys_put_u32(&hf->keys, NULL, "general.quantization_version", KEYS_QUANTIZATION_VERSION, err)
-        && hf_vocabulary_keys(&hf->keys, folder, &options, &hf->tokens, err);
+        && hf_vocabulary_keys(&hf->keys, folder, &options, &hf->tokens, err)
+        && hf_name_put(&hf->keys, folder, hf->family, err);
 }
 
 bool
 hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err)
 {
     struct hf_folder folder;
-    *hf = (struct hf_model){ .keys.max = limits_default.alloc };
+    *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc };
     if (!model->folder || !hf_config_file(&folder, model->catalog))
         return true;
     if (!hf_config_family(&hf->family, &folder.file[HF_CONFIG], err))
         return false;
-    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, pre, err));
+    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, pre, model->catalog, err));
     if (ok && hf->family)
         hf_config_warn(&hf->config, model->catalog);
     hf_folder_close(&folder);           /* a tokenizer can be larger than all else that is held */

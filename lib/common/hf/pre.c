@@ -13,22 +13,28 @@
 #define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LEAD "[^\\r\\n\\p{L}\\p{N}]?"
 
+#define CL100K "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n"
+
+/* A name whose words are tokens before any merge, which model.ignore_merges says too, comes before a name for the same
+ * steps with merges alone. */
 static const struct {
     const char *name, *steps;
+    bool ignores_merges;        /* required of tokenizer.json */
 } known[] = {
-    { "llama-bpe", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
-    { "qwen2", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
-    { "qwen35", "R" ENGLISH "|" LEAD "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" REST "\nb\n" },
+    { "llama-bpe", CL100K, true },
+    { "dbrx", CL100K, false },
+    { "qwen2", "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n", false },
+    { "qwen35", "R" ENGLISH "|" LEAD "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" REST "\nb\n", false },
     { "tekken", "R" LEAD UPPER "*" LOWER "+|" LEAD UPPER "+" LOWER "*|\\p{N}"
-        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n" },
+        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n", false },
     { "gpt-4o", "R" LEAD UPPER "*" LOWER "+" ENGLISH "?|" LEAD UPPER "+" LOWER "*" ENGLISH "?|\\p{N}{1,3}"
-        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n" },
-    { "gpt-2", "B\n" },
-    { "gpt-2", "R'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+\nb\n" },
-    { "smollm", "D\nB\n" },
+        "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" REST "\nb\n", false },
+    { "gpt-2", "B\n", false },
+    { "gpt-2", "R'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+\nb\n", false },
+    { "smollm", "D\nB\n", false },
     { "deepseek-v3", "R\\p{N}{1,3}\nR[\xE4\xB8\x80-\xE9\xBE\xA5\xE3\x81\x80-\xE3\x82\x9F\xE3\x82\xA0-\xE3\x83\xBF]+\n"
         "R[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
-        "| ?[\\p{P}\\p{S}]+[\\r\\n]*|" REST "\nb\n" },
+        "| ?[\\p{P}\\p{S}]+[\\r\\n]*|" REST "\nb\n", false },
 };
 
 enum { STEPS = 8 };
@@ -131,16 +137,31 @@ add_step(struct str *steps, struct hf_vocab *v, const struct hf_value *step, boo
 }
 
 bool
+hf_pre_adds_bos(const char *pre)
+{
+    static const char *const names[] = {
+        "llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano",
+        "tekken", "chameleon"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(pre, names[i]) == 0)
+            return true;
+    return false;
+}
+
+bool
 hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err)
 {
     const struct hf_value *pre_tokenizer = &v->part[HF_PRE];
     struct str steps = { 0 };
+    bool ignores_merges = false;
     *pre = NULL;
-    bool ok = add_step(&steps, v, pre_tokenizer, false, err);
+    bool ok = hf_value_bool(&ignores_merges, &v->model[HF_IGNORE_MERGES], false, err)
+        && add_step(&steps, v, pre_tokenizer, false, err);
     if (ok && steps.failed)
         ok = err_memory(err, steps.len);
     for (size_t i = 0; ok && i < sizeof known / sizeof *known && !*pre; i++)
-        if (steps.p && strcmp(steps.p, known[i].steps) == 0)
+        if (steps.p && strcmp(steps.p, known[i].steps) == 0 && (ignores_merges || !known[i].ignores_merges))
             *pre = known[i].name;
     if (ok && !*pre) {
         struct str shown = { 0 };

@@ -108,29 +108,6 @@ id_of(struct hf_string *out, struct hf_vocab *v, const struct hf_value *value, s
     return hf_value_members(&inner, id, 1, value, err) && hf_value_string(out, &v->chars, &inner, err);
 }
 
-/* Each value of an array, one after the other; *end behind the last. */
-static bool
-next_of(struct hf_value *one, bool *end, struct pull *json, const struct hf_value *array, struct err *err)
-{
-    struct pull ahead = *json;
-    *one = *array;
-    *end = pull_next(&ahead) == PULL_ARRAY_END;
-    if (!*end && !pull_value_text(json, &one->p, &one->n))
-        return hf_value_fault(json, array, "a value", err);
-    one->at = array->at + (uint64_t)(one->p - array->p);
-    return true;
-}
-
-static bool
-begin_array(struct pull *json, const struct hf_value *array, struct err *err)
-{
-    if (hf_value_kind(array) != PULL_ARRAY)
-        return hf_value_wrong(array, "an array", err);
-    hf_value_pull(json, array);
-    pull_next(json);
-    return true;
-}
-
 static bool
 read_template(struct template *t, struct hf_vocab *v, const struct hf_value *value, struct err *err)
 {
@@ -141,9 +118,9 @@ read_template(struct template *t, struct hf_vocab *v, const struct hf_value *val
     enum pull_token kind = hf_value_kind(value);
     if (kind == PULL_END || kind == PULL_NULL)
         return true;
-    if (!begin_array(&json, value, err))
+    if (!hf_array_begin(&json, value, err))
         return false;
-    while (next_of(&one, &end, &json, value, err) && !end) {
+    while (hf_array_next(&one, &end, &json, value, err) && !end) {
         struct element e;
         struct element *list = array_grow(t->list, t->n, &t->room, sizeof *list, err);
         if (!list)
@@ -228,7 +205,7 @@ static bool
 first_of(struct hf_string *out, struct special *s, const struct hf_value *value, struct err *err)
 {
     struct pull json;
-    if (!begin_array(&json, value, err))
+    if (!hf_array_begin(&json, value, err))
         return false;
     return pull_next(&json) == PULL_STRING ? hf_string_of(out, &s->v->chars, &json.token, err)
         : hf_value_fault(&json, value, "a string", err);
@@ -289,9 +266,9 @@ take_processors(struct special *s, const struct hf_value *processor, struct err 
         return false;
     if (!list.p)
         return take_processor(s, processor, err);
-    if (!begin_array(&json, &list, err))
+    if (!hf_array_begin(&json, &list, err))
         return false;
-    while (next_of(&one, &end, &json, &list, err) && !end)
+    while (hf_array_next(&one, &end, &json, &list, err) && !end)
         if (!take_processor(s, &one, err))
             return false;
     return err->kind == ERR_NONE;
@@ -322,9 +299,9 @@ take_normalizer(struct keys *keys, struct hf_vocab *v, const struct hf_value *no
     }
     if (!hf_string_is(&type, "Sequence") || inside || !m[3].p)
         return true;
-    if (!begin_array(&json, &m[3], err))
+    if (!hf_array_begin(&json, &m[3], err))
         return false;
-    while (next_of(&one, &end, &json, &m[3], err) && !end)
+    while (hf_array_next(&one, &end, &json, &m[3], err) && !end)
         if (!take_normalizer(keys, v, &one, true, err))
             return false;
     return err->kind == ERR_NONE;

@@ -1,5 +1,5 @@
-/* template: how a conversation becomes a text, tokenizer.chat_template: of tokenizer_config.json, else of a file
- * of its own. */
+/* template: how a conversation becomes a text, tokenizer.chat_template: from tokenizer_config.json, else from files of
+ * its own: chat_template.jinja, with those of additional_chat_templates/ under their names, or chat_template.json. */
 #include "hf/vocabulary_priv.h"
 
 #include <stdlib.h>
@@ -29,9 +29,9 @@ name_of(struct str *out, const struct hf_string *name)
     return !out->failed;
 }
 
-/* The names of those that are not the default, each once. */
+/* A list of templates while it is put. */
 struct listed {
-    struct str bytes;
+    struct str bytes;           /* names of those that are not the default, each once */
     uint64_t n;
     struct hf_string byname;    /* "default" */
 };
@@ -59,24 +59,36 @@ put_named(struct keys *keys, struct listed *l, struct str *key, const struct hf_
 }
 
 static bool
-put_one(struct keys *keys, struct hf_vocab *v, struct listed *l, const struct hf_value *one, struct err *err)
+put_one(struct keys *keys, struct listed *l, const struct hf_string *name, const struct hf_string *template, struct err *err)
+{
+    struct str key = { 0 };
+    if (name->n == 0 || !template->p)
+        return true;
+    if (hf_string_is(name, "default")) {
+        l->byname = *template;
+        return true;
+    }
+    bool ok = name_of(&key, name) ? put_named(keys, l, &key, template, err) : err_memory(err, key.len);
+    str_clear(&key);
+    return ok;
+}
+
+static bool
+put_entry(struct keys *keys, struct hf_vocab *v, struct listed *l, const struct hf_value *one, struct err *err)
 {
     static const char *const names[] = { "name", "template" };
     struct hf_value m[2];
     struct hf_string name, template;
-    struct str key = { 0 };
-    if (!hf_value_members(m, names, 2, one, err) || !hf_value_string(&name, &v->chars, &m[0], err)
-        || !hf_value_string(&template, &v->chars, &m[1], err))
-        return false;
-    if (name.n == 0 || !template.p)
-        return true;
-    if (hf_string_is(&name, "default")) {
-        l->byname = template;
-        return true;
-    }
-    bool ok = name_of(&key, &name) ? put_named(keys, l, &key, &template, err) : err_memory(err, key.len);
-    str_clear(&key);
-    return ok;
+    return hf_value_members(m, names, 2, one, err) && hf_value_string(&name, &v->chars, &m[0], err)
+        && hf_value_string(&template, &v->chars, &m[1], err) && put_one(keys, l, &name, &template, err);
+}
+
+/* Puts the names of a list, and its default, last. */
+static bool
+end_list(struct keys *keys, struct listed *l, struct err *err)
+{
+    return (l->n == 0 || keys_put_array(keys, "tokenizer", "chat_templates", META_STRING, l->n, &l->bytes, err))
+        && put_text(keys, &l->byname, err);
 }
 
 static bool
@@ -94,10 +106,9 @@ put_list(struct keys *keys, struct hf_vocab *v, const struct hf_value *list, str
             break;
         ok = pull_value_text(&json, &one.p, &one.n) || hf_value_fault(&json, list, "a template", err);
         one.at = list->at + (uint64_t)(one.p - list->p);
-        ok = ok && put_one(keys, v, &l, &one, err);
+        ok = ok && put_entry(keys, v, &l, &one, err);
     }
-    ok = ok && (l.n == 0 || keys_put_array(keys, "tokenizer", "chat_templates", META_STRING, l.n, &l.bytes, err))
-        && put_text(keys, &l.byname, err);
+    ok = ok && end_list(keys, &l, err);
     str_clear(&l.bytes);
     return ok;
 }
@@ -112,22 +123,40 @@ put_value(struct keys *keys, struct hf_vocab *v, const struct hf_value *value, s
     return hf_value_string(&text, &v->chars, value, err) && put_text(keys, &text, err);
 }
 
-/* A text file as Python reads it: the end of each line is '\n'. */
+/* Reads a text file as Python does: the end of each line is '\n'. */
 static bool
-put_file(struct keys *keys, struct hf_vocab *v, const struct hf_text *file, struct err *err)
+text_of(struct hf_string *out, struct hf_vocab *v, const struct hf_text *file, struct err *err)
 {
     if (!str_is_utf8(file->p, file->n))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s is not UTF-8", file->name);
     char *p = hf_chars_room(&v->chars, file->n, err);
     if (!p)
         return false;
-    struct hf_string text = { p, 0 };
+    *out = (struct hf_string){ p, 0 };
     for (size_t i = 0; i < file->n; i++)
         if (file->p[i] != '\r')
-            p[text.n++] = file->p[i];
+            p[out->n++] = file->p[i];
         else if (i + 1 == file->n || file->p[i + 1] != '\n')
-            p[text.n++] = '\n';
-    return put_text(keys, &text, err);
+            p[out->n++] = '\n';
+    return true;
+}
+
+/* Puts chat_template.jinja as the default of the files in additional_chat_templates/, one of which may replace it. */
+static bool
+put_files(struct keys *keys, struct hf_vocab *v, const struct hf_text *file, struct err *err)
+{
+    const struct hf_folder *folder = v->folder;
+    struct listed l = { .bytes.max = keys->max };
+    bool ok = text_of(&l.byname, v, file, err);
+    for (size_t i = 0; ok && i < folder->ntemplates; i++) {
+        const struct hf_text *one = &folder->templates[i].text;
+        const struct hf_string name = { one->name, strlen(one->name) - strlen(".jinja") };
+        struct hf_string text;
+        ok = text_of(&text, v, one, err) && put_one(keys, &l, &name, &text, err);
+    }
+    ok = ok && end_list(keys, &l, err);
+    str_clear(&l.bytes);
+    return ok;
 }
 
 bool
@@ -139,7 +168,7 @@ hf_template_put(struct keys *keys, struct hf_vocab *v, const struct hf_value *in
     if (in_config->p)           /* null too: then there is none */
         return put_value(keys, v, in_config, err);
     if (file[HF_TEMPLATE].p)
-        return put_file(keys, v, &file[HF_TEMPLATE], err);
+        return put_files(keys, v, &file[HF_TEMPLATE], err);
     return hf_value_file(&whole, &file[HF_TEMPLATE_JSON], err)
         && hf_value_members(&value, names, 1, &whole, err)
         && put_value(keys, v, &value, err);

@@ -161,17 +161,6 @@ id_of_key(uint64_t *id, const struct pull_text *key)
     return true;
 }
 
-static bool
-read_id(uint64_t *id, const struct hf_value *value, struct err *err)
-{
-    struct pull json;
-    if (hf_value_kind(value) != PULL_NUMBER)
-        return hf_value_wrong(value, "an integer", err);
-    hf_value_pull(&json, value);
-    pull_next(&json);
-    return pull_as_u64(&json, id) || hf_value_wrong(value, "an integer, and not negative", err);
-}
-
 bool
 hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *added, bool *end, struct err *err)
 {
@@ -208,7 +197,7 @@ hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *a
         return false;
     if (!added->text.p || added->text.n == 0 || added->text.n > UINT32_MAX)
         return err_set(err, ERR_MALFORMED, one.at, "%s: %s: a token has no content", one.file, one.name);
-    return walk->by_id || read_id(&added->id, &member[3], err);
+    return walk->by_id || hf_value_u64(&added->id, &member[3], err);
 }
 
 /* --- SentencePiece */
@@ -374,8 +363,7 @@ put_llama(struct keys *keys, struct hf_vocab *v, bool pieces, struct err *err)
 {
     bool is_json = false;
     if (v->folder->file[HF_TEKKEN].p && !v->json.p)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is not supported",
-            v->folder->file[HF_TEKKEN].name);
+        return hf_vocab_tekken(keys, v, err) && put_by_size(keys, v, err);
     if (!put_space_prefix(keys, v, err) || (!pieces && !hf_vocab_is_llama_json(&is_json, v, err)))
         return false;
     return (pieces ? put_sentencepiece : is_json ? hf_vocab_llama_json : hf_vocab_bpe)(keys, v, err)
@@ -386,17 +374,19 @@ static bool
 put_vocabulary(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
     const struct hf_text *file = v->folder->file;
-    bool pieces = file[HF_SENTENCEPIECE].p != NULL, gpt2 = true;
+    bool pieces = file[HF_SENTENCEPIECE].p != NULL, gpt2 = true, is_json = false;
     enum hf_vocabulary kind = v->options->family->vocabulary;
     if (kind == HF_VOCABULARY_LLAMA)
         return put_llama(keys, v, pieces, err);
     if (kind == HF_VOCABULARY_PHI3 && !is_gpt2(&gpt2, v, err))
         return false;
+    if (kind == HF_VOCABULARY_SPM_JSON && !pieces && !hf_vocab_is_llama_json(&is_json, v, err))
+        return false;
     bool by_pieces = kind == HF_VOCABULARY_SPM || (kind == HF_VOCABULARY_SPM_BPE && pieces)
-        || (kind == HF_VOCABULARY_PHI3 && !gpt2);
+        || (kind == HF_VOCABULARY_SPM_JSON && pieces) || (kind == HF_VOCABULARY_PHI3 && !gpt2);
     if (by_pieces)
         return pieces ? put_sentencepiece(keys, v, err) : lacks(v, HF_SENTENCEPIECE, err);
-    return hf_vocab_bpe(keys, v, err);
+    return (is_json ? hf_vocab_llama_json : hf_vocab_bpe)(keys, v, err);
 }
 
 static bool
@@ -408,11 +398,14 @@ read_files(struct hf_vocab *v, struct err *err)
     };
     static const char *const model[HF_MODEL_PARTS] = {
         [HF_TYPE] = "type", [HF_VOCAB] = "vocab", [HF_MERGE_LIST] = "merges", [HF_FALLBACK] = "byte_fallback",
+        [HF_IGNORE_MERGES] = "ignore_merges",
     };
-    return hf_value_file(&v->json, &v->folder->file[HF_TOKENIZER], err)
+    const struct hf_text *file = v->folder->file;
+    return hf_value_file(&v->json, &file[HF_TOKENIZER], err)
         && hf_value_members(v->part, parts, HF_PARTS, &v->json, err)
         && hf_value_members(v->model, model, HF_MODEL_PARTS, &v->part[HF_MODEL], err)
-        && hf_value_file(&v->config, &v->folder->file[HF_TOKENIZER_CONFIG], err);
+        && (v->json.p || hf_value_file(&v->model[HF_VOCAB], &file[HF_VOCAB_JSON], err))
+        && hf_value_file(&v->config, &file[HF_TOKENIZER_CONFIG], err);
 }
 
 bool
@@ -422,7 +415,8 @@ hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const stru
     const struct hf_text *file = folder->file;
     struct hf_vocab v = { .folder = folder, .options = options };
     *tokens = 0;
-    if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p)
+    if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p
+        && !file[HF_VOCAB_JSON].p)
         return true;
     bool ok = read_files(&v, err) && put_vocabulary(keys, &v, err);
     if (ok)

@@ -11,6 +11,7 @@ struct hf_vocabulary_options {
     const struct hf_family *family;
     uint64_t vocab_size;        /* of config.json; 0: it does not say */
     const char *pre;            /* tokenizer.ggml.pre of a BPE, as the user has it; NULL: found by its expressions */
+    struct catalog *warnings;   /* takes what llama.cpp does otherwise than the tokenizer; NULL: nothing does */
 };
 
 /* Put all of them, in the order of the reference. What is no tokenizer is ERR_MALFORMED, one that is not known

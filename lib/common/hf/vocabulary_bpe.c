@@ -9,16 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/num.h"
-
-/* tokenizer.json while it is read. */
-struct bpe {
-    struct hf_vocab *v;
-    size_t count;               /* tokens of the vocabulary */
-    uint64_t next;              /* id of what is added next */
-    enum { CLASS_PLAIN, CLASS_QWEN, CLASS_GPT, CLASS_LLAMA } class;     /* of transformers */
-    bool by_alphabet;           /* the decoder takes characters for bytes */
-};
 
 static bool
 has_type(bool *has, struct hf_vocab *v, const struct hf_value *object, const char *type, struct err *err)
@@ -33,17 +25,18 @@ has_type(bool *has, struct hf_vocab *v, const struct hf_value *object, const cha
 }
 
 static bool
-read_parts(struct bpe *b, struct hf_vocab *v, struct err *err)
+read_parts(struct hf_bpe *b, struct hf_vocab *v, struct err *err)
 {
     struct hf_string type;
     char shown[STR_SHOWN];
-    *b = (struct bpe){ .v = v };
-    if (!v->json.p)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, and no other file with a tokenizer "
-            "is read", v->json.file);
+    *b = (struct hf_bpe){ .v = v };
+    if (!v->json.p && (!v->model[HF_VOCAB].p || !v->folder->file[HF_MERGES].p))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, nor are vocab.json and merges.txt",
+            v->json.file);
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
         || !has_type(&b->by_alphabet, v, &v->part[HF_DECODER], "ByteLevel", err))
         return false;
+    b->by_alphabet = b->by_alphabet || !v->json.p;      /* as the classes with files of their own do */
     if (type.p && !hf_string_is(&type, "BPE"))
         return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: a tokenizer of type \"%s\", expected BPE",
             v->json.file, str_shown(shown, type.p, type.n));
@@ -66,29 +59,31 @@ hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err)
 /* --- tokens */
 
 static bool
-set_token(struct bpe *b, const struct hf_string *text, uint64_t id, uint64_t at, struct err *err)
+set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t at, struct err *err)
 {
     struct hf_vocab *v = b->v;
     uint64_t size = v->options->vocab_size;
+    const char *file = v->model[HF_VOCAB].file;
+    uint64_t most = v->config.n + (v->json.p ? v->json.n : v->model[HF_VOCAB].n + v->folder->file[HF_ADDED_TOKENS].n);
     char shown[STR_SHOWN];
     str_shown(shown, text->p, text->n);
     if (text->n > UINT32_MAX || (size != 0 && id >= size))
         return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", config.json a vocab_size "
-            "of %" PRIu64, v->json.file, shown, id, size);
-    if (id >= v->json.n + v->config.n)      /* no file says so many: nothing is made room for */
-        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64, v->json.file, shown, id);
+            "of %" PRIu64, file, shown, id, size);
+    if (id >= most)             /* no file says so many: nothing is made room for */
+        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64, file, shown, id);
     if (id >= v->n && !hf_vocab_room(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
         return false;
     if (v->token[id].p)
         return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", which is another's",
-            v->json.file, shown, id);
+            file, shown, id);
     v->token[id] = (struct hf_token){ .p = text->p, .n = (uint32_t)text->n, .score = HF_SCORE_ADDED,
         .type = HF_PIECE_NORMAL };
-    return hf_vocab_name(v, v->json.file, text, (size_t)id, at, err);
+    return hf_vocab_name(v, file, text, (size_t)id, at, err);
 }
 
 static bool
-read_vocab(struct bpe *b, struct err *err)
+read_vocab(struct hf_bpe *b, struct err *err)
 {
     struct pull json;
     const struct hf_value *vocab = &b->v->model[HF_VOCAB];
@@ -111,7 +106,7 @@ read_vocab(struct bpe *b, struct err *err)
 
 /* What a file says of a token that is added; its id is UINT64_MAX when it says none. */
 static bool
-add_token(struct bpe *b, const struct hf_added *a, const char *file, struct err *err)
+add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err)
 {
     struct hf_vocab *v = b->v;
     char shown[STR_SHOWN];
@@ -132,7 +127,7 @@ add_token(struct bpe *b, const struct hf_added *a, const char *file, struct err 
 }
 
 static bool
-add_all(struct bpe *b, const struct hf_value *list, bool by_id, struct err *err)
+add_all(struct hf_bpe *b, const struct hf_value *list, bool by_id, struct err *err)
 {
     struct hf_added_walk walk;
     struct hf_added a;
@@ -157,7 +152,7 @@ static const char *const role_members[ROLE_MEMBERS] = {
 /* A token that has a role is special. Of those in a list (`listed`), which have none of their own, only what is
  * not added yet: but where the class of the tokenizer makes it anew. */
 static bool
-add_role(struct bpe *b, const struct hf_value *value, bool listed, struct err *err)
+add_role(struct hf_bpe *b, const struct hf_value *value, bool listed, struct err *err)
 {
     static const char *const name[] = { "content" };
     struct hf_added a = { .id = UINT64_MAX, .special = true, .normalized = false, .at = value->at };
@@ -178,7 +173,7 @@ add_role(struct bpe *b, const struct hf_value *value, bool listed, struct err *e
 
 /* A list of tokens, or an object of them by role. */
 static bool
-add_roles(struct bpe *b, const struct hf_value *list, bool plain, struct err *err)
+add_roles(struct hf_bpe *b, const struct hf_value *list, bool plain, struct err *err)
 {
     struct pull json;
     struct hf_value one = *list;
@@ -230,7 +225,7 @@ ends_with_token(const struct pull_text *key)
 
 /* Roles that only some model knows: members of tokenizer_config.json as "image_token". */
 static bool
-add_other_roles(struct bpe *b, struct err *err)
+add_other_roles(struct hf_bpe *b, struct err *err)
 {
     struct pull json;
     struct hf_value one = b->v->config;
@@ -252,7 +247,7 @@ add_other_roles(struct bpe *b, struct err *err)
 /* What a class of transformers has for a role that tokenizer_config.json has no member for: a JSON string. Source: the
  * constructors of Qwen2Tokenizer, GPT2Tokenizer and LlamaTokenizer, the last for "llama-json" alone. */
 static const char *
-role_of_class(const struct bpe *b, size_t role)
+role_of_class(const struct hf_bpe *b, size_t role)
 {
     static const char end[] = "\"<|endoftext|>\"";
     static const char *const qwen[NROLES] = { NULL, end, end, NULL, end }, *const gpt[NROLES] = { end, end, end };
@@ -263,7 +258,7 @@ role_of_class(const struct bpe *b, size_t role)
 
 /* Which class counts: for Qwen2 its own, whatever is named there. */
 static bool
-read_class(struct bpe *b, const struct hf_value *value, bool characters, struct err *err)
+read_class(struct hf_bpe *b, const struct hf_value *value, bool characters, struct err *err)
 {
     struct hf_string c;
     if (!hf_value_string(&c, &b->v->chars, value, err))
@@ -282,9 +277,8 @@ read_class(struct bpe *b, const struct hf_value *value, bool characters, struct 
     return true;
 }
 
-/* All that have a role: named ones, in the order of the roles, and lists. */
-static bool
-add_special(struct bpe *b, bool characters, struct err *err)
+bool
+hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err)
 {
     struct hf_value role[ROLE_MEMBERS];
     if (!hf_value_members(role, role_members, ROLE_MEMBERS, &b->v->config, err)
@@ -307,48 +301,75 @@ add_special(struct bpe *b, bool characters, struct err *err)
     return add_roles(b, &role[extra ? EXTRA : ADDITIONAL], plain, err);
 }
 
-/* added_tokens.json counts where tokenizer_config.json describes none: it may say only what tokenizer.json has. */
-static bool
-check_texts(const struct bpe *b, struct err *err)
+static int
+by_id(const void *a, const void *b)
 {
-    struct hf_value all;
-    struct pull json;
-    if (!hf_value_file(&all, &b->v->folder->file[HF_ADDED_TOKENS], err) || !all.p)
-        return err->kind == ERR_NONE;
-    hf_value_pull(&json, &all);
-    pull_next(&json);
-    while (pull_next(&json) == PULL_KEY) {
-        struct hf_string text;
-        uint64_t id, at = pull_token_at(&json);
+    const struct hf_added *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Adds the tokens of added_tokens.json, or, where tokenizer.json has them, checks that it does. */
+static bool
+take_texts(struct hf_bpe *b, const struct hf_added *list, size_t n, const char *file, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
         size_t known;
         char shown[STR_SHOWN];
-        if (!hf_string_of(&text, &b->v->chars, &json.token, err))
+        if (!b->v->json.p && !add_token(b, &list[i], file, err))
             return false;
-        bool number = pull_next(&json) == PULL_NUMBER && pull_as_u64(&json, &id);
-        if (!number || !hf_vocab_find(b->v, &text, &known) || known != id)
-            return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has no such id in %s", all.file,
-                str_shown(shown, text.p, text.n), b->v->json.file);
+        if (b->v->json.p && (!hf_vocab_find(b->v, &list[i].text, &known) || known != list[i].id))
+            return err_set(err, ERR_MALFORMED, list[i].at, "%s: the token \"%s\" has no such id in %s", file,
+                str_shown(shown, list[i].text.p, list[i].text.n), b->v->json.file);
     }
     return true;
 }
 
+/* Reads added_tokens.json, { text: id }, in the order of ids. It counts where tokenizer_config.json describes no tokens. */
 static bool
-read_tokens(struct bpe *b, struct hf_vocab *v, bool characters, struct err *err)
+read_texts(struct hf_bpe *b, struct err *err)
+{
+    struct hf_value all;
+    struct pull json;
+    struct hf_added *list = NULL;
+    size_t n = 0, room = 0;
+    if (!hf_value_file(&all, &b->v->folder->file[HF_ADDED_TOKENS], err) || !all.p)
+        return err->kind == ERR_NONE;
+    hf_value_pull(&json, &all);
+    pull_next(&json);
+    while (err->kind == ERR_NONE && pull_next(&json) == PULL_KEY) {
+        struct hf_added a = { .normalized = true, .at = pull_token_at(&json) };
+        struct hf_added *grown = array_grow(list, n, &room, sizeof *list, err);
+        list = grown ? grown : list;
+        if (!grown || !hf_string_of(&a.text, &b->v->chars, &json.token, err))
+            break;
+        if (pull_next(&json) != PULL_NUMBER || !pull_as_u64(&json, &a.id) || a.text.n == 0)
+            err_set(err, ERR_MALFORMED, a.at, "%s: a token has no text, or no id that is an integer and not negative", all.file);
+        list[n++] = a;
+    }
+    if (n != 0)
+        qsort(list, n, sizeof *list, by_id);
+    bool ok = err->kind == ERR_NONE && take_texts(b, list, n, all.file, err);
+    free(list);
+    return ok;
+}
+
+bool
+hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *err)
 {
     static const char *const name[] = { "added_tokens_decoder" };
     struct hf_value decoder;
     return read_parts(b, v, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], false, err)
         && hf_value_members(&decoder, name, 1, &v->config, err) && add_all(b, &decoder, true, err)
-        && (decoder.p || check_texts(b, err))
-        && add_special(b, characters, err);
+        && (decoder.p || read_texts(b, err))
+        && hf_bpe_roles(b, characters, err);
 }
 
 /* --- gpt2 */
 
 /* The byte that a character of the alphabet of GPT-2 stands for: itself when it can be seen; the others, in their
  * order, are U+0100 and on. Source: bytes_to_unicode(). -1: none. */
-static int
-byte_of(uint32_t code)
+int
+hf_byte_of(uint32_t code)
 {
     if ((code >= 0x21 && code <= 0x7E) || (code >= 0xA1 && code <= 0xAC) || (code >= 0xAE && code <= 0xFF))
         return (int)code;
@@ -380,7 +401,7 @@ decode_text(struct hf_string *text, struct hf_chars *chars, struct err *err)
     uint32_t code;
     for (size_t i = 0, n; i < text->n; i += n) {
         n = str_utf8_char(text->p + i, text->n - i, &code);
-        if (n == 0 || byte_of(code) < 0)
+        if (n == 0 || hf_byte_of(code) < 0)
             return true;
         same = same && code < 0x80;
     }
@@ -391,7 +412,7 @@ decode_text(struct hf_string *text, struct hf_chars *chars, struct err *err)
     size_t nbytes = 0, nout = 0;
     for (size_t i = 0; i < text->n; nbytes++) {
         i += str_utf8_char(text->p + i, text->n - i, &code);
-        bytes[nbytes] = (char)byte_of(code);
+        bytes[nbytes] = (char)hf_byte_of(code);
     }
     for (size_t i = 0, n; i < nbytes; i += n) {
         n = str_utf8_char(bytes + i, nbytes - i, &code);
@@ -418,23 +439,43 @@ settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err
     return true;
 }
 
-/* As many as config.json says, or up to the last that has a text. */
-static void
-cut(struct hf_vocab *v)
+void
+hf_vocab_cut(struct hf_vocab *v)
 {
     if (v->options->vocab_size == 0)
         while (v->n > 0 && !v->token[v->n - 1].p)
             v->n--;
 }
 
+/* Finds the name of the pre-tokenizer: in tokenizer.json; of vocab.json and merges.txt by the class that reads them. */
+static bool
+find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct err *err)
+{
+    static const char *const of_class[] = { [CLASS_QWEN] = "qwen2", [CLASS_GPT] = "gpt-2", [CLASS_LLAMA] = NULL };
+    if (v->json.p)
+        return hf_pre_find(pre, v, err);
+    *pre = of_class[b->class];
+    return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is read for Qwen2Tokenizer and "
+        "GPT2Tokenizer alone; --pre can name the pre-tokenizer of another", v->model[HF_VOCAB].file);
+}
+
+/* Overrules the default of llama.cpp for the name of a pre-tokenizer where the tokenizer's files set no flag: there the
+ * tokenizer adds no BOS, and neither should llama.cpp. */
+static bool
+put_no_bos(struct keys *keys, const char *pre, struct err *err)
+{
+    return keys_find(keys, "tokenizer.ggml.add_bos_token") || !hf_pre_adds_bos(pre)
+        || keys_put_bool(keys, "tokenizer.ggml", "add_bos_token", false, err);
+}
+
 bool
 hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
-    struct bpe b;
+    struct hf_bpe b;
     const char *pre = v->options->pre;
-    if (!read_tokens(&b, v, false, err) || (!pre && !hf_pre_find(&pre, v, err)))
+    if (!hf_bpe_read(&b, v, false, err) || (!pre && !find_pre(&pre, &b, v, err)))
         return false;
-    cut(v);
+    hf_vocab_cut(v);
     if (v->options->vocab_size != 0 && !hf_vocab_room(v, v->options->vocab_size, err))
         return false;
     for (size_t i = 0; i < v->n; i++)
@@ -442,50 +483,6 @@ hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
             return false;
     return hf_vocab_put(keys, v, "gpt2", pre, false, err)
         && hf_merges_put(keys, v, err)
-        && hf_special_put(keys, v, 0, err);
-}
-
-/* --- llama-json */
-
-static bool
-is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
-}
-
-static bool
-is_byte(const struct hf_token *t)
-{
-    return t->n == 6 && memcmp(t->p, "<0x", 3) == 0 && is_hex(t->p[3]) && is_hex(t->p[4]) && t->p[5] == '>';
-}
-
-/* Only a role makes a token special here. */
-static bool
-only_roles(struct hf_vocab *v, struct err *err)
-{
-    for (size_t i = 0; i < v->n; i++)
-        v->token[i].special = false;
-    struct bpe b = { .v = v };
-    return add_special(&b, true, err);
-}
-
-bool
-hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
-{
-    struct bpe b;
-    if (!read_tokens(&b, v, true, err) || !only_roles(v, err))
-        return false;
-    for (size_t i = 0; i < b.next; i++) {
-        struct hf_token *t = &v->token[i];
-        if (i >= v->n || !t->p)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has the id %zu", v->json.file, i);
-        bool in_vocab = i < b.count;
-        t->type = is_byte(t) && in_vocab ? HF_PIECE_BYTE : t->special ? HF_PIECE_CONTROL
-            : in_vocab ? HF_PIECE_NORMAL : HF_PIECE_USER_DEFINED;
-    }
-    cut(v);
-    for (size_t i = (size_t)b.next; i < v->n; i++)
-        v->token[i].score = HF_SCORE_ADDED;
-    return hf_vocab_put(keys, v, "llama", "default", true, err)
-        && hf_special_put(keys, v, b.next, err);
+        && hf_special_put(keys, v, 0, err)
+        && put_no_bos(keys, pre, err);
 }

@@ -10,13 +10,16 @@
 /* More than any model has; each takes sizeof(struct hf_token) and its text. */
 enum { HF_TOKENS_MAX = 1 << 22 };
 
+/* Tokens of more bytes are not split into pairs, which takes the square of their length. */
+enum { HF_SPLIT_MAX = 512 };
+
 /* What pads a vocabulary has this score, what was added later that one. */
 #define HF_SCORE_PAD (-10000.0F)
 #define HF_SCORE_ADDED (-1000.0F)
 
 /* The members of tokenizer.json, which may be large: each is looked for once. */
 enum hf_part { HF_ADDED, HF_PRE, HF_NORMALIZER, HF_POST, HF_DECODER, HF_MODEL, HF_PARTS };
-enum hf_model_part { HF_TYPE, HF_VOCAB, HF_MERGE_LIST, HF_FALLBACK, HF_MODEL_PARTS };
+enum hf_model_part { HF_TYPE, HF_VOCAB, HF_MERGE_LIST, HF_FALLBACK, HF_IGNORE_MERGES, HF_MODEL_PARTS };
 
 struct hf_token {
     const char *p;              /* n bytes; borrowed; NULL: no token has this id, "[PAD12]" */
@@ -24,6 +27,7 @@ struct hf_token {
     float score;
     uint8_t type;               /* enum hf_piece_type */
     bool added, special;
+    uint32_t merges;            /* how many make it */
 };
 
 struct hf_vocab {
@@ -65,6 +69,9 @@ bool hf_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err 
 /* Places for n tokens, all padding. ERR_LIMIT. */
 bool hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err);
 
+/* Drops the places after the last token that has a text, where config.json does not say how many there are. */
+void hf_vocab_cut(struct hf_vocab *v);
+
 /* Know a text by its id; one that is known already is ERR_MALFORMED. */
 bool hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
     struct err *err);
@@ -74,17 +81,45 @@ bool hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_
 bool hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, const char *pre, bool scores,
     struct err *err);
 
+/* tokenizer.json's BPE while it is read. */
+struct hf_bpe {
+    struct hf_vocab *v;
+    size_t count;               /* tokens of the vocabulary */
+    uint64_t next;              /* id of what is added next */
+    enum { CLASS_PLAIN, CLASS_QWEN, CLASS_GPT, CLASS_LLAMA } class;     /* of transformers */
+    bool by_alphabet;           /* the decoder takes characters for bytes */
+};
+
+/* Reads all tokens, then those with a role: the named ones in the order of the roles, and lists. `characters`: the vocabulary is
+ * of characters, not bytes. */
+bool hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *err);
+bool hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err);
+
 /* Read tokenizer.json's BPE: as "gpt2", with merges; or as "llama", without. */
 bool hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err);
 bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err);
+
+/* Reads tekken.json as "gpt2". */
+bool hf_vocab_tekken(struct keys *keys, struct hf_vocab *v, struct err *err);
+
+/* The byte that a character of GPT-2's alphabet stands for, -1 for none. */
+int hf_byte_of(uint32_t code);
 
 /* Whether tokenizer.json is a BPE over characters with bytes for what it lacks, "llama-json". */
 bool hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err);
 
 bool hf_merges_put(struct keys *keys, struct hf_vocab *v, struct err *err);
 
+/* Gives each token that merges make the score -i, where merge i of tokenizer.json is the first that makes it: llama.cpp
+ * merges the best score first. */
+bool hf_merges_score(struct hf_vocab *v, struct err *err);
+
 /* tokenizer.ggml.pre by the expressions of tokenizer.json's "pre_tokenizer"; static. ERR_UNSUPPORTED for others. */
 bool hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err);
+
+/* Checks that llama.cpp puts a BOS in front of a text under this name when no key says whether it should. Source:
+ * llama-vocab.cpp. */
+bool hf_pre_adds_bos(const char *pre);
 
 /* Put the ids of tokens with a role, whether they are added to a text, and the chat templates. Ids of `limit` and
  * more are passed over; 0: no limit. */

@@ -115,6 +115,8 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     struct keys keys = { 0 };
     struct hf_model hf = { 0 };
     struct model_config config = { 0 };
+    struct outputs outputs = { .inputs = &model.inputs };
+    p.outputs = &outputs;
 
     job->cli.bar->meter.spools = note_spool;
     job->cli.bar->meter.of = &note;
@@ -135,6 +137,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
+    outputs_clear(&outputs);
     keys_clear(&keys);
     model_config_clear(&config);
     job->dir.quantization = NULL;

@@ -11,6 +11,7 @@
 #include "encode/ggml.h"
 #include "encode/mix.h"
 #include "kernel/encode_iq.h"
+#include "plan/fused.h"
 
 enum { LEAST = 32 };            /* rows and columns of a weight that is worth it */
 
@@ -56,6 +57,7 @@ bool
 reduction_settle(struct reduction *r, struct err *err)
 {
     char shown[STR_SHOWN];
+    bool fuses = r->encoder->fuses;
     for (size_t i = 0; i < r->nrules; i++) {
         struct reduction_rule *rule = &r->rules[i];
         bool gguf = r->encoder->type != DTYPE_UNKNOWN;
@@ -67,8 +69,10 @@ reduction_settle(struct reduction *r, struct err *err)
         if (!dtype_targets[plain] && (!rule->encoder || (rule->encoder->type != DTYPE_UNKNOWN) != gguf))
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is no scheme that goes into one file with %s",
                 str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
+        fuses = fuses || (rule->encoder && rule->encoder->fuses);
     }
-    return true;
+    return !r->apart || fuses || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--no-fuse has no effect: loaders fuse no scales of %s",
+        r->encoder->label);
 }
 
 void
@@ -220,7 +224,7 @@ static bool
 encode(const struct one *one, const struct reduction *r, struct catalog *memory, struct err *err)
 {
     struct encode_part parts[ENCODE_PARTS];
-    struct encoding e = { .encoder = one->encoder, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
+    struct encoding e = { .encoder = one->encoder, .options = r->how, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
         .part = parts, .place = one->place };
     if (e.encoder->type != DTYPE_UNKNOWN && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
         return false;
@@ -305,7 +309,7 @@ spread(struct choice *choice, struct err *err)
 bool
 reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    return decide_all(r, choice, memory, err) && spread(choice, err)
+    return decide_all(r, choice, memory, err) && (r->apart || fused_find(choice, memory, err)) && spread(choice, err)
         && (choice->encoded != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no weight that becomes %s: --include GLOB takes "
             "others than the usual ones", r->encoder->label))
         && choice_distinct(choice, err);

@@ -1,0 +1,271 @@
+#include "hf/name.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/bytes.h"
+#include "hf/member.h"
+
+/* --- the front matter of README.md: lines of YAML between two of "---" */
+
+struct line {
+    const char *p;
+    size_t n;
+};
+
+static bool
+next_line(struct line *line, const char **at, const char *end)
+{
+    if (*at == end)
+        return false;
+    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
+    line->p = *at;
+    line->n = (size_t)((stop ? stop : end) - *at);
+    *at = stop ? stop + 1 : end;
+    if (line->n != 0 && line->p[line->n - 1] == '\r')
+        line->n--;
+    return true;
+}
+
+static bool
+line_is(const struct line *line, const char *text)
+{
+    return line->n == strlen(text) && memcmp(line->p, text, line->n) == 0;
+}
+
+static void
+trim(struct line *s)
+{
+    while (s->n != 0 && (*s->p == ' ' || *s->p == '\t')) {
+        s->p++;
+        s->n--;
+    }
+    while (s->n != 0 && (s->p[s->n - 1] == ' ' || s->p[s->n - 1] == '\t'))
+        s->n--;
+}
+
+/* Checks for a plain scalar that YAML reads as a string: no number, date, true, false or null, no list and no object. */
+static bool
+is_plain_string(const struct line *s)
+{
+    static const char *const words[] = { "null", "true", "false", "yes", "no", "on", "off" };
+    bool number = strchr("0123456789.+-", *s->p) != NULL;
+    if (strchr("[]{}&*!|>%@`,?:#~", *s->p) || (*s->p == '-' && (s->n == 1 || s->p[1] == ' ')))
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (s->n == strlen(words[i]) && strncasecmp(s->p, words[i], s->n) == 0)
+            return false;
+    for (size_t i = 0; i < s->n; i++) {
+        number = number && strchr("0123456789.+-_:abcdefABCDEFxXoOTZ ", s->p[i]);
+        if (s->p[i] == ':' && (i + 1 == s->n || s->p[i + 1] == ' '))
+            return false;
+    }
+    return !number;
+}
+
+/* Reads a scalar that stands on one line: plain, or in quotes without an escape. False for any other. */
+static bool
+read_scalar(struct line *s)
+{
+    trim(s);
+    if (s->n == 0)
+        return false;
+    if (*s->p == '"' || *s->p == '\'') {
+        const char *close = memchr(s->p + 1, *s->p, s->n - 1);
+        size_t n = close ? (size_t)(close - s->p - 1) : 0;
+        struct line rest = { close ? close + 1 : s->p, close ? s->n - n - 2 : 0 };
+        trim(&rest);
+        if (!close || (rest.n != 0 && *rest.p != '#') || memchr(s->p + 1, '\\', n))
+            return false;
+        *s = (struct line){ s->p + 1, n };
+        return true;
+    }
+    for (size_t i = 1; i < s->n; i++)
+        if (s->p[i] == '#' && (s->p[i - 1] == ' ' || s->p[i - 1] == '\t'))
+            s->n = i;
+    trim(s);
+    return is_plain_string(s);
+}
+
+/* Finds the value of a key at the beginning of a line; that of the last one counts. */
+static struct line
+member(const struct hf_text *card, const char *key)
+{
+    struct line line, found = { NULL, 0 };
+    const char *at = card->p, *end = card->p + card->n;
+    size_t n = strlen(key);
+    if (!card->p || !next_line(&line, &at, end) || !line_is(&line, "---"))
+        return found;
+    while (next_line(&line, &at, end) && !line_is(&line, "---")) {
+        bool is = line.n > n && memcmp(line.p, key, n) == 0 && line.p[n] == ':'
+            && (line.n == n + 1 || line.p[n + 1] == ' ' || line.p[n + 1] == '\t');
+        if (!is)
+            continue;
+        found = (struct line){ line.p + n + 1, line.n - n - 1 };
+        bool goes_on = at < end && *at == ' ';      /* a scalar of several lines, or an object */
+        if (goes_on || !read_scalar(&found))
+            found.p = NULL;
+    }
+    return found;
+}
+
+/* --- a title */
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool
+is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+/* Checks for a version: v1.2; or a word that begins with a digit. */
+static bool
+is_number(const char *p, size_t n)
+{
+    if (is_digit(*p))
+        return true;
+    if (*p != 'v' || n == 1)
+        return false;
+    for (size_t i = 1; i < n; i++)
+        if (!is_digit(p[i]) && (p[i] != '.' || i == 1 || i + 1 == n || p[i - 1] == '.'))
+            return false;
+    return true;
+}
+
+/* Appends a word, capitalised if it is of lower case and no version. */
+static void
+add_word(struct str *s, const char *p, size_t n)
+{
+    bool some = false, other = false;
+    for (size_t i = 0; i < n; i++) {
+        some = some || is_lower(p[i]);
+        other = other || (p[i] >= 'A' && p[i] <= 'Z') || (unsigned char)p[i] >= 0x80;
+    }
+    bool capital = some && !other && !is_number(p, n);
+    if (s->len != 0)
+        str_add(s, " ", 1);
+    for (size_t i = 0; i < n; i++) {
+        bool first = i == 0 || !is_lower(p[i - 1]);
+        char c = capital && first && is_lower(p[i]) ? (char)(p[i] - 32) : p[i];
+        str_add(s, &c, 1);
+    }
+}
+
+/* Makes a title of "org/some-model-v2": "Some Model v2". Nothing of a path. */
+static void
+add_title(struct str *s, const struct hf_string *id)
+{
+    const char *slash = memchr(id->p, '/', id->n), *end = id->p + id->n;
+    if (slash && memchr(slash + 1, '/', (size_t)(end - slash - 1)))
+        return;
+    const char *p = slash && !memchr(id->p, ' ', id->n) ? slash + 1 : id->p;
+    while (p < end) {
+        size_t n = 0;
+        while (p + n < end && !strchr("- \t\n\r\v\f", p[n]))
+            n++;
+        if (n != 0)
+            add_word(s, p, n);
+        p += n + (p + n < end);
+    }
+}
+
+/* --- what llama.cpp makes of a name */
+
+static bool
+has_token(const struct meta_value *tokens, const char *text)
+{
+    size_t n, size = strlen(text);
+    const uint8_t *p = meta_bytes(tokens, &n);
+    for (size_t at = 0; p && at + 8 <= n;) {
+        uint64_t len = load_le64(p + at);
+        if (len == size && memcmp(p + at + 8, text, size) == 0)
+            return true;
+        at += 8 + len;
+    }
+    return false;
+}
+
+/* Checks for the tokens that llama.cpp expects of a model whose name contains phi-3. */
+static bool
+has_phi3_tokens(const struct keys *keys)
+{
+    static const char *const texts[] = { "</s>", "<unk>", "<s>", "<|endoftext|>" };
+    const struct meta_value *tokens = keys_find(keys, "tokenizer.ggml.tokens");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!tokens || !has_token(tokens, texts[i]))
+            return false;
+    return true;
+}
+
+static bool
+is_spm(const struct keys *keys)
+{
+    size_t n;
+    const struct meta_value *model = keys_find(keys, "tokenizer.ggml.model");
+    const char *p = model ? meta_bytes(model, &n) : NULL;
+    return p && n == 5 && memcmp(p, "llama", 5) == 0;
+}
+
+/* Replaces each "phi3", "phi-3" and "phi 3" by one with `mark` between, and tells whether there is one. */
+static bool
+mark_phi3(struct str *name, char mark)
+{
+    struct str out = { 0 };
+    bool any = false;
+    for (size_t i = 0; i < name->len;) {
+        const char *p = name->p + i;
+        size_t left = name->len - i;
+        size_t gap = left > 3 && (p[3] == '-' || p[3] == ' ');
+        bool is = left > 3 + gap && strncasecmp(p, "phi", 3) == 0 && p[3 + gap] == '3';
+        str_add(&out, p, is ? 3 : 1);
+        if (is)
+            str_add(&out, &mark, 1);
+        i += is ? 3 + gap : 1;
+        any = any || is;
+    }
+    str_clear(name);
+    *name = out;
+    return any;
+}
+
+static bool
+suit_llama(struct str *name, const struct keys *keys, const struct hf_family *family)
+{
+    if (!has_phi3_tokens(keys))
+        mark_phi3(name, ' ');
+    else if (family->strips && is_spm(keys) && !mark_phi3(name, '-')) {
+        bool none = name->len == 0;
+        str_text(name, none ? "Phi-3" : " (Phi-3)");
+    }
+    return !name->failed;
+}
+
+bool
+hf_name_put(struct keys *keys, const struct hf_folder *folder, const struct hf_family *family, struct err *err)
+{
+    static const char *const member_of[] = { "_name_or_path" };
+    const struct hf_text *card = &folder->file[HF_README];
+    struct hf_chars chars = { 0 };
+    struct hf_value config, value;
+    struct hf_string id = { 0 };
+    struct str name = { 0 };
+    struct line line = member(card, "name");
+    if (!line.p)
+        line = member(card, "model_name");
+    bool ok = hf_value_file(&config, &folder->file[HF_CONFIG], err) && hf_value_members(&value, member_of, 1, &config, err)
+        && (hf_value_kind(&value) != PULL_STRING || hf_value_string(&id, &chars, &value, err));
+    if (ok && line.p && str_is_utf8(line.p, line.n))
+        str_add(&name, line.p, line.n);
+    else if (ok && id.p)
+        add_title(&name, &id);
+    ok = ok && (suit_llama(&name, keys, family) || err_memory(err, name.len));
+    ok = ok && (name.len == 0 || keys_put_text(keys, NULL, "general.name", name.p, name.len, err));
+    str_clear(&name);
+    hf_chars_clear(&chars);
+    return ok;
+}
