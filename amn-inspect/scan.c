@@ -23,11 +23,27 @@ tell(struct scan *scan, const struct err *fault)
         scan->status = status;
 }
 
+/* How a file was named: as the only operand, as one of several, or by its directory. */
+enum naming { ALONE, ONE_OF_SEVERAL, LISTED };
+
+/* Checks whether a file should be a model or a pickle by its name. */
 static bool
-report(struct scan *scan, struct source *src, const char *file, bool several, struct err *err)
+should_be_known(const char *name)
+{
+    static const char *const suffixes[] = { ".bin", ".ckpt", ".dill", ".gguf", ".h5", ".joblib", ".keras", ".mar", ".nemo", ".npy",
+        ".npz", ".pickle", ".pkl", ".pt", ".pth", ".safetensors", ".tar", ".z", ".zip" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (str_ends(name, suffixes[i]))
+            return true;
+    return false;
+}
+
+/* Scans a file. That it is not a model is not worth a report when nobody named it. */
+static bool
+report(struct scan *scan, struct source *src, const char *file, enum naming naming, struct err *err)
 {
     const struct cli *cli = &scan->opt->cli;
-    struct scan_report r = { .file = file, .heading = several ? source_name(src) : NULL, .human = cli_human(cli),
+    struct scan_report r = { .file = file, .heading = naming == ALONE ? NULL : source_name(src), .human = cli_human(cli),
         .first = !scan->begun };
     const struct pickles_heard heard = { scan_report_pickle, &r };
     struct pickles pickles;
@@ -35,26 +51,33 @@ report(struct scan *scan, struct source *src, const char *file, bool several, st
     err_init(&written);
     scan_report_begin(&r, stdout);
     bool ok = pickles_scan(&pickles, src, &cli->limits, &heard, err);
-    scan->begun = scan->begun || ok || r.begun;
-    scan->dangerous = scan->dangerous || r.verdicts[VERDICT_DANGEROUS] != 0;
+    if (!ok && pickles.opened && naming == LISTED && !r.begun && (err->kind == ERR_MALFORMED || err->kind == ERR_UNSUPPORTED)
+        && !should_be_known(file)) {
+        err_init(err);
+        return true;
+    }
+    scan->begun = true;
     if (!scan_report_end(&r, &pickles, err, &written)) {
         *err = written;
         return false;
     }
+    scan->dangerous = scan->dangerous || r.outcome == SCAN_FOUND;
+    if (r.outcome == SCAN_UNKNOWN && r.verdicts[VERDICT_SUSPICIOUS] != 0 && scan->status < cli_status(ERR_UNSAFE))
+        scan->status = cli_status(ERR_UNSAFE);
     if (ok && pickles.fault.kind != ERR_NONE)
         tell(scan, &pickles.fault);
     return ok;
 }
 
 static bool
-scan_file(struct scan *scan, const char *path, const char *file, bool several, struct err *err)
+scan_file(struct scan *scan, const char *path, const char *file, enum naming naming, struct err *err)
 {
     struct model m = { 0 };             /* of it only the inputs, which the report must not go into */
     struct source *src = NULL;
     bool ok = source_open(&src, path, true, &m.inputs, err) && model_spares_stdout(&m, err);
     if (ok)
         source_tell(src, scan->meter);
-    ok = ok && source_unpack(src, &scan->opt->cli.limits, err) && report(scan, src, file, several, err);
+    ok = ok && report(scan, src, file, naming, err);
     if (!ok && src)
         err_in_file(err, source_name(src));
     source_close(src);
@@ -79,25 +102,13 @@ list_folder(struct names *names, const char *dir, struct err *err)
     return ok && err->kind == ERR_NONE;
 }
 
-/* Whether a file that is nothing known says so: one that by its name should be something. */
-static bool
-should_be_known(const char *name)
-{
-    static const char *const suffixes[] = { ".bin", ".ckpt", ".gguf", ".npy", ".npz", ".pickle", ".pkl", ".pt", ".pth",
-        ".safetensors", ".tar", ".zip" };
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (str_ends(name, suffixes[i]))
-            return true;
-    return false;
-}
-
 /* A file of a directory; what is none is passed over. */
 static bool
 scan_entry(struct scan *scan, const char *path, struct err *err)
 {
     struct stat st;
     if (stat(path, &st) == 0)
-        return !S_ISREG(st.st_mode) || scan_file(scan, path, path, true, err);
+        return !S_ISREG(st.st_mode) || scan_file(scan, path, path, LISTED, err);
     char shown[STR_SHOWN];
     err_sys(err, ERR_OPEN, errno, "%s", "");
     return err_in_file(err, str_shown(shown, path, strlen(path)));
@@ -114,8 +125,7 @@ scan_folder(struct scan *scan, const char *dir, struct err *err)
         struct err fault;
         err_init(&fault);
         ok = path != NULL;
-        if (ok && !scan_entry(scan, path, &fault)
-            && ((fault.kind != ERR_MALFORMED && fault.kind != ERR_UNSUPPORTED) || should_be_known(path)))
+        if (ok && !scan_entry(scan, path, &fault))
             tell(scan, &fault);
         free(path);
     }
@@ -133,7 +143,7 @@ scan_path(struct scan *scan, const char *path, const char *operand, struct err *
     if (path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return scan_folder(scan, path, err);
     if (!path || !str_ends(path, ".index.json"))
-        return scan_file(scan, path, operand ? operand : "-", scan->opt->cli.noperands > 1, err);
+        return scan_file(scan, path, operand ? operand : "-", scan->opt->cli.noperands > 1 ? ONE_OF_SEVERAL : ALONE, err);
     size_t n = folder_len(path);
     char *dir = n ? strndup(path, n) : strdup(".");
     bool ok = dir ? scan_folder(scan, dir, err) : err_memory(err, n);

@@ -154,6 +154,21 @@ PYTHON
     "$helpers/checkpoint" a.pt byteorder=Little;      both 65 a.pt amn-remember
     "$helpers/checkpoint" a.pt large noversion;       both 65 a.pt amn-remember
     "$helpers/checkpoint" a.pt large byteorder=x;     both 65 a.pt amn-remember
+    # torch takes two spellings of the record, and any of its name.
+    for spelling in 'little\0' 'big\0' 'little\n' ' little' 'BIG' ''; do
+        for size in '' large; do
+            "$helpers/checkpoint" a.pt $size byteorder="$spelling"
+            both 65 a.pt amn-remember
+        done
+    done
+    for size in '' large; do
+        "$helpers/checkpoint" a.pt $size big
+        amn-remember a.pt >expected
+        sed 's,/byteorder,/ByteOrder,g' a.pt >b.pt
+        both 0 b.pt amn-remember
+        cmp out.file expected
+        cmp out.pipe expected
+    done
 }
 
 @test "--root takes the dictionary that is named, auto the usual one; elsewhere it is refused" {

@@ -136,7 +136,7 @@ find_small(struct source *src, const struct local *l, char text[SMALL + 1], uint
         memcpy(text, p + l->at, n);
         text[n] = '\0';
         *end = l->at + n + DESCRIPTOR;
-        *good = true;
+        *good = strlen(text) == n;
     }
     return true;
 }

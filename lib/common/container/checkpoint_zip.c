@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/num.h"
 #include "base/str.h"
@@ -114,18 +115,32 @@ check_version(const struct archive *a, struct source *src, struct err *err)
         ", expected %d to %d", version, OLDEST, NEWEST);
 }
 
+/* Returns the record that torch takes for byteorder, in any case of its letters, or NULL. Without one it is little. */
+static const struct zip_member *
+find_byte_order(const struct archive *a)
+{
+    static const char name[] = "byteorder";
+    for (size_t i = 0; i < a->zip->n; i++) {
+        const struct zip_member *m = &a->zip->member[i];
+        if (m->name_len == a->prefix_len + sizeof name && strncasecmp(m->name + a->prefix_len + 1, name, sizeof name - 1) == 0)
+            return m;
+    }
+    return NULL;
+}
+
+/* Reads "little" or "big", and not a byte more: torch refuses any other spelling. */
 static bool
 read_byte_order(struct archive *a, struct source *src, struct err *err)
 {
     char text[SMALL + 1];
-    const struct zip_member *m = find(a, "byteorder", 9);
+    const struct zip_member *m = find_byte_order(a);
     a->big_endian = false;
     if (!m)
         return true;
     if (!read_small(src, m, text, err))
         return false;
-    a->big_endian = strcmp(text, "big") == 0;
-    return a->big_endian || strcmp(text, "little") == 0 || err_set(err, ERR_MALFORMED, m->at,
+    a->big_endian = m->nbytes == 3 && memcmp(text, "big", 3) == 0;
+    return a->big_endian || (m->nbytes == 6 && memcmp(text, "little", 6) == 0) || err_set(err, ERR_MALFORMED, m->at,
         "its byteorder is other than \"little\" and \"big\"");
 }
 

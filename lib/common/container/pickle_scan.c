@@ -410,19 +410,21 @@ run(struct machine *m, const struct pickle_step *step)
     }
 }
 
-/* Read the next opcode, holding more when it is cut. False at the end of what can be read. */
+/* Reads the next opcode, holding more if it is cut, unless it declares more than is left. False at the end of what can be
+ * read. */
 static bool
 next(struct machine *m, struct window *w, struct pickle_step *step)
 {
     enum pickle_step_end end;
     /* An empty window is nowhere. */
-    while ((end = pickle_op_next(step, w->n != 0 ? w->p + m->at : w->p, w->n - m->at)) == STEP_CUT && !w->ended && w->n < w->max)
+    while ((end = pickle_op_next(step, w->n != 0 ? w->p + m->at : w->p, w->n - m->at)) == STEP_CUT && !w->ended && w->n < w->max
+        && step->text_len <= window_left(w, m->at))
         if (!window_hold(w, w->n + 1, m->err))
             return false;
     if (end == STEP_UNKNOWN)
         scan_odd(m, ODD_UNKNOWN_OPCODE);
     else if (end == STEP_CUT)
-        scan_odd(m, w->ended ? ODD_TRUNCATED : ODD_TOO_LARGE);
+        scan_odd(m, w->ended || step->text_len > window_left(w, m->at) ? ODD_TRUNCATED : ODD_TOO_LARGE);
     else if (end == STEP_NEGATIVE)
         scan_odd(m, ODD_NUMBER);
     return end == STEP_WHOLE || end == STEP_NEGATIVE;
@@ -466,7 +468,7 @@ pickle_scan(struct pickle_scan *scan, struct window *window, struct err *err)
     struct machine m = { .scan = scan, .window = window, .err = err };
     struct pickle_step step;
     bool ok = true;
-    *scan = (struct pickle_scan){ .protocol = -1 };
+    *scan = (struct pickle_scan){ .protocol = -1, .fatal = UINT64_MAX };
     while (ok && !scan->stopped && next(&m, window, &step)) {
         scan->opcodes++;
         m.ops_but_proto += step.byte != OP_PROTO && step.byte != OP_FRAME;

@@ -34,6 +34,7 @@ struct pickle_scan {
     struct { uint64_t count, offset; } odd[ODDITIES];   /* the offset of the first */
     uint64_t length, opcodes;
     uint64_t depth;                     /* of values in values; 1: in nothing */
+    uint64_t fatal;                     /* offset of the first opcode at which Python stops for sure, or UINT64_MAX */
     int protocol;                       /* the first that it declares, or -1 */
     bool stopped;                       /* by STOP */
     bool plain_int;                     /* it is one number, and nothing else */

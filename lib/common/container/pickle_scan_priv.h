@@ -60,6 +60,9 @@ struct machine {
 /* One more of an oddity, at the opcode. */
 void scan_odd(struct machine *m, enum pickle_oddity which);
 
+/* Notes that Python stops at this opcode. */
+void scan_fatal(struct machine *m);
+
 /* Onto the stack; what is too much is lost, and told once. */
 bool scan_push(struct machine *m, struct item item);
 bool scan_push_kind(struct machine *m, enum kind kind, uint64_t depth);

@@ -1,5 +1,6 @@
-/* pickles: all pickles of a file, one after the other, scanned (container/pickle_scan.h): of a ZIP archive, a tar archive,
- * stacked pickles, NumPy's object arrays, or one alone. What is broken is scanned as far as it goes. */
+/* pickles: all pickles that a loader could execute of a file, scanned (container/pickle_scan.h), whatever the file looks
+ * like: a ZIP or tar archive, stacked pickles, NumPy's object arrays, one alone, or one in the header of another format.
+ * Damaged files are scanned as far as their parts can be found. */
 #ifndef CONTAINER_PICKLES_H
 #define CONTAINER_PICKLES_H
 
@@ -23,15 +24,17 @@ struct pickles_heard {
 };
 
 struct pickles {
-    const char *format;         /* what the file is: "ZIP", "pickle", "tar", "NPY"; or a container without pickles. Static */
+    const char *format;         /* what the file is: "ZIP", "pickle", "tar", "NPY"; or a container without pickles. Static;
+                                 * NULL: none of them */
+    bool opened;                /* it is not compressed, or by what is read */
     uint64_t count;             /* pickles */
     uint64_t unlisted;          /* of them, those that nobody was told of: nothing is in them, and there are many */
-    struct err fault;           /* what is wrong with the file around its pickles; ERR_NONE: nothing that was seen */
+    struct err fault;           /* the first thing that was not read or is wrong; ERR_NONE: all bytes are accounted for */
 };
 
-/* Scan a source that nothing was asked of but what it is compressed by. A pipe is spooled, unless its first bytes show a
- * format without pickles. Fails when reading fails, without memory, and with what container_detect() says of a file
- * that is nothing of that; then nobody was told of anything, or all that can be read was. */
+/* Scans a source from which nothing was read. Pipes and compressed files are spooled. Fails when reading fails, without
+ * memory, when it is compressed by what is not read, and with what container_detect() says of a file that is nothing a
+ * loader takes; then nothing was reported, or all that can be read was. */
 bool pickles_scan(struct pickles *p, struct source *src, const struct limits *limits, const struct pickles_heard *heard,
     struct err *err);
 

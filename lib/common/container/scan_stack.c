@@ -10,6 +10,15 @@ void
 scan_odd(struct machine *m, enum pickle_oddity which)
 {
     pickle_scan_odd(m->scan, which, m->at);
+    if (which == ODD_UNDERFLOW || which == ODD_NO_MARK || which == ODD_MEMO_UNSET)
+        scan_fatal(m);
+}
+
+void
+scan_fatal(struct machine *m)
+{
+    if (m->scan->fatal == UINT64_MAX)
+        m->scan->fatal = m->at;
 }
 
 /* --- the stack ------------------------------------------------------------------------------------------- */
@@ -216,7 +225,8 @@ decimal(uint64_t *number, const uint8_t *p, size_t n)
         p++, n--;
     while (n != 0 && memchr(" \t\n\r\f\v", p[n - 1], 6))
         n--;
-    if (n != 0 && *p == '+')
+    bool negative = n != 0 && *p == '-';
+    if (negative || (n != 0 && *p == '+'))
         p++, n--;
     uint64_t value = 0;
     for (size_t i = 0; i < n; i++) {
@@ -226,7 +236,7 @@ decimal(uint64_t *number, const uint8_t *p, size_t n)
             return false;
     }
     *number = value;
-    return n != 0;
+    return n != 0 && !(negative && value != 0);
 }
 
 bool
@@ -236,5 +246,8 @@ scan_put_or_get_text(struct machine *m, const struct pickle_step *step)
     if (decimal(&index, step->text, (size_t)step->text_len))
         return step->byte == OP_PUT ? scan_put(m, index) : scan_get(m, index);
     scan_odd(m, ODD_NUMBER);
+    for (uint64_t i = 0; i < step->text_len; i++)
+        if (!memchr("0123456789_+- \t\r\f\v", step->text[i], 18))
+            scan_fatal(m);
     return step->byte == OP_PUT || scan_push_kind(m, UNKNOWN, 1);
 }

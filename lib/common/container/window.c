@@ -42,6 +42,12 @@ window_hold(struct window *w, size_t n, struct err *err)
     return true;
 }
 
+uint64_t
+window_left(const struct window *w, size_t from)
+{
+    return w->total == 0 ? UINT64_MAX : w->total - num_min(w->total, w->at + from);
+}
+
 void
 window_drop(struct window *w, size_t n)
 {

@@ -20,11 +20,16 @@ struct window {
     size_t room;
     uint64_t at;                /* of the first one held */
     bool ended;                 /* no more come */
+    uint64_t total;             /* bytes from the first to the last, where that is known; else 0 */
 };
 
 /* Hold n bytes, or all that come: w->n says how many. False when reading fails, or there is no memory; more than
  * w->max are not held. */
 bool window_hold(struct window *w, size_t n, struct err *err);
+
+/* Returns the number of bytes from `from` bytes after the first one held to the last one that comes, UINT64_MAX if that is not
+ * known. */
+uint64_t window_left(const struct window *w, size_t from);
 
 /* The first n bytes that are held are done with. */
 void window_drop(struct window *w, size_t n);

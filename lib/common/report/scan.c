@@ -15,12 +15,12 @@ scan_report_begin(struct scan_report *r, FILE *out)
     ndjson_init(&r->json, &r->page);
 }
 
-/* The worst verdict on what a file names; VERDICT_ALLOWED when it names nothing. */
-static enum verdict
-worst(const struct scan_report *r)
+static enum scan_outcome
+outcome(const struct scan_report *r, const struct err *fault)
 {
-    return r->verdicts[VERDICT_DANGEROUS] ? VERDICT_DANGEROUS : r->verdicts[VERDICT_SUSPICIOUS] ? VERDICT_SUSPICIOUS
-        : VERDICT_ALLOWED;
+    if (r->verdicts[VERDICT_DANGEROUS] != 0)
+        return SCAN_FOUND;
+    return r->verdicts[VERDICT_SUSPICIOUS] != 0 || fault->kind != ERR_NONE ? SCAN_UNKNOWN : SCAN_CLEAN;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------------ */
@@ -90,14 +90,6 @@ json_oddities(struct ndjson *j, const struct pickle_scan *scan)
 }
 
 static void
-json_counts(struct ndjson *j, const uint64_t verdicts[VERDICTS], uint64_t unresolved)
-{
-    for (unsigned v = 0; v < VERDICTS; v++)
-        ndjson_set_u64(j, verdict_name(v), verdicts[v]);
-    ndjson_set_u64(j, "unresolved", unresolved);
-}
-
-static void
 json_pickle(struct ndjson *j, const struct pickle_found *found)
 {
     const struct pickle_scan *scan = found->scan;
@@ -110,7 +102,9 @@ json_pickle(struct ndjson *j, const struct pickle_found *found)
     ndjson_set_u64(j, "opcodes", scan->opcodes);
     ndjson_set_u64(j, "depth", scan->depth);
     set_bool(j, "truncated", !scan->stopped);
-    json_counts(j, scan->verdicts, scan->unresolved);
+    for (unsigned v = 0; v < VERDICTS; v++)
+        ndjson_set_u64(j, verdict_name(v), scan->verdicts[v]);
+    ndjson_set_u64(j, "unresolved", scan->unresolved);
     json_oddities(j, scan);
     ndjson_key(j, "findings");
     ndjson_array(j);
@@ -126,13 +120,17 @@ json_pickle(struct ndjson *j, const struct pickle_found *found)
 static void
 json_end(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
 {
+    static const char *const words[] = { [SCAN_CLEAN] = "clean", [SCAN_FOUND] = "found", [SCAN_UNKNOWN] = "unknown" };
     struct ndjson *j = &r->json;
     ndjson_array_end(j);
     ndjson_set_text(j, "format", pickles->format);
     ndjson_set_u64(j, "count", pickles->count);
     ndjson_set_u64(j, "unlisted", pickles->unlisted);
-    ndjson_set_text(j, "verdict", pickles->count != 0 ? verdict_name(worst(r)) : NULL);
-    json_counts(j, r->verdicts, r->unresolved);
+    ndjson_set_text(j, "verdict", words[r->outcome]);
+    set_bool(j, "allowed", r->outcome == SCAN_CLEAN);
+    for (unsigned v = VERDICT_SUSPICIOUS; v < VERDICTS; v++)
+        ndjson_set_u64(j, verdict_name(v), r->verdicts[v]);
+    ndjson_set_u64(j, "unresolved", r->unresolved);
     ndjson_key(j, "fault");
     if (fault->kind == ERR_NONE) {
         ndjson_null(j);
@@ -215,16 +213,16 @@ add_lines(struct str *out, const struct scan_lines *lines)
 static void
 text_end(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
 {
-    static const char *const verdicts[VERDICTS] = {
-        "nothing dangerous: it names only what tensors need",
-        "suspicious: it names what is not known to do no harm",
-        "dangerous: who loads it with Python may run what it brings",
-    };
+    const char *verdict = r->outcome == SCAN_FOUND ? "found: a program that loads it may run code that it contains"
+        : fault->kind != ERR_NONE ? "unknown: not all of it was read"
+        : r->outcome == SCAN_UNKNOWN ? "unknown: it names globals that are not known to be harmless"
+        : pickles->count == 0 ? "clean: it contains no pickle" : "clean: it names only what tensors need";
     struct str *out = &r->page.text;
     if (r->heading)
         page_heading(&r->page, r->heading, r->first);
-    str_format(out, "%-*s%s\n", LABEL_WIDTH, "Verdict", pickles->count == 0 ? "nothing dangerous: it holds no pickle"
-        : verdicts[worst(r)]);
+    str_format(out, "%-*s%s\n", LABEL_WIDTH, "Verdict", verdict);
+    if (fault->kind != ERR_NONE)
+        str_format(out, "%-*s%s\n", LABEL_WIDTH, "Not read", fault->text);
     add_lines(out, &r->lines[VERDICT_DANGEROUS]);
     add_lines(out, &r->lines[VERDICT_SUSPICIOUS]);
     add_lines(out, &r->odd);
@@ -232,9 +230,7 @@ text_end(struct scan_report *r, const struct pickles *pickles, const struct err 
         str_format(out, "%-*s%" PRIu64 " name%s\n", LABEL_WIDTH, "Allowed", r->verdicts[VERDICT_ALLOWED],
             r->verdicts[VERDICT_ALLOWED] == 1 ? "" : "s");
     str_format(out, "%-*s%" PRIu64 " in a file of the format %s\n", LABEL_WIDTH, "Pickles", pickles->count,
-        pickles->format ? pickles->format : "?");
-    if (fault->kind != ERR_NONE)
-        str_format(out, "%-*s%s\n", LABEL_WIDTH, "Fault", fault->text);
+        pickles->format ? pickles->format : "that is not known");
 }
 
 /* --- */
@@ -261,14 +257,13 @@ bool
 scan_report_end(struct scan_report *r, const struct pickles *pickles, const struct err *failure, struct err *err)
 {
     const struct err *fault = failure->kind != ERR_NONE ? failure : &pickles->fault;
-    if (r->begun || failure->kind == ERR_NONE) {
-        if (r->human) {
-            text_end(r, pickles, fault);
-        } else {
-            if (!r->begun)
-                json_begin(r);
-            json_end(r, pickles, fault);
-        }
+    r->outcome = outcome(r, fault);
+    if (r->human) {
+        text_end(r, pickles, fault);
+    } else {
+        if (!r->begun)
+            json_begin(r);
+        json_end(r, pickles, fault);
     }
     for (unsigned v = 0; v < VERDICTS; v++)
         str_clear(&r->lines[v].text);

@@ -13,6 +13,10 @@ struct scan_lines {
     uint64_t count;
 };
 
+/* What a scan comes to. Clean: every byte that a loader could execute was read, and names only what tensors need. Found:
+ * something dangerous. Unknown: something was not read, or names what is not known to be harmless. */
+enum scan_outcome { SCAN_CLEAN, SCAN_FOUND, SCAN_UNKNOWN };
+
 struct scan_report {
     const char *file;           /* what the user named, or a file of that directory; any bytes. Borrowed */
     const char *heading;        /* over the text, escaped; NULL: none. Borrowed */
@@ -21,6 +25,7 @@ struct scan_report {
     struct ndjson json;
     bool begun;                 /* something was told of */
     uint64_t verdicts[VERDICTS], unresolved;        /* findings of all pickles */
+    enum scan_outcome outcome;  /* known from scan_report_end() on */
     struct scan_lines lines[VERDICTS], odd;
 };
 
@@ -30,8 +35,8 @@ void scan_report_begin(struct scan_report *r, FILE *out);
 /* struct pickles_heard. */
 bool scan_report_pickle(void *of, const struct pickle_found *found, struct err *err);
 
-/* The end, and the verdict on all of it. `failure`: what ended the scan early, or ERR_NONE; when nothing was told of before
- * it, nothing is written. Gives back what the report holds. */
+/* Writes the end, and the verdict on all of it. `failure`: what ended the scan early, or ERR_NONE. Gives back what the report
+ * holds. */
 bool scan_report_end(struct scan_report *r, const struct pickles *pickles, const struct err *failure, struct err *err);
 
 #endif

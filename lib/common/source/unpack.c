@@ -31,6 +31,11 @@ static const struct packing *const rows[] = {
     &(const struct packing){ .name = "lzip", .magic = "LZIP", .len = 4, .command = "lzip -dc" },
     &(const struct packing){ .name = "lzop", .magic = "\x89LZO\0\r\n\x1a\n", .len = 9, .command = "lzop -dc" },
     &(const struct packing){ .name = "compress", .magic = "\x1f\x9d", .len = 2, .command = "gzip -dc" },
+    &(const struct packing){ .name = "LZMA", .magic = "\x5d\0\0", .len = 3, .command = "xz -dc" },
+    &(const struct packing){ .name = "zlib", .magic = "\x78\x01", .len = 2, .command = "pigz -dc" },
+    &(const struct packing){ .name = "zlib", .magic = "\x78\x5e", .len = 2, .command = "pigz -dc" },
+    &(const struct packing){ .name = "zlib", .magic = "\x78\x9c", .len = 2, .command = "pigz -dc" },
+    &(const struct packing){ .name = "zlib", .magic = "\x78\xda", .len = 2, .command = "pigz -dc" },
     &(const struct packing){ .name = "7-Zip", .magic = "7z\xbc\xaf\x27\x1c", .len = 6, .command = "7z x -so" },
 };
 

@@ -53,8 +53,9 @@ struct finder {
     const struct limits *limits;
     struct err *err;
     bool ok;                    /* reading did not fail, and there was memory */
-    uint64_t starts[2 * ENDS_MAX];      /* of directories that were walked */
+    struct { uint64_t at, shift; } starts[2 * ENDS_MAX];        /* of directories that were walked */
     size_t nstarts;
+    bool only_starts;           /* members are left out: only where a directory begins is searched for */
 };
 
 /* Keep the name that lies at `at`, n bytes. */
@@ -170,16 +171,22 @@ add_entry(struct finder *f, struct zip_loose_member e, uint64_t stored, uint64_t
         add(f, local);
 }
 
-/* The entries that follow each other from `at` on, unless that was done. */
+/* Walks the entries that follow each other from `at` on, unless that was done. Readers that find them `shift` bytes after
+ * the place that the end record claims, add that to their offsets too; others do not. */
 static void
-walk_directory(struct finder *f, uint64_t at)
+walk_directory(struct finder *f, uint64_t at, uint64_t shift)
 {
     for (size_t i = 0; i < f->nstarts; i++)
-        if (f->starts[i] == at)
+        if (f->starts[i].at == at && f->starts[i].shift == shift)
             return;
     if (f->nstarts == sizeof f->starts / sizeof *f->starts)
         return;
-    f->starts[f->nstarts++] = at;
+    if (f->only_starts && !is(look(&f->view, at, ENTRY, ENTRY, &f->ok, f->err), "PK\1\2"))
+        return;
+    f->starts[f->nstarts].at = at;
+    f->starts[f->nstarts++].shift = shift;
+    if (f->only_starts)
+        return;
     while (f->ok && !f->zip->cut) {
         /* Its own bytes are asked for again after the local header, which lies elsewhere. */
         const uint8_t *p = look(&f->view, at, ENTRY, 1 << 10, &f->ok, f->err);
@@ -192,7 +199,10 @@ walk_directory(struct finder *f, uint64_t at)
         e.header_at = header;
         if (!e.deflated)
             stored = num_max(stored, nbytes);
-        add_entry(f, e, stored, at + ENTRY);
+        if (shift == 0 || is(look(&f->view, header, 4, LOCAL, &f->ok, f->err), "PK\3\4"))
+            add_entry(f, e, stored, at + ENTRY);
+        if (shift != 0 && num_add(&e.header_at, header, shift))
+            add_entry(f, e, stored, at + ENTRY);
         at += ENTRY + name_len + extra_len + comment_len;
     }
 }
@@ -202,9 +212,9 @@ static void
 walk_claims(struct finder *f, uint64_t start, uint64_t size, uint64_t end)
 {
     if (start < f->view.size)
-        walk_directory(f, start);
+        walk_directory(f, start, 0);
     if (size <= end)
-        walk_directory(f, end - size);
+        walk_directory(f, end - size, end - size > start ? end - size - start : 0);
 }
 
 static void
@@ -250,13 +260,17 @@ walk_directories(struct finder *f)
 bool
 zip_loose_ends(struct source *src, bool *ends, struct err *err)
 {
-    size_t n;
-    uint8_t *p = load_tail(src, &n, err);
-    *ends = false;
-    for (size_t i = 0; p && i + END <= n && !*ends; i++)
-        *ends = is(p + i, "PK\5\6");
-    free(p);
-    return p != NULL;
+    struct zip_loose none = { 0 };
+    struct finder *f = calloc(1, sizeof *f);
+    if (!f)
+        return err_memory(err, sizeof *f);
+    *f = (struct finder){ .zip = &none, .view = { .src = src, .size = source_size(src) }, .err = err, .ok = true,
+        .only_starts = true };
+    walk_directories(f);
+    bool ok = f->ok;
+    *ends = f->nstarts != 0;
+    free(f);
+    return ok;
 }
 
 /* --- local headers --------------------------------------------------------------------------------------- */
@@ -309,8 +323,8 @@ walk_locals(struct finder *f, size_t known)
 {
     uint64_t first = f->view.size;      /* where the first directory begins, or all ends */
     for (size_t i = 0; i < f->nstarts; i++)
-        if (is(look(&f->view, f->starts[i], 4, 4, &f->ok, f->err), "PK\1\2"))
-            first = num_min(first, f->starts[i]);
+        if (is(look(&f->view, f->starts[i].at, 4, 4, &f->ok, f->err), "PK\1\2"))
+            first = num_min(first, f->starts[i].at);
     uint64_t at = next_local(f, 0, first);
     for (size_t i = 0; f->ok && !f->zip->cut && at < first;) {
         struct zip_loose_member m;
@@ -377,7 +391,7 @@ zip_loose_clear(struct zip_loose *zip)
 struct zip_loose_bytes {
     struct source *src;
     uint64_t at, end;
-    bool deflated, done;
+    bool deflated, done, broken;
     z_stream z;
     uint8_t in[16 << 10];
 };
@@ -426,6 +440,7 @@ some_inflated(struct zip_loose_bytes *b, uint8_t *buf, size_t n, size_t *got, st
         if (status == Z_MEM_ERROR)
             return err_memory(err, sizeof *b);
         b->done = status != Z_OK || dry;
+        b->broken = b->done && status != Z_STREAM_END;
     }
     *got = room - b->z.avail_out;
     return true;
@@ -442,4 +457,10 @@ zip_loose_some(void *bytes, uint8_t *buf, size_t n, size_t *got, struct err *err
         return false;
     b->at += *got;
     return true;
+}
+
+bool
+zip_loose_broken(const struct zip_loose_bytes *b)
+{
+    return b->broken;
 }

@@ -31,7 +31,8 @@ struct zip_loose {
 bool zip_loose_find(struct zip_loose *zip, struct source *src, const struct limits *limits, struct err *err);
 void zip_loose_clear(struct zip_loose *zip);
 
-/* Whether a file that does not begin as an archive ends as one, with some end record. */
+/* Checks whether a file, whatever it begins with, ends as an archive that Python's zipfile would open: an end record leads
+ * to a directory. Four bytes of weights that look like an end record do not. Fails when reading fails. */
 bool zip_loose_ends(struct source *src, bool *ends, struct err *err);
 
 /* The bytes of a member as they come out, as far as they do: what cannot be inflated ends them, and nothing is checked. */
@@ -40,6 +41,8 @@ struct zip_loose_bytes;
 struct zip_loose_bytes *zip_loose_open(struct source *src, uint64_t at, uint64_t end, bool deflated, struct err *err);
 /* For struct window: some(). */
 bool zip_loose_some(void *bytes, uint8_t *buf, size_t n, size_t *got, struct err *err);
+/* Checks whether they ended early, because they cannot be inflated. */
+bool zip_loose_broken(const struct zip_loose_bytes *bytes);
 void zip_loose_close(struct zip_loose_bytes *bytes);            /* takes NULL */
 
 #endif

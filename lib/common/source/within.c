@@ -1,0 +1,70 @@
+#include "source/within.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "source/source_priv.h"
+
+struct within_layer {
+    struct layer layer;
+    struct source *whole;       /* borrowed; NULL: the bytes are at p */
+    uint64_t at;
+    const uint8_t *p;           /* borrowed */
+};
+
+static bool
+within_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+{
+    const struct within_layer *w = (const struct within_layer *)l;
+    *got = at < l->size ? (size_t)num_min(n, l->size - at) : 0;
+    if (w->whole)
+        return *got == 0 || source_read(w->whole, w->at + at, buf, *got, err);
+    if (*got != 0)
+        memcpy(buf, w->p + at, *got);
+    return true;
+}
+
+static void
+within_close(struct layer *l)
+{
+    free(l);
+}
+
+static const struct layer_kind within_kind = {
+    .seekable = true,
+    .some = within_some,
+    .close = within_close,
+};
+
+static bool
+open_layer(struct source **out, struct within_layer layer, const char *shown, struct err *err)
+{
+    struct within_layer *l = calloc(1, sizeof *l);
+    struct source *src = calloc(1, sizeof *src);
+    char *name = strdup(shown);
+    if (!l || !src || !name) {
+        free(l);
+        free(src);
+        free(name);
+        return err_memory(err, sizeof *src);
+    }
+    *l = layer;
+    *src = (struct source){ .top = &l->layer, .seekable = true, .size = layer.layer.size, .name = name };
+    *out = src;
+    return true;
+}
+
+bool
+source_within(struct source **out, struct source *whole, uint64_t at, uint64_t n, const char *shown, struct err *err)
+{
+    const struct within_layer layer = { .layer = { .kind = &within_kind, .size = n }, .whole = whole, .at = at };
+    return open_layer(out, layer, shown, err);
+}
+
+bool
+source_of_memory(struct source **out, const uint8_t *p, size_t n, const char *shown, struct err *err)
+{
+    const struct within_layer layer = { .layer = { .kind = &within_kind, .size = n }, .p = p };
+    return open_layer(out, layer, shown, err);
+}
