@@ -7,9 +7,11 @@
 #   make bench      ratios to cat, and peak memory; never fails on a figure
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check` takes some
+#   make determinism  every decoder with every encoder, several times each; `make check` takes a sample
 #   make fuzz       broken copies of the corpus through the sanitized tools; SECONDS=600, one minute by default
 #   make fuzz-NAME  libFuzzer on test/fuzz/fuzz_NAME.c, as long; new finds go to test/fuzz/found/NAME. `make fuzz-keep-NAME`
 #                   makes of them, and of the corpus, the smallest corpus that reaches as much
+#   make check-fuzz SANITIZE=1 CC=clang   each of these targets once over its corpus
 #   make peers      compare with the canonical Python libraries (pip, several GB)
 #   make dist       the source, dist/amn-VERSION.tar.gz
 #   make deb        a Debian package, dist/amn_VERSION-1_ARCH.deb
@@ -41,7 +43,7 @@ ifdef FUZZ
 variant = -fuzz
 CC = clang
 override CFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-override LDFLAGS += -fsanitize=fuzzer,address,undefined
+override LDFLAGS += -fsanitize=address,undefined
 endif
 ifdef WERROR
 override CFLAGS += -Werror
@@ -67,8 +69,9 @@ found      = $(if $(lacking),$(error not found: $(lacking); 'make setup' install
 PKG_CFLAGS = $(found)$(eval PKG_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PKGS) $(HEADERS)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -ffp-contract=off \
-	-Ilib/common $(PKG_CFLAGS) $(CFLAGS)
+# Flags that keep the results of floating-point operations come after the user's; base/host.h refuses what they cannot undo.
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -include lib/common/base/host.h \
+	-Ilib/common $(PKG_CFLAGS) $(CFLAGS) -fno-unsafe-math-optimizations -ffp-contract=off
 ALL_LIBS = $(PKG_LIBS) -lm -pthread -ldl
 
 tools   = amn-parse amn-inspect amn-remember amn-forget amn-convert
@@ -180,6 +183,10 @@ bench-huge: all
 faults: all unit
 	python3 test/faults/run $(bin) $(obj)/test/faults/faults.so --full
 
+determinism: all
+	fixtures=$$(mktemp -d) && test/make-fixtures $$fixtures && test/determinism $(bin) $$fixtures --full; \
+		status=$$?; rm -rf $$fixtures; exit $$status
+
 fuzz:
 	$(MAKE) SANITIZE=1 all
 	python3 test/fuzz.py bin-sanitize $(SECONDS)
@@ -190,7 +197,12 @@ fuzz_found = test/fuzz/found/$* test/fuzz/corpus/$*
 
 $(obj)/test/fuzz/%: test/fuzz/%.c $(obj)/libamn.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -Itest/fuzz $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
+	$(CC) $(ALL_CFLAGS) -Itest/fuzz $(LDFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
+
+# Every target, and each once over its corpus. `make check-fuzz SANITIZE=1 CC=clang` links the library of that build.
+check-fuzz: $(patsubst %.c,$(obj)/%,$(wildcard test/fuzz/fuzz_*.c))
+	for f in $^; do c=test/fuzz/corpus/$${f##*_}; [ -d $$c ] || c=; $$f -runs=0 $$c >$(obj)/fuzz.log 2>&1 \
+		|| { cat $(obj)/fuzz.log; exit 1; }; done
 
 fuzz-%:
 	$(MAKE) FUZZ=1 obj-fuzz/test/fuzz/fuzz_$*
@@ -288,6 +300,6 @@ check-packages:
 clean:
 	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
-.PHONY: all setup demo check unit bench bench-huge faults fuzz peers install uninstall clean
+.PHONY: all setup demo check unit bench bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
 .PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)

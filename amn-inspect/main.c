@@ -100,7 +100,8 @@ main(int argc, char **argv)
     struct err err;
     cli_start("amn-inspect");
     options_parse(&job.opt, argc, argv);
-    job.how = (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root };
+    job.how = (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root,
+        .warns = true };
     err_init(&err);
     cli_progress_start(&progress, cli, false);
     job.how.meter = &progress.meter;

@@ -140,11 +140,27 @@ index_of() {
         error_line amn-remember malformed || { echo "$text"; return 1; }
         is_empty out
     done
-    index_of '{"weight_map":{"a":"a.safetensors"}}'     # the other tensors of that file are told, not lost
-    try 0 amn-remember -v model
-    grep -q '5 tensors are in the files but not in the index' err
-    amn-parse out >list
-    [ "$(wc -l <list)" -eq 6 ]
+}
+
+@test "an index that names fewer tensors than its shards hold, of safetensors and of PyTorch" {
+    index_of '{"weight_map":{"a":"a.safetensors"}}'
+    for t in amn-parse amn-inspect amn-remember 'amn-convert --to npz'; do
+        try 65 $t model
+        error_line ${t%% *} malformed
+        grep -q 'tensor [^ ]*: a.safetensors holds it, but the index does not list it (5 such tensors)' err
+    done
+    is_empty out
+    amn-parse -q model/a.safetensors | jq -n '{weight_map: [inputs | {(.name): "a.safetensors"}] | add}' >index
+    index_of "$(cat index)"
+    try 0 amn-remember model
+    "$helpers/hf-model" "$corpus/hf-models/llama-wide" bin bin
+    amn-parse -q bin/pytorch_model.bin | jq -n '{weight_map: [inputs | {(.name): "pytorch_model.bin"}] | add}' \
+        >bin/pytorch_model.bin.index.json
+    try 0 amn-remember bin
+    jq 'del(.weight_map["model.norm.weight"])' bin/pytorch_model.bin.index.json >index
+    mv index bin/pytorch_model.bin.index.json
+    try 65 amn-remember bin
+    grep -q 'tensor model.norm.weight: pytorch_model.bin holds it, but the index does not list it (1 such' err
 }
 
 @test "shards of two formats" {

@@ -204,6 +204,34 @@ asks() {
     try 75 amn-parse --max-alloc=100 model
 }
 
+# over LIMIT TEXT COMMAND...: refused with this --max-alloc, and not without.
+over() {
+    local limit=$1 text=$2
+    shift 2
+    try 0 "$@"
+    try 75 "$@" --max-alloc="$limit"
+    is_empty out
+    grep -q "$text.*limit of $limit.*--max-alloc" err || { cat err; return 1; }
+}
+
+@test "--max-alloc bounds the header, directory and metadata of an output, too" {
+    python3 -c '
+import json, struct
+tensors = {"t%d" % i: {"dtype": "F16", "shape": [1], "data_offsets": [2 * i, 2 * i + 2]} for i in range(500)}
+def put(path, metadata):
+    text = json.dumps(dict(tensors, __metadata__=metadata), separators=(",", ":")).encode()
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + bytes(1000))
+put("many.safetensors", {})
+put("list.safetensors", {"gguf.types": json.dumps({"l": "[u64]"}), "l": json.dumps([1] * 40000, separators=(",", ":"))})'
+    long=$(printf 'x%.0s' $(seq 55))
+    over 40000 'GGUF header of the output' amn-convert --to gguf --add-prefix "$long" many.safetensors
+    over 50000 'directory of the output' amn-convert --to npz --add-prefix "$long" many.safetensors
+    over 40000 'safetensors header of the output' amn-convert --to safetensors --add-prefix "$long" many.safetensors
+    over 150000 'metadata of the output: a value' amn-convert --to gguf list.safetensors
+    "$helpers/hf-model" "$corpus/hf-models/qwen2" hf config.vocab_size=100000 put=model.embed_tokens.weight:BF16:100000x64:zeros
+    over 1000000 'metadata of the output: a value' amn-convert --to gguf hf
+}
+
 @test "the error line: tool, file, kind, tensor, offset; one line" {
     try 65 amn-remember "$fx/bad-hole.safetensors"
     [ "$(wc -l <err)" -eq 1 ]

@@ -227,3 +227,41 @@ PY
     is_empty out
     try 65 amn-remember --size huge
 }
+
+@test "a config.json that is there and cannot be read is never taken for none: 66, whatever the tool" {
+    mkdir in
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x128
+    for name in config.json quantize_config.json hf_quant_config.json; do
+        for harm in 'ln -s nowhere' "ln -s $name" mkfifo mkdir; do
+            $harm in/$name
+            for operand in in in/model.safetensors; do
+                for tool in amn-parse amn-inspect 'amn-remember --size' 'amn-forget --scheme int8 --size' 'amn-convert --to npz --size'; do
+                    try 66 $tool $operand
+                    error_line "${tool%% *}" 'cannot open'
+                    grep -q "in/$name" err || grep -q "$name cannot be examined" err
+                done
+                try 0 amn-remember --config none --size $operand
+            done
+            rm -r in/$name
+        done
+    done
+}
+
+@test "amn-parse and amn-inspect warn of files that they do not need and cannot read" {
+    mkdir in
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x128
+    ln -s nowhere in/tokenizer.json
+    ln -s nowhere in/.hidden
+    mkdir in/folder
+    for tool in amn-parse amn-inspect; do
+        try 0 $tool in
+        grep -q 'tokenizer.json cannot be read: it is a symbolic link to a file that is not there' out err
+        mkfifo in/vocab.json
+        try 0 $tool in
+        grep -q '2 files cannot be read, the first is tokenizer.json: ' out err
+        rm in/vocab.json
+    done
+    rm in/tokenizer.json
+    try 0 amn-parse in
+    is_empty err
+}

@@ -21,6 +21,16 @@ END
     mkdir in/folder
 }
 
+# model_of STEM: a directory ./in with two shards and an index of this stem.
+model_of() {
+    rm -rf in
+    mkdir in
+    for i in 1 2; do
+        cp "$fx/good-sharded/model-0000$i-of-00002.safetensors" in/$1-0000$i-of-00002.safetensors
+    done
+    sed "s/model-0/$1-0/" "$fx/good-sharded/model.safetensors.index.json" >in/$1.safetensors.index.json
+}
+
 # same A B: the models hold the same tensors and metadata.
 same() {
     amn-remember --order name -o same.a "$1"
@@ -51,6 +61,46 @@ same() {
     (cd d && only model.safetensors)
     amn-remember -o whole "$fx/good-fp8-block-f32.safetensors"
     cmp whole d/model.safetensors
+}
+
+@test "files keep the name that diffusers and PEFT insist on" {
+    for stem in diffusion_pytorch_model adapter_model; do
+        rm -rf in d e
+        mkdir in
+        cp "$fx/good-fp8-block-f32.safetensors" in/$stem.safetensors
+        echo '{}' >in/config.json
+        try 0 amn-remember -o d/ in
+        (cd d && only $stem.safetensors config.json)
+        try 0 amn-convert -o e/ in/$stem.safetensors            # a file that is named keeps it too
+        [ -e e/$stem.safetensors ]
+        rm -r d e
+        model_of $stem
+        for tool in amn-remember amn-convert 'amn-forget -q --scheme fp8 --allow-nonfinite'; do
+            rm -rf d
+            try 0 $tool -o d/ --shard-size 4K in
+            n=$(ls d/$stem-*.safetensors | wc -l)
+            [ "$n" -gt 1 ]
+            jq -r '.weight_map[]' d/$stem.safetensors.index.json | sort -u >listed
+            for i in $(seq $n); do printf '%s-%05d-of-%05d.safetensors\n' $stem $i $n; done | diff - listed
+            refute ls d/model* 2>/dev/null
+            try 0 amn-inspect d
+        done
+        same in d || [ "$tool" != amn-remember ]
+        try 0 amn-remember -o dry/ --shard-size 4K --dry-run --json in
+        jq -se --arg stem $stem 'map(.file // empty) | length > 1 and all(startswith($stem + "-0"))' out
+        [ ! -e dry ]
+        rm -r in d
+    done
+    mkdir in                                                    # a variant, and the name of checkpoints of transformers
+    cp "$fx/good-plain.safetensors" in/diffusion_pytorch_model.fp16.safetensors
+    try 0 amn-remember -o d/ in
+    (cd d && only diffusion_pytorch_model.safetensors)
+    "$helpers/hf-model" "$corpus/hf-models/llama-wide" bin bin
+    try 0 amn-remember -o e/ bin
+    [ -e e/model.safetensors ]
+    mv bin/pytorch_model.bin bin/diffusion_pytorch_model.bin
+    try 0 amn-remember -o f/ bin
+    [ -e f/diffusion_pytorch_model.safetensors ]
 }
 
 @test "a pipe, a GGUF and a shuffled input give the same directory as the file" {
@@ -132,10 +182,7 @@ same() {
 @test "what is wrong with the small files is said before the weights are written, and leaves nothing to resume" {
     model
     rm in/tokenizer.json
-    mkfifo in/pipe
-    ln -s nowhere in/dangling
-    try 0 amn-remember -o d/ in          # neither is a file
-    [ ! -e d/pipe ] && [ ! -e d/dangling ]
+    try 0 amn-remember -o d/ in
     mkdir -p e/modeling_x.py
     try 73 amn-remember -o e/ in
     ls e/*.safetensors && return 1
@@ -194,8 +241,8 @@ END
     try 65 amn-remember -o d/ missing
     try 65 amn-remember -o d/ twice
     [ ! -e d ]
-    try 0 amn-remember -o d/ --shard-size 2 more
-    jq -e '.weight_map | keys == ["a", "b", "c", "d"]' d/model.safetensors.index.json
+    try 65 amn-remember -o d/ more
+    [ ! -e d ]
 }
 
 @test "usage: what does not go with a directory" {
@@ -248,13 +295,23 @@ END
     [ "$(grep -o 'finished before: [0-9]*' err | grep -o '[0-9]*$')" -eq $((kept - 1)) ]
     try 0 amn-remember -o new/ --shard-size 2K --resume in      # from the beginning
     diff -r whole new
-    try 73 amn-remember -o new/ --shard-size 2K --resume in     # it is finished
+}
+
+@test "--resume with the name of diffusers" {
+    lengths
+    mv in/m.safetensors in/diffusion_pytorch_model.safetensors
+    amn-remember -o whole/ --shard-size 2K in
+    longest=$(stat -c '%s' whole/diffusion_pytorch_model-*.safetensors | sort -n | tail -n 1)
+    (ulimit -f $(((longest - 1) / 1024)); try 74 amn-remember -o part/ --shard-size 2K in)
+    try 0 amn-remember -v -o part/ --shard-size 2K --resume in
+    diff -r whole part
+    grep -q 'finished before: [1-9]' err
 }
 
 @test "--resume of an input that was changed meanwhile is another job" {
     model
     mkdir part
-    printf 'amn 1 00000000 2\n' >part/.amn-journal
+    printf 'amn 2 0000000000000000 2\n' >part/.amn-journal
     try 73 amn-remember -o part/ --resume in
     grep -q 'another job' err
 }
@@ -288,13 +345,13 @@ f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
 
 @test "--resume removes what a killed job left of its own files, and no other" {
     interrupted
-    for f in model-00001-of-00003.safetensors model.safetensors.index.json tokenizer.json config.json mine; do
-        echo left >"part/.$f.aB3dE6"
+    for f in model-00001-of-00004.safetensors model.safetensors.index.json tokenizer.json config.json mine; do
+        echo left >"part/.$f.amn-aB3dE6"
     done
-    echo mine >part/.tokenizer.json.back
+    echo mine >part/.tokenizer.json.backup
     try 0 amn-remember -o part/ --shard-size 2K --resume in
-    (cd part && ls -A | grep '^[.]' | tr '\n' ' ') | grep -qx '.mine.aB3dE6 .tokenizer.json.back '
-    rm part/.mine.aB3dE6 part/.tokenizer.json.back
+    (cd part && ls -A | grep '^[.]' | tr '\n' ' ') | grep -qx '.mine.amn-aB3dE6 .tokenizer.json.backup '
+    rm part/.mine.amn-aB3dE6 part/.tokenizer.json.backup
     diff -r whole part
 }
 
@@ -349,7 +406,7 @@ sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text + data)' "$1"
 @test "--resume and odd journals: empty, of another form, cut, with lines of no file, no file at all" {
     interrupted
     cp part/.amn-journal journal
-    for text in 'amn 2 00000000 3\n' 'amn 1' 'x' '\0\0\0\n'; do
+    for text in 'amn 1 00000000 3\n' 'amn 2' 'x' '\0\0\0\n'; do
         printf "$text" >part/.amn-journal
         try 73 amn-remember -o part/ --shard-size 2K --resume in
         error_line amn-remember 'cannot create'
@@ -429,4 +486,141 @@ sys.exit(p.wait() not in (0, -getattr(signal, "SIG" + sys.argv[1])))' "$@"
     check $'{\n  "quantization_config": null,\n  "a": NaN\n}\n' $'{\n  \n  "a": NaN\n}\n'
     check '{"a":"quantization_config","quant\u0069zation":1}' '{"a":"quantization_config","quant\u0069zation":1}'
     try 65 amn-remember -o bad/ --config "$fx/bad-text.txt" m.safetensors
+}
+
+# stopped SIZE COMMAND...: ./part, made until a file of more than SIZE KiB.
+stopped() {
+    local most=$1
+    shift
+    rm -rf part
+    (ulimit -f "$most"; try 74 "$@" -o part/)
+    [ -e part/.amn-journal ] && ls part/model-*.safetensors >/dev/null
+}
+
+@test "--resume with another option of the encoder is refused, also where names, types and shapes are the same" {
+    mkdir in
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 b.weight=BF16:64x256 c.weight=BF16:64x128 \
+        big.norm.weight=F32:1x40960
+    stopped 120 amn-forget -q --scheme gptq --symmetric --shard-size 5K in
+    cp -R part before
+    for o in --asymmetric '--group-size 64' '--scheme gptq-8bit' '--exclude b.*' '--tensor-type a=gptq-8bit'; do
+        case $o in *scheme*) s= ;; *) s='--scheme gptq' ;; esac
+        case $o in --asymmetric) ;; *) o="--symmetric $o" ;; esac
+        try 73 amn-forget -q $s $o --shard-size 5K --resume -o part/ in
+        grep -q 'another job' err
+        diff -r before part
+    done
+    try 0 amn-forget -q --scheme gptq --symmetric --shard-size 5K --resume -o part/ in
+    try 0 amn-forget -q --scheme gptq --symmetric --shard-size 5K -o whole/ in
+    diff -r whole part
+}
+
+@test "--resume of a complete directory: nothing is written, and it must be what the same command makes" {
+    mkdir in
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 b.weight=BF16:64x256 norm.weight=F32:1x64
+    echo '{"a": 1}' >in/config.json
+    echo tokens >in/tokenizer.json
+    for size in 5K 1M; do
+        rm -rf d
+        try 0 amn-forget -q --scheme gptq --shard-size $size -o d/ in
+        stat -c '%n %i %Y %Z' d d/* >before
+        try 0 amn-forget -v --scheme gptq --shard-size $size --resume -o d/ in
+        grep -q 'complete already' err
+        stat -c '%n %i %Y %Z' d d/* | cmp - before
+        for o in '--asymmetric' '--group-size 64' '--scheme awq' '--metadata a=b'; do
+            case $o in *scheme*) s= ;; *) s='--scheme gptq' ;; esac
+            try 73 amn-forget -q $s $o --shard-size $size --resume -o d/ in
+            error_line amn-forget 'cannot create'
+        done
+        cp in/model.safetensors kept
+        printf '\1' | dd of=in/model.safetensors bs=1 seek=$(($(stat -c %s kept) - 1)) conv=notrunc 2>/dev/null
+        try 73 amn-forget -q --scheme gptq --shard-size $size --resume -o d/ in
+        cp kept in/model.safetensors
+        stat -c '%n %i %Y %Z' d d/* | cmp - before
+        for f in d/config.json d/tokenizer.json d/model*; do        # changed, longer or gone
+            cp "$f" kept
+            for harm in 'truncate -s -1' 'truncate -s +1' 'rm'; do
+                $harm "$f"
+                try 73 amn-forget -q --scheme gptq --shard-size $size --resume -o d/ in || [ "$harm" = rm ]
+                [ -e d/.amn-journal ] || cp kept "$f"
+            done
+            [ ! -e d/.amn-journal ]
+        done
+        try 0 amn-forget -q --scheme gptq --shard-size $size --resume -o d/ in
+        cp d/tokenizer.json d/more.safetensors
+        try 73 amn-forget -q --scheme gptq --shard-size $size --resume -o d/ in
+        grep -q 'more.safetensors' err
+    done
+}
+
+@test "a small file that is there and cannot be read: 66 before anything is made, and it is named" {
+    model
+    mkdir dark
+    for harm in 'ln -s nowhere' 'ln -s loop' mkfifo socket 'ln -s dark/x'; do
+        for f in tokenizer.json loop; do
+            rm -rf in/tokenizer.json in/loop
+            case $harm in
+            socket) python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' in/$f ;;
+            *) $harm in/$f ;;
+            esac
+            try 66 amn-remember -o d/ in
+            error_line amn-remember 'cannot open'
+            grep -q "in/$f" err
+            [ ! -e d ]
+            try 0 amn-remember --size in        # which does not need it
+        done
+    done
+    rm in/loop
+    ln -s ../dark in/folder2                    # a folder is left, whatever its name
+    ln -s nowhere in/.hidden2
+    ln -s nowhere in/other.pt
+    try 0 amn-remember -o d/ in
+    [ ! -e d/folder2 ]
+    rm -r d
+    echo '{}' >in/special_tokens_map.json
+    chmod 0 in/special_tokens_map.json
+    try 66 bound amn-remember -o d/ in
+    grep -q 'in/special_tokens_map.json: cannot open' err
+    [ ! -e d ]
+}
+
+@test "--report and -o DIR/: no file of the directory is the report, by whatever name" {
+    mkdir in d
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 norm.weight=F32:1x64
+    echo '{"a": 1}' >in/config.json
+    echo tokens >in/tokenizer.json
+    ln -s d link
+    for r in d/model.safetensors d/config.json d/tokenizer.json d/.amn-journal ./d/../link/model.safetensors \
+        in/tokenizer.json in/config.json in/model.safetensors; do
+        try 73 amn-forget -q --scheme int8 --report $r -o d/ in
+        error_line amn-forget 'cannot create'
+        grep -q 'this input\|this one file' err
+        (cd d && only)
+        [ "$(cat in/tokenizer.json)" = tokens ]
+    done
+    try 0 amn-forget -q --scheme int8 --report d/report.json -o d/ in
+    jq -s -e '.[0].name == "a.weight"' d/report.json
+    rm -r d
+    try 0 amn-forget -q --scheme int8 --report report.json -o d/ in
+    jq -s -e '.[0].name == "a.weight"' report.json
+}
+
+@test "a report that alone fails: 74, the directory is complete, and --resume makes the report" {
+    mkdir in folder
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 b.weight=BF16:64x256 norm.weight=F32:1x64
+    mkfifo slow
+    amn-forget -q --scheme int8 --shard-size 9K --report slow -o d/ in 2>err &
+    head -c 1 slow >/dev/null &                 # a reader who leaves
+    try 0 amn-forget -q --scheme int8 --shard-size 9K --report report.json -o whole/ in
+    wait %1 && status=0 || status=$?
+    [ $status -eq 74 ] || [ $status -eq 0 ]     # a short report fits into the pipe
+    diff -r whole d
+    need_full
+    try 74 amn-forget -q --scheme int8 --shard-size 9K --report /dev/full -o full/ in
+    error_line amn-forget 'input/output'
+    grep -q 'the output is complete, but not its report' err
+    diff -r whole full
+    try 0 amn-forget -q --scheme int8 --shard-size 9K --report again.json --resume -o full/ in
+    cmp report.json again.json
+    diff -r whole full
 }

@@ -133,10 +133,10 @@ END
 
 @test "a weight that does not fit stays as it is" {
     "$helpers/weights" m a.weight=BF16:64x128 b.weight=BF16:64x120 c.weight=BF16:44x128
-    for s in int4-group gptq awq mxfp4 mlx-4bit comfy-mxfp8; do
+    for s in int4-group gptq awq mxfp4 mlx-4bit; do
         try 0 forget $s m
         grep -qaF '"b.weight":{"dtype":"BF16","shape":[64,120]' out
-        case $s in gptq | awq | comfy-mxfp8) grep -qaF '"c.weight":{"dtype":"BF16"' out ;; esac
+        case $s in gptq | awq) grep -qaF '"c.weight":{"dtype":"BF16"' out ;; esac
     done
     "$helpers/weights" m b.weight=BF16:64x120
     try 2 forget gptq m
@@ -200,4 +200,44 @@ PYTHON
         try 0 forget awq other
         cmp out want
     done
+}
+
+@test "ComfyUI: sizes that comfy-kitchen pads, byte for byte" {
+    plain=$corpus/padded/plain.safetensors
+    for s in comfy-mxfp8 comfy-nvfp4; do
+        amn-forget -q --pure --to safetensors --scheme $s "$plain" >want
+        "$helpers/tensors" <want | diff <("$helpers/tensors" <"$corpus/padded/$s.safetensors") -
+        amn-forget -q --pure --to safetensors --scheme $s -j 3 - <"$plain" | cmp - want
+        for i in 1 2 3 4 5 6 7; do amn-forget -q --pure --to safetensors --scheme $s --part $i/7 "$plain"; done | cmp - want
+        AMN_CPU=scalar amn-forget -q --pure --to safetensors --scheme $s "$plain" | cmp - want
+        try 0 amn-forget --pure --to safetensors --scheme $s --test --report report.json "$plain"
+        [ "$(jq -s 'map(select(.name) | .elements) | add' report.json)" -eq $((33 * 64 + 64 * 40 + 130 * 72 + 7 * 5)) ]
+        try 0 amn-remember want
+    done
+}
+
+@test "experts in one tensor: fp8 takes them, for others a message says that they stay" {
+    python3 - <<'PYTHON'
+import json, struct
+entries = {"l.0.mlp.experts.gate_up_proj": [2, 64, 64], "l.1.mlp.experts.gate_up_proj": [2, 64, 64], "l.0.q_proj.weight": [64, 128]}
+header, at = {}, 0
+for name, shape in entries.items():
+    n = 2 * shape[-1] * shape[-2] * (2 if len(shape) == 3 else 1)
+    header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [at, at + n]}
+    at += n
+text = json.dumps(header).encode()
+open("m", "wb").write(struct.pack("<Q", len(text)) + text + bytes([0, 63]) * (at // 2))
+PYTHON
+    try 0 amn-forget --scheme fp8 m
+    grep -qaF '"l.0.mlp.experts.gate_up_proj_scale_inv":{"dtype":"F32","shape":[2,1,1]' out
+    for s in nf4 fp8-per-channel nvfp4 gptq mlx-4bit comfy-fp8; do
+        try 0 amn-forget --to safetensors --scheme $s m
+        grep -q 'warning: l.0.mlp.experts.gate_up_proj and others: experts in one tensor of three dimensions stay' err
+        try 2 amn-forget --to safetensors --scheme $s --include '*experts*' m
+        grep -q 'l.0.mlp.experts.gate_up_proj: .* encodes matrices alone' err
+        ! grep -q 'include GLOB' err
+        try 0 amn-forget --to safetensors --scheme $s --exclude '*experts*' m
+        ! grep -q 'three dimensions' err
+    done
+    try 2 amn-forget --to safetensors --scheme nf4 --include nothing m
 }

@@ -351,13 +351,92 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     rm m/[c-f].gguf
     try 2 amn-inspect m
     grep -q '(a.gguf, b.gguf): name one' err
-    cp -r "$fx/good-sharded" shards
-    rm shards/model.safetensors.index.json
-    try 2 amn-remember shards
-    grep -q 'several files (model-00001-of-00002.safetensors, model-00002-of-00002.safetensors) and no index' err
     mkdir none
     try 66 amn-inspect none
     grep -q 'holds no model file, expected model.safetensors' err
+}
+
+@test "shards without an index: complete by their names they are the model, before any other file" {
+    cp -r "$fx/good-sharded" m
+    try 0 amn-remember m
+    cp out expected
+    rm m/model.safetensors.index.json
+    for t in $tools; do
+        try 0 $t m
+        is_empty err
+    done
+    try 0 amn-remember m
+    cmp out expected
+    try 0 amn-inspect m
+    jq -e '.files | length == 2' out
+    cp "$fx/good-plain.safetensors" m/model.safetensors
+    try 0 amn-remember m
+    cmp out expected
+    grep -q 'several models: model-00001-of-00002.safetensors is read, not model.safetensors; name' err
+    cp m/model-00001-of-00002.safetensors m/model-00001-of-00003.safetensors   # left over
+    try 0 amn-remember m
+    cmp out expected
+    cp "$fx/good-sharded/model.safetensors.index.json" m
+    try 0 amn-remember m
+    cmp out expected
+    grep -q 'several models: model.safetensors.index.json is read, not' err
+}
+
+@test "shards without an index: those that are missing are named" {
+    cp -r "$fx/good-sharded" m
+    rm m/model.safetensors.index.json m/model-00002-of-00002.safetensors
+    for t in $tools; do
+        try 66 $t m
+        grep -q 'm: cannot open: .* 1 of the 2 shards of a model and no index, missing: model-00002-of-00002.safetensors$' err
+    done
+    mkdir n
+    for i in 1 3 4; do
+        cp m/model-00001-of-00002.safetensors n/model-0000$i-of-00009.safetensors
+    done
+    try 66 amn-parse n
+    for i in 2 5 6 7; do
+        expected="$expected, model-0000$i-of-00009.safetensors"
+    done
+    grep -qF "missing: ${expected#, } and 2 more" err
+    try 0 amn-inspect n/model-00003-of-00009.safetensors    # a file that is named is read
+    cp "$fx/good-plain.safetensors" n/model.safetensors
+    try 0 amn-inspect n
+    grep -q 'model.safetensors is read, not' err || jq -e '.warnings[0] | contains("model.safetensors is read, not")' out
+    rm n/model.safetensors
+    cp m/model-00001-of-00002.safetensors n/other-00001-of-00009.safetensors
+    try 2 amn-inspect n
+    grep -q 'several files (model-00001-of-00009.safetensors, ' err
+}
+
+@test "shards without an index, of two models: neither is chosen; of PyTorch; a tensor that two of them hold" {
+    cp -r "$fx/good-sharded" m
+    rm m/model.safetensors.index.json
+    for i in 1 2; do
+        cp m/model-0000$i-of-00002.safetensors m/other-0000$i-of-00002.safetensors
+    done
+    try 2 amn-inspect m
+    grep -q 'several files (model-00001-of-00002.safetensors, other-00001-of-00002.safetensors) and no index' err
+    rm m/other-*
+    cp m/model-00001-of-00002.safetensors m/model-00002-of-00002.safetensors
+    try 65 amn-inspect m
+    "$helpers/hf-model" "$corpus/hf-models/llama-wide" whole bin
+    "$helpers/hf-model" "$corpus/hf-models/llama-wide" one bin drop=model.norm.weight
+    mkdir bin
+    cp one/pytorch_model.bin bin/pytorch_model-00001-of-00002.bin
+    python3 - "$helpers/hf-model" bin/pytorch_model-00002-of-00002.bin <<'PY'
+import importlib.machinery, importlib.util, sys
+loader = importlib.machinery.SourceFileLoader("hf_model", sys.argv[1])
+module = importlib.util.module_from_spec(importlib.util.spec_from_loader("hf_model", loader))
+loader.exec_module(module)
+module.write_checkpoint(sys.argv[2], [["model.norm.weight", "BF16", [256], "norm"]])
+PY
+    try 0 amn-parse whole
+    jq -r .name out | sort >expected
+    try 0 amn-parse bin
+    jq -r .name out | sort | diff expected -
+    rm bin/pytorch_model-00001-of-00002.bin
+    try 66 amn-parse bin
+    grep -q 'missing: pytorch_model-00001-of-00002.bin$' err
 }
 
 @test "a directory: names of files reach no message raw" {

@@ -43,7 +43,28 @@ key() {
     done
 }
 
-@test "without a config, or architectures in it, tensors keep their names" {
+@test "config.json without architectures is refused, by name; one of diffusers is not" {
+    for none in null '[]'; do
+        model llama3 "config.architectures=$none"
+        refuses 65 malformed 'config.json: architectures is missing' llama3
+        grep -q -e '--config none' err
+    done
+    model llama3
+    jq 'del(.architectures)' llama3/config.json >config.json
+    mv config.json llama3
+    refuses 65 malformed 'config.json: architectures is missing' llama3
+    try 65 amn-convert --to gguf --size llama3
+    try 65 amn-convert --to gguf --plan llama3
+    is_empty out
+    try 0 amn-convert --to gguf --config none -o own.gguf llama3
+    names own.gguf | diff - <(names llama3/model.safetensors)
+    try 0 amn-convert --to safetensors llama3
+    echo '{"_class_name": "FluxTransformer2DModel"}' >llama3/config.json
+    try 0 amn-convert --to gguf -o other.gguf llama3
+    cmp own.gguf other.gguf
+}
+
+@test "without a config, tensors keep their names" {
     model llama3
     try 0 amn-convert --to gguf --config none -o out.gguf llama3
     names out.gguf >got
@@ -206,13 +227,170 @@ change() {
     amn-inspect --arrays out.gguf | jq -ce '.metadata["tokenizer.ggml.scores"] | max == 0'
 }
 
-@test "experts that llama.cpp weighs otherwise: a warning" {
-    model qwen3-moe config.norm_topk_prob=false
-    try 0 amn-convert --to gguf -o out.gguf qwen3-moe
-    grep -q 'warning: config.json: norm_topk_prob is not true' err
-    model qwen3-moe config.norm_topk_prob=true
-    try 0 amn-convert --to gguf -o out.gguf qwen3-moe
+# warns TEXT CASE [CHANGE...]: one warning that has the text, from each of the tools that write GGUF.
+warns() {
+    local text=$1
+    shift
+    model "$@"
+    try 0 amn-convert --to gguf -f -o out.gguf "$1" || return 1
+    [ "$(wc -l <err)" -eq 1 ] && grep -qF "warning: config.json: $text" err || { echo "no '$text' in:"; cat err; return 1; }
+    try 0 amn-forget -q --scheme q8_0 --size "$1"
+}
+
+# silent CASE [CHANGE...]: no warning.
+silent() {
+    model "$@"
+    try 0 amn-convert --to gguf -f -o out.gguf "$1" || return 1
     is_empty err
+}
+
+@test "rope scaling that llama.cpp ignores or applies otherwise: a warning" {
+    llama3='"factor":8.0,"low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":64'
+    yarn='"type":"yarn","factor":4.0,"original_max_position_embeddings":64'
+    for case in qwen2 qwen2-moe qwen3 gemma2; do
+        new=$(jq 'has("rope_parameters")' "$corpus/hf-models/$case/config.json")
+        key=rope_scaling
+        [ "$new" = false ] || key=rope_parameters
+        warns "llama.cpp ignores rope_type llama3 for the architecture ${case%-*}" $case \
+            "config.$key={\"rope_type\":\"llama3\",$llama3,\"rope_theta\":10000.0}"
+        warns 'llama.cpp ignores rope_type dynamic' $case "config.$key={\"rope_type\":\"dynamic\",\"factor\":2.0,\"rope_theta\":10000.0}"
+    done
+    silent llama3
+    warns 'llama.cpp ignores rope_type linear for the architecture gemma2' gemma2 \
+        'config.rope_parameters={"rope_type":"linear","factor":2.0,"rope_theta":10000.0}'
+    for case in llama-wide mistral; do
+        silent $case "config.rope_scaling={$yarn}"
+        silent $case "config.rope_scaling={$yarn,\"attention_factor\":1.1386,\"beta_fast\":32,\"beta_slow\":1.0}"
+        silent $case "config.rope_scaling={\"type\":\"linear\",\"factor\":2.0}"
+        warns 'attention_factor asks for an attention factor of 0.707, but llama.cpp uses 1.139' $case \
+            "config.rope_scaling={$yarn,\"attention_factor\":0.707}"
+        warns 'mscale asks for an attention factor of 1, but llama.cpp uses 1.139' $case \
+            "config.rope_scaling={$yarn,\"mscale\":1.0,\"mscale_all_dim\":1.0}"
+        warns 'llama.cpp ignores beta_fast and beta_slow, and uses 32 and 1' $case "config.rope_scaling={$yarn,\"beta_fast\":16}"
+        warns 'llama.cpp ignores truncate: false' $case "config.rope_scaling={$yarn,\"truncate\":false}"
+    done
+    warns 'attention_factor asks for an attention factor of 1, but' phi3-longrope "config.rope_scaling=$(
+        jq -c '.rope_scaling + {attention_factor: 1.0}' "$corpus/hf-models/phi3-longrope/config.json")"
+}
+
+@test "activations that llama.cpp does not compute: a warning" {
+    for case in llama3 qwen3 phi3 mixtral qwen2-moe; do
+        warns 'hidden_act is gelu, but llama.cpp computes silu for the architecture' $case 'config.hidden_act="gelu"'
+        silent $case 'config.hidden_act="swish"'
+    done
+    for case in gemma2 gemma3; do
+        warns 'hidden_activation is gelu, but llama.cpp computes gelu_pytorch_tanh' $case 'config.hidden_activation="gelu"'
+        silent $case 'config.hidden_act="gelu"'         # which transformers does not read in this class
+    done
+}
+
+@test "experts that llama.cpp weighs otherwise: a warning" {
+    warns 'norm_topk_prob is not true' qwen3-moe config.norm_topk_prob=false
+    silent qwen3-moe config.norm_topk_prob=true
+    warns 'norm_topk_prob is true' qwen2-moe config.norm_topk_prob=true
+    silent qwen2-moe config.norm_topk_prob=false
+}
+
+@test "sliding windows that llama.cpp does not have: a warning" {
+    for case in mistral mixtral phi3; do
+        warns 'llama.cpp ignores sliding_window 64 for the architecture' $case config.sliding_window=64
+        silent $case config.sliding_window=null
+        silent $case config.sliding_window=512          # as long as the context
+    done
+    silent llama-wide config.sliding_window=64          # which transformers does not read in this class
+    on='config.sliding_window=64 config.use_sliding_window=true config.layer_types=null'
+    warns 'llama.cpp ignores sliding_window 64' qwen2 $on config.max_window_layers=1
+    silent qwen2 $on config.max_window_layers=28
+    silent qwen2 $on config.max_window_layers=1 config.use_sliding_window=false
+    warns 'llama.cpp ignores sliding_window 64' qwen3 $on 'config.layer_types=["full_attention","sliding_attention"]'
+    silent qwen3 $on 'config.layer_types=["full_attention","full_attention"]'
+    warns 'llama.cpp ignores sliding_window 64' qwen2-moe $on config.max_window_layers=1
+    warns 'llama.cpp ignores sliding_window 64' qwen3-moe $on
+}
+
+@test "Gemma: another scale of queries, other layers with a window: a warning" {
+    for case in gemma2 gemma3; do
+        warns 'query_pre_attn_scalar is 64, but llama.cpp uses 32' $case config.query_pre_attn_scalar=64
+    done
+    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where every layer but each 2nd' gemma2 \
+        'config.layer_types=["full_attention","sliding_attention"]'
+    silent gemma2 'config.layer_types=["sliding_attention","full_attention"]'
+    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where every layer but each 6th' gemma3 config.layer_types=null config.sliding_window_pattern=3
+    silent gemma3 config.layer_types=null config.sliding_window_pattern=6
+}
+
+@test "models that libllama would not load are refused before any byte" {
+    for case in qwen2-moe qwen3-moe; do
+        for change in 'config.mlp_only_layers=[1]' config.decoder_sparse_step=2; do
+            model $case "$change"
+            member=${change#config.}
+            refuses 69 unsupported "config.json: ${member%%=*} leaves layers without experts" $case
+            try 69 amn-convert --to gguf --size $case
+        done
+        silent $case 'config.mlp_only_layers=[7]'       # a layer that is not there
+    done
+    model qwen3-moe put=model.layers.0.mlp.up_proj.weight:BF16:96x64
+    refuses 69 unsupported model.layers.0.mlp.up_proj.weight qwen3-moe
+    for case in qwen3 qwen3-moe; do
+        model $case config.attention_bias=true
+        refuses 69 unsupported 'config.json: attention_bias is true' $case
+    done
+    model qwen2-moe drop=lm_head.weight
+    refuses 69 unsupported 'no lm_head.weight' qwen2-moe
+}
+
+@test "a bias that libllama would not load is refused, one that it loads is kept" {
+    o=model.layers.0.self_attn.o_proj.bias q=model.layers.0.self_attn.q_proj.bias up=model.layers.0.mlp.up_proj.bias
+    for case in qwen2 qwen3 gemma2 gemma3 phi3; do
+        model $case put=$o:F32:64
+        refuses 69 unsupported $o $case
+        model $case put=model.norm.bias:F32:64
+        refuses 69 unsupported model.norm.bias $case
+    done
+    model qwen2 put=$up:F32:96
+    refuses 69 unsupported $up qwen2
+    model qwen3 put=$q:F32:128
+    try 0 amn-convert --to gguf -o out.gguf qwen3
+    names out.gguf | grep -qx blk.0.attn_q.bias
+    model llama3 put=$o:F32:64 put=$up:F32:96
+    try 0 amn-convert --to gguf -f -o out.gguf llama3
+    names out.gguf | grep -qx blk.0.attn_output.bias
+    names out.gguf | grep -qx blk.0.ffn_up.bias
+}
+
+@test "the head of a Gemma 2: equal to the embeddings it is left out, else the model is refused" {
+    model gemma2
+    try 0 amn-convert --to gguf -o tied.gguf gemma2
+    embed=model.embed_tokens.weight
+    shape=$(amn-parse gemma2 | jq -r --arg n $embed 'select(.name == $n) | .shape | join("x")')
+    model gemma2 twice=$embed:lm_head.weight            # the values are others: each name is a seed
+    refuses 69 unsupported 'tensor lm_head.weight' gemma2
+    grep -q 'not equal to embed_tokens.weight' err
+    try 69 amn-convert --to gguf --size gemma2
+    try 69 amn-convert --to gguf --plan gemma2
+    is_empty out
+    try 0 amn-convert --to gguf --config none -o own.gguf gemma2
+    python3 - gemma2/model.safetensors $embed <<'END'
+import json, struct, sys
+path, embed = sys.argv[1:]
+raw = bytearray(open(path, "rb").read())
+n = struct.unpack("<Q", raw[:8])[0]
+head = json.loads(raw[8:8 + n])
+(a, b), (c, d) = (head[k]["data_offsets"] for k in (embed, "lm_head.weight"))
+raw[8 + n + c:8 + n + d] = raw[8 + n + a:8 + n + b]
+open(path, "wb").write(raw)
+END
+    try 0 amn-convert --to gguf -o equal.gguf gemma2
+    is_empty err
+    cmp tied.gguf equal.gguf
+    gzip gemma2/model.safetensors
+    try 0 amn-convert --to gguf -f -o equal.gguf gemma2
+    cmp tied.gguf equal.gguf
+    gunzip gemma2/model.safetensors.gz                  # whose last byte is one of the head
+    printf '\1' | dd of=gemma2/model.safetensors bs=1 seek=$(($(stat -c %s gemma2/model.safetensors) - 1)) conv=notrunc 2>/dev/null
+    refuses 69 unsupported 'tensor lm_head.weight' gemma2
+    model gemma2 put=lm_head.weight:F32:$shape:zeros
+    refuses 69 unsupported 'tensor lm_head.weight' gemma2
 }
 
 @test "options that choose and name tensors see the names of GGUF" {
@@ -397,5 +575,17 @@ change() {
             [ "$kib" -le 16384 ] || { echo "$kib KiB: $tool $case"; return 1; }
             [ "$(stat -c %s out.gguf)" -gt 50000000 ]
         done
+    done
+}
+
+@test "a file of the tokenizer that is there and cannot be read: 66, and it is named" {
+    model llama3
+    for name in generation_config.json added_tokens.json chat_template.jinja tekken.json; do
+        [ ! -e llama3/$name ] || mv llama3/$name kept
+        ln -s nowhere llama3/$name
+        refuses 66 'cannot open' 'symbolic link to a file that is not there' llama3
+        grep -q "llama3/$name" err
+        rm llama3/$name
+        [ ! -e kept ] || mv kept llama3/$name
     done
 }

@@ -101,8 +101,8 @@ values() {
 
 @test "a directory and a file" {
     tensors more.safetensors more.weight=1
-    try 0 amn-convert -o out.gguf "$fx/good-sharded" more.safetensors
-    [ "$(amn-parse out.gguf | wc -l)" -eq $(($(amn-remember "$fx/good-sharded" | amn-parse | wc -l) + 1)) ]
+    try 0 amn-convert -o out.safetensors "$fx/good-sharded" more.safetensors
+    [ "$(amn-parse out.safetensors | wc -l)" -eq $(($(amn-remember "$fx/good-sharded" | amn-parse | wc -l) + 1)) ]
 }
 
 @test "one name in two operands is an error that names the tensor and both files" {

@@ -361,7 +361,7 @@ blames() {
         folder=$(cd "$(dirname $name)" && pwd)
         grep -oE '^(fsync|rename).*' trace >calls
         [ "$(wc -l <calls)" -eq 3 ]
-        sed -n 1p calls | grep -q "^fsync.*/\.new\.......>"
+        sed -n 1p calls | grep -q "^fsync.*/\.new\.amn-......>"
         sed -n 2p calls | grep -q '^rename'
         sed -n 3p calls | grep -qF "<$folder>"
     done
@@ -421,4 +421,127 @@ blames() {
         grep -q " decoded, $(wc -c <made | tr -d ' ')\( of 3135797\)* bytes (.*) written in .*, CRC-32 $crc$" err || { cat err; echo "$options: $crc"; return 1; }
     done
     refute grep -q CRC made
+}
+
+@test "--report: no file of the report is the output or an input, by whatever name" {
+    "$helpers/weights" in.safetensors a.weight=BF16:64x128
+    "$helpers/weights" saved a.weight=BF16:64x128
+    echo '{"a": "b"}' >keys.json
+    forget() { amn-forget -q --scheme q8_0 "$@"; }
+    ln -s out.gguf soft
+    for o in out.gguf "$PWD/out.gguf" ./out.gguf; do
+        try 73 forget --report $o -o out.gguf in.safetensors
+        error_line amn-forget 'cannot create'
+        only in.safetensors saved soft keys.json
+    done
+    printf old >out.gguf
+    ln out.gguf hard
+    for o in out.gguf soft hard ../"$(basename "$PWD")"/out.gguf; do
+        try 73 forget --report $o -o out.gguf in.safetensors
+        try 73 forget --report out.gguf -o $o in.safetensors
+        [ "$(cat out.gguf)" = old ]
+    done
+    for o in in.safetensors keys.json; do
+        try 73 forget --report $o --gguf-metadata keys.json -o new.gguf in.safetensors
+        grep -q 'this input' err
+        cmp in.safetensors saved
+    done
+    try 73 amn-convert -q --to q8_0 --report out-00001-of-00001.gguf --split-size 1M -o out.gguf in.safetensors
+    got=0
+    amn-forget -q --scheme q8_0 --report hard in.safetensors >out.gguf 2>err || got=$?
+    [ $got -eq 73 ]
+    got=0
+    amn-forget -q --scheme q8_0 --report /dev/stdout in.safetensors 2>err | wc -c >n || got=$?
+    grep -q 'this one file' err
+    [ "$(cat n)" -eq 0 ]
+    try 0 forget --report /dev/null -o /dev/null in.safetensors
+    only in.safetensors saved soft hard out.gguf keys.json n
+}
+
+@test "a file of the input that gets the name of an output while the job runs is not replaced" {
+    "$helpers/weights" in.safetensors a.weight=BF16:1024x1024
+    mkfifo slow
+    for name in report out.gguf; do
+        rm -f report out.gguf
+        echo '{"a": "b"}' >keys.json
+        amn-forget -q --scheme q8_0 --gguf-metadata keys.json --report report -o out.gguf slow 2>err &
+        exec 8>slow
+        head -c 1500000 in.safetensors >&8
+        for i in $(seq 100); do ls -A | grep -q '[.]out.gguf[.]amn-' && break; sleep 0.1; done
+        mv keys.json $name
+        tail -c +1500001 in.safetensors >&8
+        exec 8>&-
+        got=0
+        wait $! || got=$?
+        [ $got -eq $([ $name = report ] && echo 74 || echo 73) ]
+        grep -q 'this input' err
+        [ "$(cat $name)" = '{"a": "b"}' ]
+        [ $name = report ] || [ ! -e report ]
+    done
+    only in.safetensors slow out.gguf
+}
+
+@test "--report: when it alone fails the status is 74, and the output is there" {
+    need_full
+    "$helpers/weights" in.safetensors a.weight=BF16:64x128
+    amn-forget -q --scheme q8_0 -o whole.gguf in.safetensors
+    try 74 amn-forget -q --scheme q8_0 --report /dev/full -o out.gguf in.safetensors
+    error_line amn-forget 'input/output'
+    grep -q 'the output is complete, but not its report' err
+    cmp whole.gguf out.gguf
+    try 74 amn-forget -q --scheme q8_0 --report /dev/full --test in.safetensors
+    refute grep -q 'complete' err
+    try 74 amn-convert -q --to q8_0 --report /dev/full --split-size 1M -o s.gguf in.safetensors
+    cmp whole.gguf s-00001-of-00001.gguf || [ -s s-00001-of-00001.gguf ]
+    try 73 amn-forget -q --scheme q8_0 --report no/such -o new.gguf in.safetensors
+    [ ! -e new.gguf ]
+}
+
+# killed_at FIFO COMMAND...: kills it when its temporary file is there.
+killed_at() {
+    local fifo=$1 pid
+    shift
+    rm -f "$fifo"
+    mkfifo "$fifo"
+    "$@" <"$fifo" &
+    pid=$!
+    exec 8>"$fifo"
+    head -c 1500000 "$fx/good-fp8-wide.safetensors" >&8
+    for i in $(seq 100); do ls -A | grep -q '[.]amn-' && break; sleep 0.1; done
+    kill -KILL $pid
+    wait $pid || :
+    exec 8>&-
+    rm "$fifo"
+}
+
+@test "what a killed job left of its output is removed by the next one, and nothing else" {
+    killed_at slow amn-remember -o new
+    [ "$(ls -A | grep -c '^[.]new[.]amn-......$')" -eq 1 ]
+    touch .new.backup .new.aB3dE6 .new.amn-backups .new.amn- .new2.amn-aB3dE6 .other.amn-aB3dE6 new.amn-aB3dE6 .new.amn-aB3d.6
+    mkdir .new.amn-folder
+    ln -s .new.backup .new.amn-symlnk
+    cp "$fx/good-plain.safetensors" in
+    ls -A | grep -vE '^[.]new[.]amn-[A-Za-z0-9]{6}$' >before
+    ls -Ad .new.amn-folder .new.amn-symlnk >>before
+    try 0 amn-remember -o new in
+    rm err out
+    ls -A | sort | diff <(printf 'new\nbefore\n' | cat - before | grep -vx 'out\|err' | sort -u) -
+    cmp new in
+}
+
+@test "two jobs with one output: neither removes the file of the other" {
+    mkfifo slow
+    amn-remember -o new <slow &
+    exec 8>slow
+    head -c 1500000 "$fx/good-fp8-wide.safetensors" >&8
+    for i in $(seq 100); do ls -A | grep -q '[.]amn-' && break; sleep 0.1; done
+    left=$(ls -A | grep '[.]amn-')
+    try 0 amn-remember -o new "$fx/good-plain.safetensors"
+    cmp new "$fx/good-plain.safetensors"
+    [ "$(ls -A | grep '[.]amn-')" = "$left" ]
+    tail -c +1500001 "$fx/good-fp8-wide.safetensors" >&8
+    exec 8>&-
+    wait $!
+    amn-remember "$fx/good-fp8-wide.safetensors" | cmp - new
+    only new slow
 }

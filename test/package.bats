@@ -75,6 +75,44 @@ names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse 
     try 0 make_here CFLAGS='-O0 -Werror -DLIBARCHIVE_LINKED' "$dir/obj/lib/common/source/libarchive.o"
 }
 
+# compiles STATUS FLAGS OBJECT: with these CFLAGS, into a folder of its own.
+compiles() {
+    rm -rf "$dir/obj"
+    try "$1" make_here CFLAGS="$2" "$dir/obj/lib/common/$3"
+}
+
+@test "flags that change floating-point results: refused when compiling, or without effect" {
+    for flags in -Ofast '-O2 -ffast-math' '-O2 -ffinite-math-only'; do
+        compiles 2 "$flags" base/real.o
+        grep -q 'output bytes must not depend on the compiler' err
+    done
+    fma=
+    [ "$(uname -m)" != x86_64 ] || fma=-mfma
+    compiles 0 "-O2 $fma" kernel/ref/affine.o
+    cp obj/lib/common/kernel/ref/affine.o plain.o
+    for flags in -funsafe-math-optimizations -ffp-contract=fast '-fassociative-math -fno-signed-zeros -fno-trapping-math' \
+            -freciprocal-math; do
+        compiles 0 "-O2 $fma $flags" kernel/ref/affine.o
+        cmp obj/lib/common/kernel/ref/affine.o plain.o || { echo "other code with $flags"; return 1; }
+    done
+}
+
+@test "hosts of 32 bits or big-endian: refused when compiling" {
+    for flags in '-U__SIZEOF_POINTER__ -D__SIZEOF_POINTER__=4' '-U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__'; do
+        compiles 2 "$flags" base/hash.o
+        grep -q 'amn supports 64-bit little-endian hosts only' err
+        refute grep -q 'must not depend' err
+    done
+}
+
+# Their last digit depends on the libc, and so would outputs and reports: base/real.h has what is needed.
+@test "the library calls no logarithm, power or other transcendental function of libm" {
+    command -v nm >/dev/null || skip "no nm"
+    nm -u "${AMN_OBJ:-$tests/../obj}/libamn.a" | awk 'NF == 2 { print $2 }' | sort -u >calls
+    grep -qx sqrt calls
+    refute grep -xE '(a?(sin|cos|tan)h?|atan2|sincos|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|cbrt|hypot|erfc?|[lt]gamma)[fl]?' calls
+}
+
 @test "make dist: what git knows, the same bytes again; without git it says so" {
     [ -e "$tests/../.git" ] || skip "this is no git checkout"
     try 0 make_here dist

@@ -124,6 +124,7 @@ for file in test/*.bats; do
 done
 run_parts
 # These take all processors themselves, or look at the time.
+[ -n "$leave" ] || part determinism python3 test/determinism "$AMN_BIN" "$AMN_FIXTURES"
 part faults python3 test/faults/run "$AMN_BIN" "$obj/test/faults/faults.so"
 part test/growth.bats behaviour test/growth.bats
 run_parts 1

@@ -37,20 +37,53 @@ load helper
     grep -q '"scheme":"torchao","scheme_label":"torchao (Int8Tensor, blocks of 1x16)"' out
 }
 
-@test "MLX without config.json: a warning where the shapes leave two readings, none where they tell" {
+@test "MLX without config.json: refused where the shapes leave two readings, decoded where they tell" {
     model=$corpus/safetensors-good/mlx-4bit-g64-bf16
     try 0 amn-remember "$model"
     is_empty err
     mv out expected
-    try 0 amn-remember --config none "$model"
+    try 69 amn-remember --config none "$model"
+    grep -qF 'MLX (4-bit in groups of 64 or 8-bit in groups of 32 or 2-bit in groups of 128) cannot be decoded; config.json' err
+    grep -qF -- '--scheme mlx-4bit' err
+    try 0 amn-remember --config none --scheme mlx-4bit "$model"
     cmp out expected
-    grep -q 'warning: MLX weights are taken for 4 bits in groups of 64, which only config.json can tell' err
-    [ "$(wc -l <err)" -eq 1 ]
-    amn-inspect --config none "$model" | grep -q '"scheme_label":"MLX (4-bit, groups of 64)"'
+    is_empty err
+    amn-inspect --config none "$model" | grep -qF '"scheme_label":"MLX (4-bit in groups of 64 or 8-bit in groups of 32 or 2'
+    try 2 amn-remember --config none --scheme mlx-5bit "$model"
+    try 69 amn-forget --config none --scheme q8_0 "$model"
+    try 0 amn-forget --config none --scheme q8_0 --pure --input-scheme mlx-4bit "$model"
     try 0 amn-remember "$corpus/safetensors-good/peer-mlx-by-shape.safetensors"
     is_empty err
     try 0 amn-remember "$corpus/safetensors-good/peer-mlx-contradicted"
     grep -q 'warning: MLX weights are not of the bits and group_size in config.json' err
+}
+
+@test "MLX: bits and groups are in the metadata of a file, by amn-forget for each module, by mflux for all" {
+    "$helpers/weights" w a.weight=BF16:32x256 b.weight=BF16:32x256 c.weight=BF16:32x256
+    for s in "mlx-4bit --group-size 32" mlx-2bit "mlx-8bit --group-size 128" "mlx-3bit --tensor-type ^b=mlx-6bit"; do
+        # shellcheck disable=SC2086
+        amn-forget -q --to safetensors --scheme $s w >file
+        rm -rf d
+        # shellcheck disable=SC2086
+        amn-forget -q --scheme $s -o d/ w
+        amn-remember -q d | "$helpers/tensors" >want
+        try 0 amn-remember file
+        is_empty err
+        "$helpers/tensors" <out | diff want -
+        amn-remember -q - <file | cmp - out
+        try 0 amn-convert --keep-quantized -o kept.safetensors file
+        amn-remember -q kept.safetensors | "$helpers/tensors" | diff want -
+        ! grep -q quantization_config out
+    done
+    amn-forget -q --to safetensors --scheme mlx-8bit w >file
+    try 0 amn-convert -q --keep-quantized --no-metadata -o bare.safetensors file
+    try 69 amn-remember bare.safetensors
+    amn-convert -q --keep-quantized --no-metadata --metadata quantization_level=8 -o level.safetensors file
+    amn-remember -q level.safetensors | cmp - <(amn-remember -q file)
+    for text in '{"bits": 4' '[]' '{"bits": 1e99, "group_size": {}}' '{"bits": 5, "group_size": 64}'; do
+        amn-convert -q --keep-quantized --no-metadata --metadata "quantization_config=$text" -o odd.safetensors file
+        try 69 amn-remember odd.safetensors
+    done
 }
 
 @test "MLX, HQQ, quanto, EETQ, torchao: scales in another shard, every set of kernels, other types" {
@@ -69,10 +102,20 @@ load helper
     done
 }
 
-@test "quanto without a bias: groups stay rows, with a warning" {
-    try 0 amn-remember "$corpus/safetensors-good/peer-quanto-no-bias.safetensors"
+@test "quanto without a bias: refused where config.json does not tell the rows, or [groups, group] when asked" {
+    model=$corpus/safetensors-good/peer-quanto-sizes
+    try 0 amn-remember "$model"
+    is_empty err
+    try 69 amn-remember --config none "$model"
+    grep -qF 'its rows may be one group or several' err
+    grep -qF -- '--config' err
+    grep -qF -- '--scheme quanto' err
+    try 0 amn-remember --config none --scheme quanto "$model"
     [ "$(wc -l <err)" -eq 1 ]
     grep -q 'warning: quanto weights without a bias keep the shape \[groups, group\]' err
+    "$helpers/tensors" <out | grep -q 'q_proj.weight BF16 \[10, 128\]'
+    try 0 amn-remember "$corpus/safetensors-good/peer-quanto-no-bias.safetensors"
+    is_empty err
     try 0 amn-remember "$corpus/safetensors-good/peer-quanto-bits.safetensors"
     is_empty err
 }

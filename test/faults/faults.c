@@ -21,13 +21,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum calls {
     MEMORY, READ, PREAD, WRITE, PWRITE, PRINT, OPEN, DIRECT, STAT, CLOSE, CONTROL, TEMP, RESERVE, TRUNCATE, MODE, SYNC, RENAME,
-    UNLINK, FOLDER, ENTRY, RANDOM, THREAD, LIBRARY, CALLS
+    UNLINK, FOLDER, ENTRY, RANDOM, THREAD, LIBRARY, LOCK, CALLS
 };
 
 static const char *const names[CALLS] = {
@@ -36,12 +37,14 @@ static const char *const names[CALLS] = {
     [TEMP] = "temp",     [RESERVE] = "reserve", [TRUNCATE] = "truncate", [MODE] = "mode",     [SYNC] = "sync",
     [RENAME] = "rename", [UNLINK] = "unlink",   [FOLDER] = "folder", [ENTRY] = "entry",       [RANDOM] = "random",
     [THREAD] = "thread", [PWRITE] = "pwrite",   [DIRECT] = "direct", [LIBRARY] = "library",
+    [LOCK] = "lock",
 };
 
 static const struct { const char *name; int sys; } whats[] = {
     { "short", 0 },         { "EINTR", EINTR },   { "EIO", EIO },       { "EAGAIN", EAGAIN }, { "ENOMEM", ENOMEM },
     { "ENOSPC", ENOSPC },   { "EDQUOT", EDQUOT }, { "EACCES", EACCES }, { "EPERM", EPERM },   { "EMFILE", EMFILE },
     { "EOPNOTSUPP", EOPNOTSUPP }, { "EPIPE", EPIPE }, { "EROFS", EROFS }, { "ENOSYS", ENOSYS }, { "EINVAL", EINVAL },
+    { "ENOLCK", ENOLCK },
 };
 
 static struct {
@@ -189,6 +192,22 @@ open64(const char *path, int flags, ...)
 }
 
 int
+openat64(int folder, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return fails(OPEN) ? -1 : NEXT(openat64)(folder, path, flags, mode);
+}
+
+int
+flock(int fd, int operation)
+{
+    return fails(LOCK) ? -1 : NEXT(flock)(fd, operation);
+}
+
+int
 stat64(const char *restrict path, struct stat64 *restrict st)
 {
     return fails(STAT) ? -1 : NEXT(stat64)(path, st);
@@ -271,6 +290,12 @@ int
 unlink(const char *path)
 {
     return fails(UNLINK) ? -1 : NEXT(unlink)(path);
+}
+
+int
+unlinkat(int folder, const char *path, int flags)
+{
+    return fails(UNLINK) ? -1 : NEXT(unlinkat)(folder, path, flags);
 }
 
 DIR *

@@ -169,6 +169,7 @@ CASES = {
     "llama-f32": (lambda f: spm(f, extra=["<|user|>", "<tool▁x>"]), "float32", 5, "Llama", dict(
         hidden_size=96, num_key_value_heads=4, head_dim=32, tie_word_embeddings=True, **BASE), {"old": True}),
     "llama-json": (llama_json, "float16", 0, "Llama", dict(attention_bias=True, mlp_bias=True, num_hidden_layers=3, **BASE), {}),
+    "llama-bare": (spm, "bfloat16", 0, "Llama", dict(tie_word_embeddings=False, **BASE), {"bare": True}),
     "llama-wide": (spm, "bfloat16", 0, "Llama", dict(
         hidden_size=256, intermediate_size=512, num_hidden_layers=3, **BASE), {"old": True}),
     "mistral": (lambda f: spm(f, config={"add_prefix_space": True}), "bfloat16", 0, "Mistral", dict(
@@ -191,6 +192,8 @@ CASES = {
         head_dim=32, query_pre_attn_scalar=32, sliding_window=64, **BASE), {}),
     "gemma3": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"], extra=["<|image|>"]), "bfloat16", 0, "Gemma3", dict(
         head_dim=32, query_pre_attn_scalar=32, num_hidden_layers=7, sliding_window=64, **BASE), {"old": True}),
+    "gemma3-head": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"]), "bfloat16", 0, "Gemma3", dict(
+        head_dim=32, query_pre_attn_scalar=32, sliding_window=64, tie_word_embeddings=False, **BASE), {}),
     "gemma3-pictures": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"], extra=["<|image|>"]), "bfloat16", 0,
         "Gemma3", dict(head_dim=32, query_pre_attn_scalar=32, sliding_window=64, **BASE), {"pictures": True}),
     "llama-mixed": (spm, "bfloat16", 0, "Llama", dict(**BASE), {"mixed": {
@@ -242,7 +245,7 @@ def build(name, folder):
         weights = {}
         for path in sorted(Path(saved).glob("*.safetensors")):
             with safe_open(path, "pt") as f:
-                weights[path.name] = [[k, options.get("mixed", {}).get(k, f.get_slice(k).get_dtype()), f.get_slice(k).get_shape(),
+                weights[path.name] = [[k.removeprefix("model." * options.get("bare", False)), options.get("mixed", {}).get(k, f.get_slice(k).get_dtype()), f.get_slice(k).get_shape(),
                                        "norm" if k.endswith("norm.weight") and not family.startswith("Gemma") else ""]
                                       for k in f.offset_keys()]
         shutil.copy(os.path.join(saved, "config.json"), folder)

@@ -48,22 +48,21 @@ def decoded(q):
     return weight.dequantize()
 
 
-def add(stored, expected, name, q, grouped=None):
-    """`grouped`: the shape that comes out where nothing tells the weight's."""
+def add(stored, expected, name, q):
     state = {f"{name}.{key}": value for key, value in q.state_dict().items()}
     stored |= {key: value.contiguous() for key, value in state.items()}
-    weight = decoded(q)
-    expected[f"{name}.weight"] = weight.reshape(grouped) if grouped else weight
+    expected[f"{name}.weight"] = decoded(q)
     if q.bias is not None:
         expected[f"{name}.bias"] = q.bias.data
 
 
-def write(models, name, note, cases):
+def write(models, name, note, cases, config=None):
+    """`cases`: (module, type), perhaps with "zeropoint" and with a name as (name,)."""
     stored, expected = {}, {}
     for i, (module, qtype, *rest) in enumerate(cases):
-        add(stored, expected, f"blocks.{i}.proj", frozen(module, qtype, "zeropoint" in rest),
-            next((r for r in rest if isinstance(r, tuple)), None))
-    models.add(name, stored, expected, note, plain={k for k in expected if k.endswith(".bias")})
+        called = next((r[0] for r in rest if isinstance(r, tuple)), f"blocks.{i}.proj")
+        add(stored, expected, called, frozen(module, qtype, "zeropoint" in rest))
+    models.add(name, stored, expected, note, config, plain={k for k in expected if k.endswith(".bias")})
 
 
 def main():
@@ -81,9 +80,16 @@ def main():
         (linear_of(7, 100, F16, True), qint4), (linear_of(5, 256, BF16, True), qint2), (linear_of(3, 160, F16, True), qint2), (linear_of(9, 72, BF16, True), qint2)])
     write(models, "zero-points", "integer shifts", [
         (linear_of(5, 256, F16, True), qint4, "zeropoint"), (linear_of(3, 160, BF16, True), qint2, "zeropoint")])
-    write(models, "no-bias", "4 and 2 bits without a bias: groups stay rows, but for what has none; a convolution", [
-        (linear_of(5, 256, F16, False), qint4, (10, 128)), (linear_of(3, 160, BF16, False), qint2, (15, 32)),
+    write(models, "no-bias", "4 bits without a bias: rows that are no groups; a convolution", [
         (linear_of(7, 100, BF16, False), qint4), (torch.nn.Conv2d(3, 5, 3).to(BF16), qint4)])
+    layer = "model.layers.0."
+    write(models, "sizes", "4 and 2 bits without a bias: config.json tells the rows", [
+        (linear_of(5, 256, F16, False), qint4, (layer + "self_attn.q_proj",)),
+        (linear_of(256, 64, BF16, False), qint4, (layer + "self_attn.o_proj",)),
+        (linear_of(7, 256, BF16, False), qint2, (layer + "mlp.gate_proj",)),
+        (linear_of(5, 160, F32, False), qint2, (layer + "mlp.down_proj",)),
+        (linear_of(6, 100, F16, False), qint4, (layer + "other",))],
+          {"model_type": "llama", "hidden_size": 256, "intermediate_size": 160})
     models.done()
 
 

@@ -162,7 +162,8 @@ test_quanto(void)
             { "p.weight._scale", DTYPE_F16, 35, 1, NULL }, { "p.weight._shift", DTYPE_U8, 35, 1, NULL },
             { "p.bias", DTYPE_BF16, 7, 0, NULL } } },
         { "2 bits", .rows = 9, .cols = 96, .given = { { "p.weight._data._data", DTYPE_U8, 3, 96, NULL },
-            { "p.weight._scale", DTYPE_F16, 9, 1, NULL }, { "p.weight._shift", DTYPE_F16, 9, 1, NULL } } },
+            { "p.weight._scale", DTYPE_F16, 9, 1, NULL }, { "p.weight._shift", DTYPE_F16, 9, 1, NULL },
+            { "p.bias", DTYPE_F16, 9, 0, NULL } } },
         { "2 bits, signed zero points", .rows = 201, .cols = 7, .given = {
             { "p.weight._data._data", DTYPE_U8, 51, 7, NULL }, { "p.weight._scale", DTYPE_F32, 201, 1, NULL },
             { "p.weight._shift", DTYPE_I8, 201, 1, NULL } } },

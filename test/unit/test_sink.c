@@ -249,6 +249,64 @@ check_regimes(void)
     }
 }
 
+/* ---- what is compared, and what temporary files are called ---- */
+
+/* Whether `text`, written in two parts, is what the file has. */
+static bool
+is_same(const char *path, const char *text, size_t first)
+{
+    struct sink *sink = NULL;
+    struct err err;
+    err_init(&err);
+    size_t n = strlen(text);
+    bool ok = sink_compare(&sink, path, &err) && sink_expect(sink, n, &err) && sink_write(sink, text, first, &err)
+        && sink_write(sink, text + first, n - first, &err) && sink_commit(sink, &err);
+    CHECK(ok || err.kind == ERR_CREATE);
+    sink_close(sink);
+    return ok;
+}
+
+static void
+check_compare(void)
+{
+    enum { LONG = 10000 };              /* more than one read */
+    static char text[LONG + 1], path[PATH_MAX];
+    memset(text, 'a', LONG);
+    put("compare", "file", text);
+    snprintf(path, sizeof path, "%s/compare/file", top);
+    CHECK(is_same(path, text, 0) && is_same(path, text, 4096) && is_same(path, text, LONG));
+    text[LONG - 1] = '\0';
+    CHECK(!is_same(path, text, 1));     /* the file is longer */
+    text[LONG - 1] = 'b';
+    CHECK(!is_same(path, text, 4097));
+    text[LONG - 1] = 'a';
+    put("compare", "short", "aaa");
+    snprintf(path, sizeof path, "%s/compare/short", top);
+    CHECK(!is_same(path, text, 2) && !is_same(path, "aab", 2) && is_same(path, "aaa", 2) && !is_same(path, "", 0));
+    snprintf(path, sizeof path, "%s/compare", top);
+    CHECK(!is_same(path, "", 0));
+    snprintf(path, sizeof path, "%s/compare/none", top);
+    CHECK(!is_same(path, "", 0));
+}
+
+static void
+check_temp_names(void)
+{
+    static const char *const others[] = { "", ".", ".amn-aB3dE6", "..amn-aB3dE", "a.amn-aB3dE6", ".a.amn-aB3dE", ".a.amn-aB3dE67",
+        ".a.amn-aB3d_6", ".a.aB3dE6", ".a.backup", ".a.amn_aB3dE6" };
+    char name[SINK_TEMP_NAME], entry[2 * SINK_TEMP_NAME] = ".";
+    CHECK(sink_temp_name(name, ".a.amn-aB3dE6") && strcmp(name, "a") == 0);
+    CHECK(sink_temp_name(name, ".a.b.amn-000000.amn-zzzzzz") && strcmp(name, "a.b.amn-000000") == 0);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK(!sink_temp_name(name, others[i]));
+    memset(entry + 1, 'x', SINK_TEMP_NAME - 1);
+    strcpy(entry + SINK_TEMP_NAME, ".amn-aB3dE6");
+    CHECK(sink_temp_name(name, entry) && strlen(name) == SINK_TEMP_NAME - 1);
+    memset(entry + 1, 'x', SINK_TEMP_NAME);
+    strcpy(entry + SINK_TEMP_NAME + 1, ".amn-aB3dE6");
+    CHECK(!sink_temp_name(name, entry));
+}
+
 int
 main(void)
 {
@@ -264,6 +322,8 @@ main(void)
     check_threads(1);
     check_promise();
     check_regimes();
+    check_compare();
+    check_temp_names();
     char command[PATH_MAX + 32];
     snprintf(command, sizeof command, "rm -rf '%s'", top);
     CHECK(system(command) == 0);

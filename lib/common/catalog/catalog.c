@@ -74,6 +74,12 @@ catalog_budget(struct catalog *c)
     return &c->budget;
 }
 
+const struct limits *
+catalog_limits(const struct catalog *c)
+{
+    return &c->budget.limits;
+}
+
 static struct chunk *
 new_chunk(size_t room, struct chunk *next, struct err *err)
 {

@@ -29,6 +29,9 @@ void catalog_free(struct catalog *c);                   /* takes NULL */
 /* What the headers of the model have asked for; readers ask it for what they allocate themselves. */
 struct budget *catalog_budget(struct catalog *c);
 
+/* The limits that the catalog was made with: the user's. */
+const struct limits *catalog_limits(const struct catalog *c);
+
 bool catalog_add(struct catalog *c, const struct tensor *t, struct err *err);
 
 /* Add a key of a file. When it is there already nothing changes but its file, and *again says which file had it last;

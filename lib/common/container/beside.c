@@ -1,10 +1,13 @@
 #include "container/beside.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/names.h"
 #include "base/str.h"
 #include "container/folder.h"
 #include "container/foreign.h"
@@ -26,12 +29,33 @@ ends_in_number(const char *name, size_t *n, uint64_t *number)
 bool
 beside_part(struct beside_part *part, const char *name, const char *suffix)
 {
+    part->suffix = suffix;
     part->stem = strlen(name) - (str_ends(name, suffix) ? strlen(suffix) : 0);
     if (!ends_in_number(name, &part->stem, &part->count) || part->stem < 3
         || memcmp(name + part->stem - 3, "-of", 3) != 0)
         return false;
     part->stem -= 3;
     return ends_in_number(name, &part->stem, &part->number);
+}
+
+bool
+beside_shard(struct beside_part *part, const char *name)
+{
+    static const char *const suffixes[] = { ".safetensors", ".bin" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (str_ends(name, suffixes[i]))
+            return beside_part(part, name, suffixes[i]);
+    return false;
+}
+
+void
+beside_part_name(struct str *out, const char *name, const struct beside_part *part, uint64_t i)
+{
+    str_add(out, name, part->stem);
+    if (i == 0)
+        str_format(out, "%s.index.json", part->suffix);
+    else
+        str_format(out, "-%05" PRIu64 "-of-%05" PRIu64 "%s", i, part->count, part->suffix);
 }
 
 /* --- configs --------------------------------------------------------------------------------------------- */
@@ -61,7 +85,7 @@ beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const st
     for (size_t i = 0; i < CATALOG_CONFIGS; i++) {
         struct stat st;
         char *path = folder_path(dir, n, names[i], err);
-        bool there = path && stat(path, &st) == 0;
+        bool there = path && lstat(path, &st) == 0;     /* also a link to nothing, which is an error */
         bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s cannot be "
             "examined", names[i])) && (!there || beside_read_config(catalog, path, limits, inputs, err));
         free(path);
@@ -69,6 +93,48 @@ beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const st
             return false;
     }
     return true;
+}
+
+/* --- other files ----------------------------------------------------------------------------------------- */
+
+/* Tells why a file cannot be read; NULL when it can, or is a folder. */
+static const char *
+find_fault(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return errno == ENOENT ? "it is a symbolic link to a file that is not there" : strerror(errno);
+    if (S_ISDIR(st.st_mode))
+        return NULL;
+    return !S_ISREG(st.st_mode) ? "it is not a regular file" : access(path, R_OK) != 0 ? strerror(errno) : NULL;
+}
+
+bool
+beside_warn(struct catalog *catalog, const char *dir, struct err *err)
+{
+    struct names bad = { 0 };
+    const char *name;
+    char shown[STR_SHOWN];
+    DIR *d = opendir(dir);
+    bool ok = d || err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    while (ok && (name = folder_next(d, err)) != NULL) {
+        char *path = *name != '.' ? folder_path(dir, strlen(dir), name, err) : NULL;
+        ok = !path || !find_fault(path) || names_add(&bad, name, strlen(name), err);
+        free(path);
+    }
+    names_sort(&bad);
+    char *first = bad.n != 0 ? folder_path(dir, strlen(dir), bad.name[0], err) : NULL;
+    const char *fault = first ? find_fault(first) : NULL;
+    if (fault && bad.n > 1)
+        catalog_warn(catalog, "%zu files cannot be read, the first is %s: %s", bad.n,
+            str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
+    else if (fault)
+        catalog_warn(catalog, "%s cannot be read: %s", str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
+    free(first);
+    names_clear(&bad);
+    if (d)
+        closedir(d);
+    return ok && err->kind == ERR_NONE;
 }
 
 /* --- shards ---------------------------------------------------------------------------------------------- */
@@ -135,7 +201,7 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
     const char *name;
     struct beside_part part;
     uint64_t shards;
-    if ((beside_part(&part, file, ".safetensors") || beside_part(&part, file, ".bin")) && part.count > 1)
+    if (beside_shard(&part, file) && part.count > 1)
         catalog_facts(catalog)->shards = part.count;
     char *dir = folder ? strndup(path, folder) : strdup(".");
     if (!dir)

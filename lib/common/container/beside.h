@@ -3,6 +3,7 @@
 #define CONTAINER_BESIDE_H
 
 #include "base/limits.h"
+#include "base/str.h"
 #include "catalog/catalog.h"
 #include "source/inputs.h"
 
@@ -10,6 +11,10 @@
  * read is added to `inputs`. */
 bool beside_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
     struct inputs *inputs, struct err *err);
+
+/* Adds a warning to the catalog when files of a folder cannot be read, such as links to nothing in a pruned cache: for a job
+ * that needs none of them. Hidden ones do not count. */
+bool beside_warn(struct catalog *catalog, const char *dir, struct err *err);
 
 /* Keep the one config at `path` with the catalog. */
 bool beside_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
@@ -24,9 +29,16 @@ bool beside_note_shard(struct catalog *catalog, const char *path, const struct l
 struct beside_part {
     size_t stem;                /* bytes of the name in front of that */
     uint64_t number, count;
+    const char *suffix;         /* ".safetensors"; static */
 };
 
 /* Whether the name of a file, or its path, ends so, `suffix` behind it or not. */
 bool beside_part(struct beside_part *part, const char *name, const char *suffix);
+
+/* Reads the name of a shard of safetensors or of a PyTorch checkpoint, which ends in the suffix: false for any other name. */
+bool beside_shard(struct beside_part *part, const char *name);
+
+/* Appends the name, or path, of part i of the same model as `name`; i = 0: of the index. */
+void beside_part_name(struct str *out, const char *name, const struct beside_part *part, uint64_t i);
 
 #endif

@@ -1,6 +1,9 @@
 #include "container/candidates.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,21 +16,24 @@
 struct step {
     const char *pattern[5];
     bool rival;                 /* worth telling of when another one is read; else it is mostly the same model once more */
+    bool shards;                /* only the first of shards that are complete by their names and in no index */
 };
 
 static const struct step steps[] = {
-    { { "model.safetensors.index.json" }, true },
-    { { "model.safetensors" }, true },
-    { { "*.safetensors.index.json" }, true },
-    { { "*.safetensors" }, true },
-    { { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" }, true },
-    { { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" }, true },
-    { { "pytorch_model.bin.index.json" }, false },
-    { { "pytorch_model.bin" }, false },
-    { { "*.gguf" }, true },
-    { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, true },
-    { { "*.bin.index.json" }, false },
-    { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, false },
+    { { "model.safetensors.index.json" }, true, false },
+    { { "*.safetensors.index.json" }, true, false },
+    { { "*.safetensors" }, true, true },
+    { { "model.safetensors" }, true, false },
+    { { "*.safetensors" }, true, false },
+    { { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" }, true, false },
+    { { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" }, true, false },
+    { { "pytorch_model.bin.index.json" }, false, false },
+    { { "*.bin" }, false, true },
+    { { "pytorch_model.bin" }, false, false },
+    { { "*.gguf" }, true, false },
+    { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, true, false },
+    { { "*.bin.index.json" }, false, false },
+    { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, false, false },
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
@@ -53,12 +59,62 @@ fits(const struct step *step, const char *name)
     return false;
 }
 
-/* The first step that looks for a file, NULL when none does. */
-static const struct step *
-step_of(const char *name)
+/* --- shards ---------------------------------------------------------------------------------------------- */
+
+static int
+compare_name(const void *key, const void *b)
 {
+    return strcmp(key, *(char *const *)b);
+}
+
+/* Checks that the directory has the file STEM-0000I-of-0000N.safetensors, or .bin, or with i = 0 the index of those shards. */
+static bool
+has(const struct candidates *c, const char *name, const struct beside_part *part, uint64_t i)
+{
+    struct str s = { 0 };
+    beside_part_name(&s, name, part, i);
+    bool found = !s.failed && bsearch(s.p, c->names.name, c->names.n, sizeof *c->names.name, compare_name);
+    str_clear(&s);
+    return found;
+}
+
+static bool
+is_complete(const struct candidates *c, const char *name, const struct beside_part *part)
+{
+    uint64_t i = 1;
+    while (i <= part->count && has(c, name, part, i))
+        i++;
+    return i > part->count;
+}
+
+/* Checks that the shard belongs to an index of the directory. */
+static bool
+is_indexed(const struct candidates *c, const char *name)
+{
+    struct beside_part part;
+    return beside_shard(&part, name) && has(c, name, &part, 0);
+}
+
+/* Checks that both are shards of one model. */
+static bool
+belong(const char *a, const char *b)
+{
+    struct beside_part p, q;
+    return beside_shard(&p, a) && beside_shard(&q, b) && p.number >= 1 && p.number <= p.count && q.number >= 1
+        && q.number <= q.count && p.count == q.count && strcmp(p.suffix, q.suffix) == 0 && p.stem == q.stem
+        && memcmp(a, b, p.stem) == 0;
+}
+
+/* --- steps ----------------------------------------------------------------------------------------------- */
+
+/* The first step that looks for a file of the directory, NULL when none does. c: NULL for a file alone. */
+static const struct step *
+step_of(const struct candidates *c, const char *name)
+{
+    struct beside_part part;
     for (size_t i = 0; i < STEPS; i++)
-        if (fits(&steps[i], name))
+        if (fits(&steps[i], name) && (!steps[i].shards || (c && beside_shard(&part, name) && part.number == 1
+                && !is_indexed(c, name) && is_complete(c, name, &part))))
             return &steps[i];
     return NULL;
 }
@@ -66,7 +122,7 @@ step_of(const char *name)
 bool
 candidates_is_model(const char *name)
 {
-    return step_of(name) != NULL;
+    return step_of(NULL, name) != NULL;
 }
 
 static bool
@@ -78,7 +134,7 @@ list(struct candidates *c, const char *dir, struct err *err)
     const char *name;
     bool ok = true;
     while (ok && (name = folder_next(d, err)) != NULL)
-        ok = !step_of(name) || names_add(&c->names, name, strlen(name), err);
+        ok = !candidates_is_model(name) || names_add(&c->names, name, strlen(name), err);
     closedir(d);
     names_sort(&c->names);
     return ok && err->kind == ERR_NONE;
@@ -104,6 +160,48 @@ tell_end(struct str *words, size_t n)
         str_format(words, " and %zu more", n - TOLD);
 }
 
+/* Refuses shards of one model without an index of which some are missing; name: one of them. */
+static bool
+missing(const struct candidates *c, const char *name, struct err *err)
+{
+    struct str words = { 0 }, file = { 0 };
+    struct beside_part part;
+    size_t n = 0;
+    beside_shard(&part, name);
+    for (uint64_t i = 1; i <= part.count; i++) {
+        if (has(c, name, &part, i))
+            continue;
+        file.len = 0;
+        beside_part_name(&file, name, &part, i);
+        if (!file.failed)
+            tell(&words, n++, file.p);
+    }
+    tell_end(&words, n);
+    if (words.failed || file.failed)
+        err_memory(err, words.room);
+    else
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds %" PRIu64 " of the %" PRIu64 " shards of a model and no "
+            "index, missing: %s", part.count - n, part.count, words.p);
+    str_clear(&file);
+    str_clear(&words);
+    return false;
+}
+
+/* Checks that all files of a step are shards of one model; *first becomes one of them. */
+static bool
+is_one_model(const struct candidates *c, const struct step *step, const char **first)
+{
+    *first = NULL;
+    for (size_t i = 0; i < c->names.n; i++) {
+        if (step_of(c, c->names.name[i]) != step)
+            continue;
+        *first = *first ? *first : c->names.name[i];
+        if (!belong(*first, c->names.name[i]))
+            return false;
+    }
+    return true;
+}
+
 static bool
 several(const struct candidates *c, const struct step *step, const char *dir, struct err *err)
 {
@@ -113,14 +211,14 @@ several(const struct candidates *c, const struct step *step, const char *dir, st
     const char *first = NULL;
     size_t n = 0;
     for (size_t i = 0; i < c->names.n; i++)
-        if (step_of(c->names.name[i]) == step) {
+        if (step_of(c, c->names.name[i]) == step) {
             first = first ? first : c->names.name[i];
             tell(&words, n++, c->names.name[i]);
         }
     tell_end(&words, n);
     if (words.failed)
         err_memory(err, words.room);
-    else if (beside_part(&part, first, ".safetensors") || beside_part(&part, first, ".bin"))
+    else if (beside_shard(&part, first))
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several files (%s) and no index, which tells which "
             "of them are one model: add its .index.json, or name one file", words.p);
     else
@@ -135,10 +233,12 @@ bool
 candidates_choose(struct candidates *c, const char *dir, struct err *err)
 {
     char shown[STR_SHOWN];
+    struct beside_part part;
     const struct step *best = NULL;
+    const char *shard = NULL;
     bool ok = list(c, dir, err);
     for (size_t i = 0; ok && i < c->names.n; i++) {
-        const struct step *step = step_of(c->names.name[i]);
+        const struct step *step = step_of(c, c->names.name[i]);
         if (best && step > best)
             continue;
         c->chosen = step == best ? NULL : c->names.name[i];
@@ -147,7 +247,12 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
     if (ok && !best)
         err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file, expected model.safetensors, "
             "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
-    else if (ok && !c->chosen)
+    else if (ok && best->shards && c->chosen && beside_shard(&part, c->chosen))
+        c->shards = part.count;
+    else if (ok && !best->shards && is_one_model(c, best, &shard) && !is_indexed(c, shard)) {
+        c->chosen = NULL;
+        missing(c, shard, err);
+    } else if (ok && !c->chosen)
         several(c, best, dir, err);
     return c->chosen || err_in_file(err, str_shown(shown, dir, strlen(dir)));
 }
@@ -161,36 +266,11 @@ candidates_clear(struct candidates *c)
 
 /* --- the others ------------------------------------------------------------------------------------------ */
 
-/* The first `stem` bytes of a name, as the key of its index. */
-struct stem {
-    const char *name;
-    size_t n;
-};
-
-static int
-compare_index(const void *key, const void *b)
-{
-    const struct stem *stem = key;
-    const char *name = *(char *const *)b;
-    int by = strncmp(stem->name, name, stem->n);
-    return by ? by : strcmp(".safetensors.index.json", name + stem->n);
-}
-
-/* Whether the file is a shard that an index of the directory stands for: X-0000I-of-0000N.safetensors. */
-static bool
-is_indexed(const struct candidates *c, const char *name)
-{
-    struct beside_part part;
-    if (!beside_part(&part, name, ".safetensors"))
-        return false;
-    const struct stem stem = { name, part.stem };
-    return bsearch(&stem, c->names.name, c->names.n, sizeof *c->names.name, compare_index) != NULL;
-}
-
 bool
 candidates_other(const struct candidates *c, size_t i)
 {
-    return c->names.name[i] != c->chosen && step_of(c->names.name[i])->rival && !is_indexed(c, c->names.name[i]);
+    const char *name = c->names.name[i];
+    return name != c->chosen && step_of(c, name)->rival && !is_indexed(c, name) && (c->shards == 0 || !belong(name, c->chosen));
 }
 
 /* *other: the file is there, and none of those that were opened, by whatever name. */

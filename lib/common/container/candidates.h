@@ -10,15 +10,17 @@
 struct candidates {
     struct names names;         /* in the order of their bytes */
     const char *chosen;         /* one of them */
+    uint64_t shards;            /* 0, or chosen is the first of so many, all there and in no index */
 };
 
-/* List a directory and choose: an index first, then safetensors, then the rest; whether what is chosen can be opened is
- * not looked at. ERR_OPEN: there is none; ERR_USAGE: there are several of the same rank. Failures bear its name. */
+/* Lists a directory and chooses: an index, then shards that are complete by their names, then another safetensors file, then
+ * the rest. Does not check that the files can be opened. Fails with ERR_OPEN if there is no model, or if shards of the only
+ * one are missing, and with ERR_USAGE if several have the same rank. Failures bear the directory's name. */
 bool candidates_choose(struct candidates *c, const char *dir, struct err *err);
 void candidates_clear(struct candidates *c);
 
-/* Whether names.name[i], of a list that was made by candidates_choose, can be read instead of what is chosen: no shard that an index
- * stands for. */
+/* Checks that names.name[i], of a list that candidates_choose made, could be read instead of the chosen model: not a shard of an
+ * index or of the chosen model. */
 bool candidates_other(const struct candidates *c, size_t i);
 
 /* Whether a file of this name is a model, or a part of one, for who reads its directory. */

@@ -170,6 +170,23 @@ index_clear(struct index *index)
     *index = (struct index){ 0 };
 }
 
+/* Names the first tensor of the files that the index does not list, of which there is one. */
+static bool
+refuse_unlisted(const struct index *x, const struct catalog *catalog, struct err *err)
+{
+    char name[STR_SHOWN], file[STR_SHOWN];
+    for (size_t i = 0; i < catalog_count(catalog); i++) {
+        const struct tensor *t = catalog_at(catalog, i);
+        const struct index_entry key = { .tensor = t->name, .tensor_len = t->name_len };
+        const char *shard = x->shard[t->extent.file];
+        if (!bsearch(&key, x->entry, x->count, sizeof key, compare_tensor))
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "%s holds it, but the index does not list it (%zu such "
+                "tensors): are both of one download?", str_shown(name, t->name, t->name_len),
+                str_shown(file, shard, strlen(shard)), catalog_count(catalog) - x->count);
+    }
+    return true;
+}
+
 bool
 index_check(const struct index *x, struct catalog *catalog, struct err *err)
 {
@@ -182,8 +199,5 @@ index_check(const struct index *x, struct catalog *catalog, struct err *err)
                 ERR_TENSOR "the index says that it is in %s, which does not hold it: are both of one download?",
                 str_shown(name, e->tensor, e->tensor_len), str_shown(file, e->shard, strlen(e->shard)));
     }
-    if (catalog_count(catalog) > x->count)
-        catalog_note(catalog, "%zu tensors are in the files but not in the index, and are read as well",
-            catalog_count(catalog) - x->count);
-    return true;
+    return catalog_count(catalog) == x->count || refuse_unlisted(x, catalog, err);
 }

@@ -25,8 +25,8 @@ struct index {
 bool index_read(struct index *index, const char *text, size_t n, struct budget *budget, struct err *err);
 void index_clear(struct index *index);
 
-/* Every mapped tensor lies in its shard (file i of the catalog is shard i), else ERR_MALFORMED; tensors that
- * are not mapped get a warning. The catalog is sealed. */
+/* Checks that the index and the shards list the same tensors, each in the same file (file i of the catalog is shard i). Fails
+ * with ERR_MALFORMED, naming a tensor. The catalog is sealed. */
 bool index_check(const struct index *index, struct catalog *catalog, struct err *err);
 
 #endif

@@ -108,6 +108,31 @@ open_index(struct model *m, const char *path, struct err *err)
     return ok;
 }
 
+/* Opens part i of the same model as `path`. */
+static bool
+add_part(struct model *m, const char *path, const struct beside_part *part, uint64_t i, struct err *err)
+{
+    struct str name = { 0 };
+    beside_part_name(&name, path, part, i);
+    bool ok = (!name.failed || err_memory(err, name.room)) && add_file(m, name.p, false, err);
+    str_clear(&name);
+    return ok;
+}
+
+/* Opens all shards of a model without an index; `path`: the first of them. */
+static bool
+open_shards(struct model *m, const char *path, struct err *err)
+{
+    struct beside_part part;
+    if (!beside_shard(&part, path) || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
+        return false;
+    m->nfiles = (uint32_t)part.count;
+    bool ok = true;
+    for (uint64_t i = 1; ok && i <= part.count; i++)
+        ok = add_part(m, path, &part, i, err);
+    return ok && catalog_seal(m->catalog, err);
+}
+
 /* One part of a split GGUF model: what its own keys say must be what its place demands. */
 static bool
 check_part(const struct model *m, const struct catalog_facts *first, uint32_t no, struct err *err)
@@ -148,13 +173,8 @@ open_parts(struct model *m, const char *path, struct err *err)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
             PRIu64, part.count, first.split_count);
     bool ok = true;
-    for (uint32_t i = 1; ok && i < part.count; i++) {
-        struct str name = { 0 };
-        str_format(&name, "%.*s-%05u-of-%05u.gguf", (int)part.stem, path, (unsigned)i + 1, (unsigned)part.count);
-        ok = (!name.failed || err_memory(err, name.room)) && add_file(m, name.p, false, err)
-            && check_part(m, &first, i, err);
-        str_clear(&name);
-    }
+    for (uint32_t i = 1; ok && i < part.count; i++)
+        ok = add_part(m, path, &part, i + 1, err) && check_part(m, &first, i, err);
     *catalog_facts(m->catalog) = first;
     catalog_facts(m->catalog)->split_count = 0;         /* all of it is here */
     return ok;
@@ -211,7 +231,7 @@ add_beside(struct model *m, const char *path, const struct model_options *option
     if (!path || !m->container->beside || !source_is_file(m->src[0]))
         return true;
     return (options->config || beside_read_configs(m->catalog, path, folder_len(path), limits, &m->inputs, err))
-        && (str_ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
+        && (m->nsrc > 1 || str_ends(path, ".index.json") || beside_note_shard(m->catalog, path, limits, &m->inputs, err));
 }
 
 /* The directory of a model, when more than its file was named. */
@@ -228,8 +248,8 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
 {
     struct candidates in = { 0 };
     char *path = candidates_choose(&in, dir, err) ? folder_path(dir, strlen(dir), in.chosen, err) : NULL;
-    bool ok = path && keep_folder(m, dir, strlen(dir), err) && open_file(m, path, false, err)
-        && add_beside(m, path, options, err)
+    bool ok = path && keep_folder(m, dir, strlen(dir), err)
+        && (in.shards > 1 ? open_shards(m, path, err) : open_file(m, path, false, err)) && add_beside(m, path, options, err)
         && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
     if (ok && catalog_facts_of(m->catalog)->shards != 0)
         catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index: the "
@@ -263,7 +283,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     else
         ok = ok && open_file(m, path, !stored, err) && add_beside(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
-    return (ok && err->kind == ERR_NONE) || err_in_file(err, m->name ? m->name : "");
+    ok = ok && err->kind == ERR_NONE && (!options->warns || !m->folder || beside_warn(m->catalog, m->folder, err));
+    return ok || err_in_file(err, m->name ? m->name : "");
 }
 
 void
@@ -309,20 +330,10 @@ model_unchanged(const struct model *m, struct err *err)
 }
 
 bool
-model_spares(const struct model *m, uint64_t dev, uint64_t ino, struct err *err)
-{
-    const char *name = inputs_find(&m->inputs, dev, ino);
-    if (!name)
-        return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input: write to another file");
-    return err_in_file(err, name);
-}
-
-bool
 model_spares_stdout(const struct model *m, struct err *err)
 {
     struct stat st;
-    return fstat(STDOUT_FILENO, &st) != 0 || model_spares(m, st.st_dev, st.st_ino, err);
+    return fstat(STDOUT_FILENO, &st) != 0 || inputs_check(&m->inputs, st.st_dev, st.st_ino, err);
 }
 
 /* Nothing is lost of a file that is empty, so that a list in a new file, the usual thing, costs no second look. */

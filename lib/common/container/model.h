@@ -24,6 +24,7 @@ struct model_options {
     const char *config;         /* the one config to read, "none", or NULL: what lies beside the model */
     const char *root;           /* container.h */
     bool no_spool, no_verify;
+    bool warns;                 /* the job describes the model: files of its directory that cannot be read are a warning */
     struct meter *meter;        /* told what is read of headers and spooled; borrowed as long as the model lives, or NULL */
 };
 
@@ -42,8 +43,7 @@ const char **model_files(const struct model *m, struct err *err);
 /* The end of the job: no file of src has changed since it was opened, else ERR_IO. */
 bool model_unchanged(const struct model *m, struct err *err);
 
-/* The output must not go into a file of the model: ERR_CREATE when the file (dev, ino) is one, or standard output is. */
-bool model_spares(const struct model *m, uint64_t dev, uint64_t ino, struct err *err);
+/* Checks that standard output does not go into a file of the model; else ERR_CREATE. */
 bool model_spares_stdout(const struct model *m, struct err *err);
 
 /* The same of all operands, for a job that writes about one before it opens the next: asked before it writes. What

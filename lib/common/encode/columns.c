@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "encode/groups.h"
+#include "encode/loaders.h"
 #include "encode/roster.h"
 #include "kernel/encode_int.h"
 
@@ -286,11 +287,19 @@ mixes(const struct encoding *a, const struct encoding *b)
     return !numbers_of(a)->awq && !numbers_of(b)->awq;
 }
 
+static const char *
+refused(const struct encoding *e)
+{
+    const struct own *own = e->own;
+    return loaders_refusal(e, own->rule.asymmetric, own->group);
+}
+
 static const struct numbers gptq = { &encode_int_gptq, 4, false }, gptq8 = { &encode_int_gptq, 8, false },
     awq = { &encode_int_awq, 4, true };
 
 #define COLUMNS(code, label_, numbers_, config_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode, .config = config_, .config_mixes = mixes, .joins_experts = roster_join_none }
+    .fit = fit, .encode = encode, .config = config_, .config_mixes = mixes, .joins_experts = roster_join_none, \
+    .refused = refused }
 
 const struct encoder encode_columns[] = {
     COLUMNS("gptq", "GPTQ", gptq, config_gptq),

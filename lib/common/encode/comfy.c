@@ -6,6 +6,7 @@
  *     comfy-mxfp8  F8_E4M3 [R, C]   F8_E8M0, the tiled grid (kernel/tiles.h) of R x C/32; its padding is 0
  *     comfy-nvfp4  U8 [R, C/2]      F8_E4M3, the tiled grid of R x C/16; P.weight_scale_2 F32 []
  *
+ * Of MXFP8 R and C are rounded up to multiples of 32, of NVFP4 to multiples of 16: what is added is zeros.
  * In NVFP4 the high nibble is the even column. T is the largest magnitude of the tensor,
  * A that of a block or of a row, D the weight's type:
  *
@@ -37,6 +38,7 @@ enum { MARKER, ROTATED = 256 };
 struct own {
     uint32_t block;                     /* elements that share a scale; 0: all */
     uint32_t rotated;                   /* columns of a group; 0: not */
+    uint64_t rows, cols;                /* of the codes, with those that are added */
 };
 
 static enum kind
@@ -75,15 +77,32 @@ add_grid(struct encoding *e, enum dtype dtype, struct err *err)
 {
     const struct own *own = e->own;
     const uint64_t dim[2] = { num_ceil_div(e->rows, TILE_ROWS) * TILE_ROWS,
-        num_ceil_div(e->cols / own->block, TILE_BLOCKS) * TILE_BLOCKS };
+        num_ceil_div(own->cols / own->block, TILE_BLOCKS) * TILE_BLOCKS };
     return groups_part(e, ".weight_scale", dtype, dim, 2, 0, TILE, err);
+}
+
+static bool
+is_padded(const struct encoding *e)
+{
+    const struct own *own = e->own;
+    return own->rows != e->rows || own->cols != e->cols;
+}
+
+/* Adds codes that have so many to a byte: padded ones row by row. */
+static bool
+add_codes(struct encoding *e, enum dtype dtype, uint32_t per_byte, uint32_t elems, struct err *err)
+{
+    const struct own *own = e->own;
+    const uint64_t dim[2] = { own->rows, own->cols / per_byte };
+    bool padded = is_padded(e);
+    return groups_part(e, ".weight", dtype, dim, 2, padded ? 0 : elems, padded ? (uint32_t)dim[1] : elems / per_byte, err);
 }
 
 static bool
 add_parts(struct encoding *e, struct err *err)
 {
     const struct own *own = e->own;
-    const uint64_t one = 1, dim[2] = { e->rows, e->cols }, half[2] = { e->rows, e->cols / 2 }, row[2] = { e->rows, 1 };
+    const uint64_t one = 1, row[2] = { e->rows, 1 };
     uint32_t cols = (uint32_t)e->cols, elems = own->block == 0 ? 32 : groups_elems(e, own->block);
     if (e->cols % elems != 0)
         elems = cols;
@@ -92,15 +111,15 @@ add_parts(struct encoding *e, struct err *err)
     switch (kind_of(e)) {
     case FP8:
         return groups_part(e, ".weight_scale", DTYPE_F32, &one, 0, 0, 4, err)
-            && groups_part(e, ".weight", DTYPE_F8_E4M3, dim, 2, elems, elems, err);
+            && add_codes(e, DTYPE_F8_E4M3, 1, elems, err);
     case INT8:
         return groups_part(e, ".weight_scale", DTYPE_F32, row, 2, cols, 4, err)
-            && groups_part(e, ".weight", DTYPE_I8, dim, 2, cols, cols, err);
+            && add_codes(e, DTYPE_I8, 1, cols, err);
     case MXFP8:
-        return add_grid(e, DTYPE_F8_E8M0, err) && groups_part(e, ".weight", DTYPE_F8_E4M3, dim, 2, elems, elems, err);
+        return add_grid(e, DTYPE_F8_E8M0, err) && add_codes(e, DTYPE_F8_E4M3, 1, elems, err);
     default:
         return groups_part(e, ".weight_scale_2", DTYPE_F32, &one, 0, 0, 4, err) && add_grid(e, DTYPE_F8_E4M3, err)
-            && groups_part(e, ".weight", DTYPE_U8, half, 2, elems, elems / 2, err);
+            && add_codes(e, DTYPE_U8, 2, elems, err);
     }
 }
 
@@ -110,7 +129,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     static const uint32_t blocks[] = { 0, 0, 32, 16 };
     enum kind kind = kind_of(e);
     bool rotates = kind == INT8 && options->convrot;
-    const struct groups_choice choice = { rotates ? ROTATED : blocks[kind], rotates ? 4 : 0, rotates ? 4096 : 0,
+    const struct groups_choice choice = { rotates ? ROTATED : 0, rotates ? 4 : 0, rotates ? 4096 : 0,
         .symmetric = true, .convrot = kind == INT8 };
     uint32_t group;
     enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
@@ -120,16 +139,16 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size: %s rotates groups of a power of 4", e->encoder->label);
         return ENCODE_FAIL;
     }
-    if (kind >= MXFP8 && e->rows % blocks[kind] != 0)
-        e->why = "its rows would have to be padded";
-    else if ((kind == INT8 || e->cols % 32 != 0) && e->cols > ENCODE_FLOATS)
+    uint64_t block = kind >= MXFP8 ? blocks[kind] : 1;
+    uint64_t rows = num_ceil_div(e->rows, block) * block, cols = num_ceil_div(e->cols, block) * block;
+    if ((kind == INT8 || e->cols % 32 != 0 || rows != e->rows) && cols > ENCODE_FLOATS) {
         e->why = "its rows are too long";
-    if (e->why)
         return ENCODE_NO;
+    }
     struct own *own = e->own = encode_alloc(e, sizeof *own, err);
     if (!own)
         return ENCODE_FAIL;
-    *own = (struct own){ kind == INT8 ? (uint32_t)e->cols : blocks[kind], rotates ? group : 0 };
+    *own = (struct own){ kind == INT8 ? (uint32_t)e->cols : blocks[kind], rotates ? group : 0, rows, cols };
     if (kind == FP8 || kind == NVFP4)
         groups_absmax_fit(e);
     return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
@@ -169,11 +188,13 @@ grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, u
     struct err *err)
 {
     const struct own *own = e->own;
-    uint64_t blocks = e->cols / own->block, from = at * TILE_BLOCKS, to = num_min(blocks, (at + n) * TILE_BLOCKS);
+    uint64_t blocks = own->cols / own->block, from = at * TILE_BLOCKS, to = num_min(blocks, (at + n) * TILE_BLOCKS);
+    uint64_t first = from * own->block, end = to * own->block, here = num_min(end, e->cols) - first;
     memset(y, 0, (size_t)n * TILE);
     for (uint64_t r = row; r < row + TILE_ROWS && r < e->rows; r++) {
-        if (!run->read(run->of, r * e->cols + from * own->block, (size_t)(to - from) * own->block, run->x, err))
+        if (!run->read(run->of, r * e->cols + first, (size_t)here, run->x, err))
             return false;
+        memset(run->x + here, 0, (size_t)(end - first - here) * sizeof *run->x);
         for (uint64_t b = from; b < to; b++)
             y[swizzle_at(r - row, b - from, n)] = block_code(e, run, run->x + (b - from) * own->block);
     }
@@ -185,7 +206,7 @@ grid(const struct encoding *e, const struct encode_run *run, uint64_t first, uin
     struct err *err)
 {
     const struct own *own = e->own;
-    uint64_t tiles = num_ceil_div(e->cols / own->block, TILE_BLOCKS), most = ENCODE_FLOATS / TILE_BLOCKS / own->block;
+    uint64_t tiles = num_ceil_div(own->cols / own->block, TILE_BLOCKS), most = ENCODE_FLOATS / TILE_BLOCKS / own->block;
     for (uint64_t n; count != 0; first += n, count -= n, y += n * TILE) {
         n = num_min(num_min(count, tiles - first % tiles), most);
         if (!grid_run(e, run, first / tiles * TILE_ROWS, first % tiles, n, y, err))
@@ -231,6 +252,29 @@ block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
         else if (back && !small)
             run->kernels->fp8_f32[DTYPE_F8_E4M3](back, n, y, n, 1, n, &s, n);
     }
+}
+
+/* Rows [first, first + count) of codes with zeros in the columns and rows that are added. */
+static bool
+padded_codes(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct own *own = e->own;
+    struct encode_run row = *run;
+    row.n = (size_t)own->cols;
+    for (uint64_t r = first; r < first + count; r++, y += e->part[part].grain) {
+        if (r >= e->rows) {
+            memset(y, 0, e->part[part].grain);
+            continue;
+        }
+        if (!run->read(run->of, r * e->cols, (size_t)e->cols, run->x, err))
+            return false;
+        memset(run->x + e->cols, 0, (size_t)(own->cols - e->cols) * sizeof *run->x);
+        block_codes(e, &row, y);
+        if (run->compare)
+            run->compare(run->of, r * e->cols, run->x, run->back, (size_t)e->cols);
+    }
+    return true;
 }
 
 /* A row times the Hadamard matrix, in place: sums of F32, each digit's four in the order of kernel/ref/convrot.c, and
@@ -325,6 +369,8 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
         groups_store(y, DTYPE_F32, tensor_scale(e, run->facts));
         return true;
     }
+    if (is_padded(e))
+        return padded_codes(e, run, part, first, count, y, err);
     if (kind == FP8)
         fp8_codes(e, run, y);
     else

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "encode/groups.h"
+#include "encode/loaders.h"
 #include "encode/roster.h"
 #include "kernel/encode_int.h"
 
@@ -264,8 +265,15 @@ differs(const struct encoding *e)
         "in quantization_config alone" : NULL;
 }
 
+static const char *
+refused(const struct encoding *e)
+{
+    const struct own *own = e->own;
+    return loaders_refusal(e, own->rule.asymmetric, own->rule.bits == 4 ? own->group : 0);
+}
+
 #define CT .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .joins_experts = joins_experts, \
-    .loses_experts = true, .differs = differs
+    .loses_experts = true, .differs = differs, .refused = refused
 
 const struct encoder encode_ct[] = {
     { .name = "int8-channel", .label = "compressed-tensors INT8", .type = DTYPE_UNKNOWN, .fit = fit_channel,

@@ -18,6 +18,7 @@ enum {
 };
 
 struct encoder;
+struct fused;
 struct roster;
 
 /* One tensor that a weight becomes. */
@@ -31,16 +32,19 @@ struct encode_part {
     const uint8_t *bytes;           /* the part itself, where it depends on no element; else NULL */
 };
 
-/* What the user says of all weights. */
+/* The user's options for all weights. All members have one type, so that the struct has no padding: plan/fingerprint.c
+ * hashes its bytes, and with them any member that is added. */
 struct encode_options {
-    bool asymmetric, symmetric;     /* neither: as the scheme has it by default */
+    uint64_t asymmetric, symmetric; /* neither: as the scheme has it by default */
     uint64_t group_size;            /* elements that share a scale; 0: as the scheme has it */
-    bool convrot;                   /* ComfyUI: rotated by Hadamard matrices */
+    uint64_t convrot;               /* ComfyUI: rotated by Hadamard matrices */
 };
+_Static_assert(sizeof(struct encode_options) == 4 * sizeof(uint64_t), "members of encode_options are uint64_t");
 
 /* A weight, and what becomes of it. Lives as long as the catalog it is allocated of. */
 struct encoding {
     const struct encoder *encoder;
+    struct encode_options options;  /* that fit() was given */
     struct catalog *memory;
     struct tensor weight;           /* name, dtype and shape as it would be in the output; layout and extent mean nothing */
     uint64_t rows, cols;            /* of all its matrices: cols is its last dimension */
@@ -54,6 +58,7 @@ struct encoding {
     size_t place;                   /* in the choice that it was of before parts took their places */
     const char *why;                /* of what does not fit: why it stays as it is; static */
     void *own;                      /* the encoder's own numbers */
+    const struct fused *fused;      /* the weights whose facts are found together (plan/fused.h); NULL: it is alone. Borrowed */
 };
 
 /* What encode() and survey() are lent. */
@@ -91,6 +96,11 @@ struct encoder {
     bool (*survey)(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err);
     /* NULL, or: once, when all regions are surveyed. */
     void (*settle)(const struct encoding *e, float *facts);
+    bool stacks;                    /* it takes experts in one tensor of three dimensions, and so do its loaders */
+    /* Loaders concatenate weights such as q_proj, k_proj and v_proj, and apply one scale to the result. Weights of such a group
+     * are surveyed together: `facts` holds those of one weight after those of another, settle() is called once, with the sums of
+     * nregions and nfacts, and leaves what encode() uses at its beginning. */
+    bool fuses;
     /* NULL, or: a part's size or bytes depend on facts. Called before any output is laid out; facts go then. */
     bool (*early)(struct encoding *e, const float *facts, struct err *err);
 
@@ -113,6 +123,7 @@ struct encoder {
     bool loses_experts;             /* beside such weights it reads no P.experts.N that stay as they are, either */
     /* NULL, or what a loader makes otherwise of this weight, as a text behind its name; or NULL. */
     const char *(*differs)(const struct encoding *e);
+    const char *(*refused)(const struct encoding *e);   /* the same of a loader that refuses it: encode/loaders.h */
 };
 
 /* For fit(): one more part, called weight.name[0..base) and suffix, of these dimensions. NULL on failure. */

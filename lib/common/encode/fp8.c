@@ -110,10 +110,8 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         e->why = "its rows are too long";
         return ENCODE_NO;
     }
-    if (form(e)->share == TENSOR) {
-        e->nregions = num_ceil_div(e->rows * e->cols, REGION);
-        e->nfacts = 1 + e->nregions;
-    }
+    if (form(e)->share == TENSOR)
+        e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, REGION);
     return add_parts(e, arithmetic(e), form(e)->share == ROWS ? dim : dim + 1, form(e)->share == ROWS ? 2 : 1, err)
         ? ENCODE_YES : ENCODE_FAIL;
 }
@@ -211,7 +209,7 @@ static bool
 survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
     return form(e)->share == BLOCKS ? survey_band(e, run, region, facts + region * own(e)->grid_cols, err)
-        : survey_run(e, run, region * REGION, facts + 1 + region, err);
+        : survey_run(e, run, region * REGION, facts + region, err);
 }
 
 /* Magnitudes become factors; that of a tensor is the first. */
@@ -341,19 +339,19 @@ static const struct form fine = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = 
 /* Rows have no facts. Of E5M2 no loader has a config. */
 #define FP8(code, text, form) .name = code, .label = text, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fit, \
     .survey = survey, .settle = settle, .encode = encode
-#define BLOCKED .config = config_blocks, .config_mixes = mixes_blocks, .differs = differs
+#define BLOCKED .config = config_blocks, .config_mixes = mixes_blocks, .differs = differs, .stacks = true
 #define CT .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .config_format = "float-quantized"
 
 const struct encoder encode_fp8[] = {
     { FP8("fp8", "FP8 E4M3 by blocks", fine), BLOCKED },
     { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", fine), BLOCKED },
-    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2) },
-    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2) },
+    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
+    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
     { FP8("fp8-transformers", "FP8 E4M3 by blocks, rounded as transformers does", multiplied), BLOCKED },
     { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), BLOCKED },
     { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), CT },
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2) },
-    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), CT },
+    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), CT, .fuses = true },
     { FP8("fp8-per-tensor-e5m2", "FP8 E5M2 by tensors", tensor_e5m2) },
     { .name = NULL },
 };

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/real.h"
+
 /* A sum of doubles without rounding: an integer for every 32 exponents, the lowest of which is that of the least subnormal.
  * A mantissa of 53 bits shifted by 31 leaves 43 bits for carries. */
 enum { STEP = 32, BINS = 2098 / STEP + 1, LEAST = -1074 };
@@ -124,6 +126,16 @@ join(struct sums *to, const struct sums *from)
     exact_join(&to->both, &from->both);
 }
 
+/* 10 log10(signal / noise), the same on every libc. */
+static double
+decibels(double signal, double noise)
+{
+    double ratio = signal / noise;
+    if (noise == 0 || ratio == 0 || !isfinite(ratio))
+        return noise == 0 ? INFINITY : ratio == 0 ? -INFINITY : ratio;
+    return real_log2(ratio) * 0x1.8151824c7587fp+1;     /* 10 log10(2) */
+}
+
 static struct loss
 value_of(const struct sums *s)
 {
@@ -133,7 +145,7 @@ value_of(const struct sums *s)
         .n = s->n,
         .distance = s->n != 0 ? exact_value(&s->distance) / (double)s->n : 0,
         .most = s->most,
-        .sqnr = noise == 0 ? INFINITY : 10 * log10(signal / noise),
+        .sqnr = decibels(signal, noise),
         .cosine = length > 0 || isnan(length) ? exact_value(&s->both) / length : noise == 0,
         .noise = noise,
     };

@@ -26,6 +26,7 @@
 #include "dtype/float8.h"
 #include "encode/ct.h"
 #include "encode/groups.h"
+#include "encode/loaders.h"
 #include "encode/roster.h"
 #include "kernel/encode_mx.h"
 #include "kernel/rounded.h"
@@ -229,6 +230,12 @@ config_modelopt(struct str *out, const struct roster *m)
         numbers_of(e)->kind == NVFP4 ? "W4A16_NVFP4" : "MXFP4");
 }
 
+static const char *
+refused(const struct encoding *e)
+{
+    return loaders_refusal(e, false, block_of(e));
+}
+
 static const struct numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, nvfp4 = { NVFP4, false },
     mxfp4_modelopt = { MXFP4, true }, nvfp4_modelopt_row = { NVFP4, true };
 
@@ -242,8 +249,8 @@ static const struct numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, 
 const struct encoder encode_mx[] = {
     { MX("mxfp4", "compressed-tensors MXFP4", mxfp4), CT("mxfp4-pack-quantized", 4) },
     { MX("mxfp8", "compressed-tensors MXFP8", mxfp8), CT("mxfp8-quantized", 8) },
-    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), CT("nvfp4-pack-quantized", 4), OF_TENSOR },
-    { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt), MODELOPT },
-    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), MODELOPT, OF_TENSOR },
+    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), CT("nvfp4-pack-quantized", 4), OF_TENSOR, .fuses = true },
+    { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt), MODELOPT, .refused = refused },
+    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), MODELOPT, OF_TENSOR, .fuses = true },
     { .name = NULL },
 };

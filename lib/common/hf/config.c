@@ -116,7 +116,10 @@ hf_config_family(const struct hf_family **family, const struct hf_text *text, st
         return false;
     const json_t *classes = first_class(root), *class = json_array_get(classes, 0);
     bool ok = true;
-    if (classes && !json_is_string(class))
+    if (!classes && !json_object_get(root, "_class_name"))      /* a model of diffusers has no other */
+        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is missing, which names the class of the model; "
+            "--config none writes the tensors under their own names", file);
+    else if (classes && !json_is_string(class))
         ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is no list of names", file);
     else if (classes)
         *family = hf_family_find(json_string_value(class), json_string_length(class));
@@ -260,17 +263,10 @@ hf_config_read(struct hf_config *config, const struct hf_folder *folder, const s
         && hf_rope_settle(config, err)
         && hf_rope_factors(config, err)
         && (!generation->p || tree_read(&config->more->generation, generation->p, generation->n, "generation_config.json",
-            err));
+            err))
+        && hf_config_check(config, err);
     json_decref(root);
     return ok;
-}
-
-void
-hf_config_warn(const struct hf_config *config, struct catalog *catalog)
-{
-    if (config->family->kind == HF_QWEN3_MOE && !json_is_true(json_object_get(config->more->members, "norm_topk_prob")))
-        catalog_warn(catalog, "%s: norm_topk_prob is not true, and llama.cpp weighs the experts of this class as if it were",
-            file);
 }
 
 void

@@ -26,17 +26,17 @@ struct hf_config {
     struct hf_config_more *more;            /* the rest, for the keys; owned */
 };
 
-/* The family: *family is NULL without "architectures". A class that is not known is ERR_UNSUPPORTED, naming it; what is no
- * JSON ERR_MALFORMED. */
+/* Finds the family by the class in "architectures": *family is NULL for a model of diffusers, which has "_class_name" instead.
+ * Fails with ERR_UNSUPPORTED for an unknown class, and with ERR_MALFORMED for invalid JSON or if both members are missing. */
 bool hf_config_family(const struct hf_family **family, const struct hf_text *text, struct err *err);
 
-/* Read both files. A number that is needed and missing, or none, is ERR_MALFORMED, naming file and member. Clear also after
- * a failure. */
+/* Read both files. A number that is needed and missing, or none, is ERR_MALFORMED, naming file and member; what llama.cpp would
+ * not load is ERR_UNSUPPORTED. Clear also after a failure. */
 bool hf_config_read(struct hf_config *config, const struct hf_folder *folder, const struct hf_family *family,
     struct err *err);
 void hf_config_clear(struct hf_config *config);
 
-/* Tell the catalog what the config says that llama.cpp does not do. */
+/* Warns of each member by which llama.cpp computes otherwise than transformers. */
 void hf_config_warn(const struct hf_config *config, struct catalog *catalog);
 
 /* Put general.architecture to [arch].*, in the order of the reference; what names a model (general.name, size_label) is not

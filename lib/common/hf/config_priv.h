@@ -70,6 +70,9 @@ bool hf_rope_factors(struct hf_config *config, struct err *err);
 /* Dimensions that Phi-3 rotates. */
 bool hf_rope_phi3_dims(uint32_t *dims, const struct hf_config *config, struct err *err);
 
+/* Refuses what llama.cpp would not load: ERR_UNSUPPORTED. */
+bool hf_config_check(const struct hf_config *config, struct err *err);
+
 /* general.sampling.* */
 bool hf_generation_keys(struct keys *keys, const json_t *generation, struct err *err);
 

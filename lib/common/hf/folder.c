@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "container/folder.h"
 #include "container/side_file.h"
@@ -37,7 +37,8 @@ hf_config_file(struct hf_folder *folder, const struct catalog *catalog)
 static bool
 open_one(struct hf_folder *folder, enum hf_file i, const char *path, struct model *model, struct err *err)
 {
-    if (access(path, F_OK) != 0)
+    struct stat st;
+    if (lstat(path, &st) != 0)          /* a link to nothing is there, and an error */
         return errno == ENOENT || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s", path, strerror(errno));
     return side_file_open(&folder->src[i], path, limits_default.tokenizer, catalog_budget(model->catalog), names[i],
         &folder->file[i].p, &folder->file[i].n, &model->inputs, err);

@@ -24,7 +24,7 @@ bool
 hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err)
 {
     struct hf_folder folder;
-    *hf = (struct hf_model){ .keys.max = limits_default.alloc };
+    *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc };
     if (!model->folder || !hf_config_file(&folder, model->catalog))
         return true;
     if (!hf_config_family(&hf->family, &folder.file[HF_CONFIG], err))
@@ -67,14 +67,14 @@ size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
 }
 
 bool
-hf_model_choose(struct hf_model *hf, struct choice *choice, enum dtype matrices, bool exact, struct catalog *memory,
+hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice, enum dtype matrices, bool exact,
     struct err *err)
 {
-    const struct hf_tensors_options how = { &hf->config, hf->tokens, matrices, exact };
+    const struct hf_tensors_options how = { &hf->config, model, hf->tokens, matrices, exact };
     char label[48];
     if (!hf->family)
         return true;
-    if (!hf_tensors(choice, &how, memory, err))
+    if (!hf_tensors(choice, &how, err))
         return false;
     size_label(label, sizeof label, choice, hf->config.experts);
     return keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err);

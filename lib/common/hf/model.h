@@ -12,15 +12,15 @@ struct hf_model {
     uint64_t tokens;            /* of its tokenizer; 0: it has none */
 };
 
-/* Read what lies beside the weights of a model. It is such a directory when its config.json names "architectures"; a class
- * that is not known is ERR_UNSUPPORTED, whatever is wrong ERR_MALFORMED. `pre`: as in hf/vocabulary.h. Clear also after a
+/* Reads the side files of a model directory that has a config.json. An unknown class is ERR_UNSUPPORTED; a missing one, and any
+ * other fault, is ERR_MALFORMED. `pre`: as in hf/vocabulary.h. Clear also after a
  * failure. */
 bool hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err);
 void hf_model_clear(struct hf_model *hf);
 
-/* Turn the choice of its tensors into that of the GGUF file, which borrows from hf. `matrices` and `exact` are those of
- * hf/tensors.h. */
-bool hf_model_choose(struct hf_model *hf, struct choice *choice, enum dtype matrices, bool exact, struct catalog *memory,
+/* Turns the choice of the model's tensors into that of the GGUF file, which borrows from hf. `matrices` and `exact` are those
+ * of hf/tensors.h. */
+bool hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice, enum dtype matrices, bool exact,
     struct err *err);
 
 #endif

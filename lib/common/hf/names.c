@@ -8,52 +8,54 @@ enum {
     QWEN2_MOE = 1 << HF_QWEN2_MOE, QWEN3 = 1 << HF_QWEN3, QWEN3_MOE = 1 << HF_QWEN3_MOE, GEMMA2 = 1 << HF_GEMMA2,
     GEMMA3 = 1 << HF_GEMMA3, PHI3 = 1 << HF_PHI3,
     ALL = (1 << (HF_PHI3 + 1)) - 1, GEMMA = GEMMA2 | GEMMA3, QWEN_MOE = QWEN2_MOE | QWEN3_MOE,
-    DENSE = LLAMA | MISTRAL | QWEN2 | QWEN2_MOE | QWEN3 | QWEN3_MOE | GEMMA,
+    LLAMAS = LLAMA | MISTRAL | MIXTRAL, DENSE = LLAMA | MISTRAL | QWEN2 | QWEN3 | GEMMA,
 };
 
+/* A tensor of these families, and those for which llama.cpp loads its bias. */
 struct row {
     const char *hf, *gguf;
     unsigned families;
     enum hf_change change;
+    unsigned biased;
 };
 
-/* Outside of layers, and in them; # is the number of an expert. */
+/* Outside of layers, and in them, without "model."; # is the number of an expert. */
 static const struct row whole[] = {
-    { "model.embed_tokens", "token_embd", ALL, HF_EMBEDDING },
-    { "model.norm", "output_norm", ALL, HF_AS_IS },
-    { "lm_head", "output", ALL & ~GEMMA, HF_AS_IS },
+    { "embed_tokens", "token_embd", ALL, HF_EMBEDDING, 0 },
+    { "norm", "output_norm", ALL, HF_AS_IS, 0 },
+    { "lm_head", "output", ALL, HF_HEAD, QWEN2 },
 }, layer[] = {
-    { "input_layernorm", "attn_norm", ALL, HF_AS_IS },
-    { "post_attention_layernorm", "ffn_norm", ALL & ~GEMMA, HF_AS_IS },
-    { "post_attention_layernorm", "post_attention_norm", GEMMA, HF_AS_IS },
-    { "pre_feedforward_layernorm", "ffn_norm", GEMMA, HF_AS_IS },
-    { "post_feedforward_layernorm", "post_ffw_norm", GEMMA, HF_AS_IS },
-    { "self_attn.q_proj", "attn_q", ALL & ~PHI3, HF_QUERY },
-    { "self_attn.k_proj", "attn_k", ALL & ~PHI3, HF_KEY },
-    { "self_attn.v_proj", "attn_v", ALL & ~PHI3, HF_AS_IS },
-    { "self_attn.o_proj", "attn_output", ALL, HF_AS_IS },
-    { "self_attn.q_norm", "attn_q_norm", QWEN3 | QWEN3_MOE | GEMMA3, HF_AS_IS },
-    { "self_attn.k_norm", "attn_k_norm", QWEN3 | QWEN3_MOE | GEMMA3, HF_AS_IS },
-    { "self_attn.qkv_proj", "attn_qkv", PHI3, HF_AS_IS },
-    { "mlp.gate_proj", "ffn_gate", DENSE, HF_AS_IS },
-    { "mlp.up_proj", "ffn_up", DENSE, HF_AS_IS },
-    { "mlp.down_proj", "ffn_down", DENSE | PHI3, HF_AS_IS },
-    { "mlp.gate_up_proj", "ffn_up", PHI3, HF_AS_IS },
-    { "block_sparse_moe.gate", "ffn_gate_inp", MIXTRAL, HF_AS_IS },
-    { "block_sparse_moe.experts.#.w1", "ffn_gate_exps", MIXTRAL, HF_EXPERT },
-    { "block_sparse_moe.experts.#.w2", "ffn_down_exps", MIXTRAL, HF_EXPERT },
-    { "block_sparse_moe.experts.#.w3", "ffn_up_exps", MIXTRAL, HF_EXPERT },
-    { "mlp.gate", "ffn_gate_inp", QWEN_MOE, HF_AS_IS },
-    { "mlp.experts.#.gate_proj", "ffn_gate_exps", QWEN_MOE, HF_EXPERT },
-    { "mlp.experts.#.up_proj", "ffn_up_exps", QWEN_MOE, HF_EXPERT },
-    { "mlp.experts.#.down_proj", "ffn_down_exps", QWEN_MOE, HF_EXPERT },
-    { "mlp.shared_expert.gate_proj", "ffn_gate_shexp", QWEN2_MOE, HF_AS_IS },
-    { "mlp.shared_expert.up_proj", "ffn_up_shexp", QWEN2_MOE, HF_AS_IS },
-    { "mlp.shared_expert.down_proj", "ffn_down_shexp", QWEN2_MOE, HF_AS_IS },
-    { "mlp.shared_expert_gate", "ffn_gate_inp_shexp", QWEN2_MOE, HF_AS_IS },
+    { "input_layernorm", "attn_norm", ALL, HF_AS_IS, 0 },
+    { "post_attention_layernorm", "ffn_norm", ALL & ~GEMMA, HF_AS_IS, 0 },
+    { "post_attention_layernorm", "post_attention_norm", GEMMA, HF_AS_IS, 0 },
+    { "pre_feedforward_layernorm", "ffn_norm", GEMMA, HF_AS_IS, 0 },
+    { "post_feedforward_layernorm", "post_ffw_norm", GEMMA, HF_AS_IS, 0 },
+    { "self_attn.q_proj", "attn_q", ALL & ~PHI3, HF_QUERY, ALL },
+    { "self_attn.k_proj", "attn_k", ALL & ~PHI3, HF_KEY, ALL },
+    { "self_attn.v_proj", "attn_v", ALL & ~PHI3, HF_AS_IS, ALL },
+    { "self_attn.o_proj", "attn_output", ALL, HF_AS_IS, LLAMAS },
+    { "self_attn.q_norm", "attn_q_norm", QWEN3 | QWEN3_MOE | GEMMA3, HF_AS_IS, 0 },
+    { "self_attn.k_norm", "attn_k_norm", QWEN3 | QWEN3_MOE | GEMMA3, HF_AS_IS, 0 },
+    { "self_attn.qkv_proj", "attn_qkv", PHI3, HF_AS_IS, PHI3 },
+    { "mlp.gate_proj", "ffn_gate", DENSE, HF_AS_IS, LLAMA | MISTRAL },
+    { "mlp.up_proj", "ffn_up", DENSE, HF_AS_IS, LLAMA | MISTRAL },
+    { "mlp.down_proj", "ffn_down", DENSE | PHI3, HF_AS_IS, LLAMA | MISTRAL },
+    { "mlp.gate_up_proj", "ffn_up", PHI3, HF_AS_IS, 0 },
+    { "block_sparse_moe.gate", "ffn_gate_inp", MIXTRAL, HF_AS_IS, 0 },
+    { "block_sparse_moe.experts.#.w1", "ffn_gate_exps", MIXTRAL, HF_EXPERT, 0 },
+    { "block_sparse_moe.experts.#.w2", "ffn_down_exps", MIXTRAL, HF_EXPERT, 0 },
+    { "block_sparse_moe.experts.#.w3", "ffn_up_exps", MIXTRAL, HF_EXPERT, 0 },
+    { "mlp.gate", "ffn_gate_inp", QWEN_MOE, HF_AS_IS, 0 },
+    { "mlp.experts.#.gate_proj", "ffn_gate_exps", QWEN_MOE, HF_EXPERT, 0 },
+    { "mlp.experts.#.up_proj", "ffn_up_exps", QWEN_MOE, HF_EXPERT, 0 },
+    { "mlp.experts.#.down_proj", "ffn_down_exps", QWEN_MOE, HF_EXPERT, 0 },
+    { "mlp.shared_expert.gate_proj", "ffn_gate_shexp", QWEN2_MOE, HF_AS_IS, 0 },
+    { "mlp.shared_expert.up_proj", "ffn_up_shexp", QWEN2_MOE, HF_AS_IS, 0 },
+    { "mlp.shared_expert.down_proj", "ffn_down_shexp", QWEN2_MOE, HF_AS_IS, 0 },
+    { "mlp.shared_expert_gate", "ffn_gate_inp_shexp", QWEN2_MOE, HF_AS_IS, 0 },
 }, bare[] = {                   /* these have no ".weight" behind them */
-    { "mlp.experts.down_proj", "ffn_down_exps", QWEN_MOE, HF_EXPERTS },
-    { "mlp.experts.gate_up_proj", "ffn_gate_exps", QWEN_MOE, HF_EXPERTS_GATE_UP },
+    { "mlp.experts.down_proj", "ffn_down_exps", QWEN_MOE, HF_EXPERTS, 0 },
+    { "mlp.experts.gate_up_proj", "ffn_gate_exps", QWEN_MOE, HF_EXPERTS_GATE_UP, 0 },
 };
 
 const char hf_up_experts[] = "ffn_up_exps";
@@ -88,8 +90,10 @@ matches(const char *pattern, const char *text, size_t n, uint64_t *number)
 static bool
 find(struct hf_name *name, const struct hf_family *family, const struct row *rows, size_t nrows, const char *text, size_t n)
 {
+    bool bias = strcmp(name->suffix, ".bias") == 0;
     for (size_t i = 0; i < nrows; i++)
-        if (rows[i].families >> family->kind & 1 && matches(rows[i].hf, text, n, &name->expert)) {
+        if ((bias ? rows[i].families & rows[i].biased : rows[i].families) >> family->kind & 1
+            && matches(rows[i].hf, text, n, &name->expert)) {
             name->word = rows[i].gguf;
             name->change = rows[i].change;
             return true;
@@ -113,8 +117,7 @@ is_dropped(const struct hf_family *family, const char *name, size_t n)
     for (size_t i = 0; hf_is_gemma(family) && strstr(family->class, "Conditional") && i < COUNT(media); i++)
         if (memmem(name, n, media[i], strlen(media[i])))
             return true;
-    return ends(name, n, ".rotary_emb.inv_freq") || ends(name, n, ".attention.bias") || ends(name, n, ".attention.masked_bias")
-        || (hf_is_gemma(family) && n == strlen("lm_head.weight") && memcmp(name, "lm_head.weight", n) == 0);
+    return ends(name, n, ".rotary_emb.inv_freq") || ends(name, n, ".attention.bias") || ends(name, n, ".attention.masked_bias");
 }
 
 /* Take "language_model." out of a name, wherever it is. */
@@ -134,7 +137,7 @@ struct hf_name
 hf_name_read(const struct hf_family *family, const char *full, size_t n)
 {
     enum { LONGEST = 256 };
-    static const char layers[] = "model.layers.";
+    static const char model[] = "model.", layers[] = "layers.";
     struct hf_name name = { .layer = -1, .suffix = ".weight" };
     char text[LONGEST];
     if (n > sizeof text)
@@ -146,7 +149,9 @@ hf_name_read(const struct hf_family *family, const char *full, size_t n)
         return name;
     }
     const char *p = text, *end = text + n;
-    if (n > sizeof layers - 1 && memcmp(text, layers, sizeof layers - 1) == 0) {
+    if (n > sizeof model - 1 && memcmp(p, model, sizeof model - 1) == 0)    /* tensors of the base class do not have it */
+        p += sizeof model - 1;
+    if ((size_t)(end - p) > sizeof layers - 1 && memcmp(p, layers, sizeof layers - 1) == 0) {
         uint64_t number;
         p += sizeof layers - 1;
         if (!read_number(&number, &p, end) || p == end || *p++ != '.')

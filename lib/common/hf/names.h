@@ -7,7 +7,7 @@
 #include "hf/family.h"
 
 /* What becomes of the rows of a tensor. */
-enum hf_change { HF_AS_IS, HF_QUERY, HF_KEY, HF_EXPERT, HF_EXPERTS, HF_EXPERTS_GATE_UP, HF_EMBEDDING };
+enum hf_change { HF_AS_IS, HF_QUERY, HF_KEY, HF_EXPERT, HF_EXPERTS, HF_EXPERTS_GATE_UP, HF_EMBEDDING, HF_HEAD };
 
 /* What a name means. */
 struct hf_name {

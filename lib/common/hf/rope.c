@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "hf/config_priv.h"
 
 static bool
@@ -49,7 +50,7 @@ read_number(double *out, const json_t *rope, const char *name, double missing, s
 static float
 llama3_factor(const struct llama3 *r, uint64_t i, uint64_t n)
 {
-    float p = (float)pow((double)(float)r->theta, (double)((float)(2 * i) / (float)n));
+    float p = real_pow((float)r->theta, (float)(2 * i) / (float)n);
     float f = 1.0f / p;
     float w = (1.0f / f) * (float)(2 * M_PI);
     if (w < (float)(r->length / r->high))
@@ -129,8 +130,8 @@ phi3_attention(struct hf_config *config, const char *type, struct err *err)
     if (strcmp(type, "longrope") != 0 && strcmp(type, "yarn") != 0)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: long_factor is not known with rope_type %s", *type ? type
             : "default");
-    config->more->attn_factor = q <= 1 ? 1 : *type == 'y' ? (float)(0.1 * log(q) + 1)
-        : (float)sqrt(1 + log(q) / log(original));
+    config->more->attn_factor = q <= 1 ? 1 : *type == 'y' ? (float)(0.1 * (real_log2(q) * M_LN2) + 1)
+        : (float)sqrt(1 + real_log2(q) / real_log2(original));
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "hf/names.h"
+#include "hf/same.h"
 
 enum { LAYERS_MAX = 1 << 16, WORDS = 3, SHAPE_MAX = 4 };
 
@@ -37,6 +38,7 @@ struct work {
     struct chosen *out;         /* nout; owned until they are the choice's */
     size_t nout, room;
     enum dtype matrices;
+    bool has_head;
 };
 
 static bool
@@ -200,16 +202,57 @@ add_heads(struct work *w, const struct entry *e, struct err *err)
     return add_changed(w, e, &(struct made){ .pairs = size / 2 }, rows, err);
 }
 
+/* Rows that a Gemma 3 has beyond its tokens are cut off. */
+static bool
+add_tokens(struct work *w, const struct entry *e, struct err *err)
+{
+    uint64_t tokens = w->how->tokens;
+    if (w->config->family->kind != HF_GEMMA3 || e->t.shape.rank != 2 || tokens == 0 || tokens >= shape_dim(&e->t.shape, 0))
+        return add_called(w, e, e->name.word, &e->chosen, err);
+    return add_changed(w, e, &(struct made){ .pairs = 0 }, tokens, err);
+}
+
 static bool
 add_embedding(struct work *w, const struct entry *e, struct err *err)
 {
     const struct hf_config *c = w->config;
-    uint64_t rows = e->t.shape.rank == 2 ? shape_dim(&e->t.shape, 0) : 0, tokens = w->how->tokens;
+    uint64_t rows = e->t.shape.rank == 2 ? shape_dim(&e->t.shape, 0) : 0;
     if (rows == 0 || rows != c->vocab_size || shape_dim(&e->t.shape, 1) != c->hidden_size)
         return fail(e, ERR_MALFORMED, "its shape is not [vocab_size, hidden_size] of config.json", err);
-    if (c->family->kind != HF_GEMMA3 || tokens == 0 || tokens >= rows)
-        return add_called(w, e, e->name.word, &e->chosen, err);
-    return add_changed(w, e, &(struct made){ .pairs = 0 }, tokens, err);
+    return add_tokens(w, e, err);
+}
+
+/* A head that is not used has to be the embeddings. Values that are stored otherwise are not compared. */
+static bool
+check_tied(struct work *w, const struct entry *e, struct err *err)
+{
+    const struct entry *embedding = NULL;
+    bool same = false;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->list[i].name.change == HF_EMBEDDING)
+            embedding = &w->list[i];
+    if (!embedding)
+        return fail(e, ERR_MALFORMED, "the model has no embed_tokens.weight", err);
+    if (e->chosen.copy && embedding->chosen.copy
+            && !hf_same_bytes(&same, w->how->model, e->chosen.copy, embedding->chosen.copy, err))
+        return false;
+    return same || fail(e, ERR_UNSUPPORTED, "it is not equal to embed_tokens.weight, with which llama.cpp computes the logits of "
+        "this class", err);
+}
+
+static bool
+add_head(struct work *w, const struct entry *e, struct err *err)
+{
+    w->has_head = true;
+    return w->config->family->tied ? check_tied(w, e, err) : add_tokens(w, e, err);
+}
+
+static bool
+check_head(const struct work *w, struct err *err)
+{
+    const struct hf_family *family = w->config->family;
+    return !family->needs_head || w->has_head || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the model has no lm_head.weight, "
+        "and llama.cpp loads no model of the class %s without it", family->class);
 }
 
 /* --- experts */
@@ -231,8 +274,6 @@ take_expert(struct work *w, const struct entry *e, struct err *err)
     const struct hf_config *c = w->config;
     struct experts *x = &w->experts[e->name.layer];
     unsigned i = hf_expert_order(c->family, e->name.word);
-    if (strcmp(e->name.suffix, ".weight") != 0)
-        return fail(e, ERR_UNSUPPORTED, "experts in a GGUF file have weights alone", err);
     if (e->name.expert >= c->experts)
         return fail(e, ERR_MALFORMED, "config.json speaks of fewer experts", err);
     if (e->t.shape.rank != 2 || (x->first[i] && (!shape_same(&e->t.shape, &x->first[i]->t.shape, 2))))
@@ -309,6 +350,8 @@ add_entry(struct work *w, const struct entry *e, struct err *err)
         return add_heads(w, e, err);
     case HF_EMBEDDING:
         return add_embedding(w, e, err);
+    case HF_HEAD:
+        return add_head(w, e, err);
     case HF_EXPERT:
         return take_expert(w, e, err);
     case HF_EXPERTS: case HF_EXPERTS_GATE_UP:
@@ -382,10 +425,10 @@ find_type(const struct work *w)
 }
 
 bool
-hf_tensors(struct choice *choice, const struct hf_tensors_options *options, struct catalog *memory, struct err *err)
+hf_tensors(struct choice *choice, const struct hf_tensors_options *options, struct err *err)
 {
     const struct hf_config *c = options->config;
-    struct work w = { .how = options, .config = c, .memory = memory };
+    struct work w = { .how = options, .config = c, .memory = options->model->catalog };
     bool ok = c->layers <= LAYERS_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " layers, more than "
         "the limit of %d", c->layers, LAYERS_MAX);
     ok = ok && read_entries(&w, choice, err);
@@ -393,7 +436,7 @@ hf_tensors(struct choice *choice, const struct hf_tensors_options *options, stru
     ok = ok && add_factors(&w, err);
     for (size_t i = 0; ok && i < w.n; i++)
         ok = add_entry(&w, &w.list[i], err);
-    ok = ok && check_experts(&w, err);
+    ok = ok && check_experts(&w, err) && check_head(&w, err);
     free(w.list);
     free(w.experts);
     if (!ok) {

@@ -77,7 +77,7 @@ survey_files(const struct job *job, const struct preview *in, struct str *files,
         if (!job->dir.path && !shard_split_name(&files[i], job->split.path, i, in->shards->n, err))
             return false;
         if (job->dir.path)
-            str_text(&files[i], shard_name(name, i, in->shards->n));
+            str_text(&files[i], shard_name(name, in->shards, i));
         if (files[i].failed)
             return err_memory(err, files[i].room);
     }
@@ -92,6 +92,8 @@ job_preview_files(const struct job *job, const struct pipeline *p, const struct 
     bool ok = shards_cut(&shards, choice, job->dir.path ? job->dir.shard_size : job->split.size, job->writer->align, err);
     struct str *files = ok ? calloc(shards.n, sizeof *files) : NULL;
     struct preview in = { .choice = choice, .shards = &shards, .files = files };
+    if (ok)
+        shards_keep_stem(&shards, source_name(p->model->src[0]));
     ok = ok && (files || err_memory(err, shards.n * sizeof *files))
         && survey_files(job, &in, files, &in.size, layout, err) && begin(job, p, err) && print_preview(job, &in, err)
         && cli_finish_stdout(err);

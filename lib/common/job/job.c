@@ -59,12 +59,13 @@ open_hf(struct job *job, struct hf_model *hf, struct model *model, struct err *e
 
 /* Which tensors are wanted, decoded or as they are, and under which names. */
 static bool
-choose(const struct job *job, struct choice *choice, struct hf_model *hf, struct catalog *catalog, const struct roles *roles,
+choose(const struct job *job, struct choice *choice, struct hf_model *hf, struct model *model, const struct roles *roles,
     struct err *err)
 {
+    struct catalog *catalog = model->catalog;
     if (!job->keep_quantized)
         return choice_make(choice, catalog, roles, elements(job), job->cast, err)
-            && hf_model_choose(hf, choice, job->cast ? job->to : DTYPE_UNKNOWN, job->reduction.encoder, catalog, err)
+            && hf_model_choose(hf, model, choice, job->cast ? job->to : DTYPE_UNKNOWN, job->reduction.encoder, err)
             && naming_apply(&job->naming, choice, err);
     return keep_make(choice, catalog, roles, job->writer->packed, job->writer->name, err)
         && naming_apply(&job->naming, choice, err) && keep_check(choice, roles, err);
@@ -115,6 +116,8 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     struct keys keys = { 0 };
     struct hf_model hf = { 0 };
     struct model_config config = { 0 };
+    struct outputs outputs = { .inputs = &model.inputs };
+    p.outputs = &outputs;
 
     job->cli.bar->meter.spools = note_spool;
     job->cli.bar->meter.of = &note;
@@ -125,7 +128,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
         && model_complete(&model, err)
         && open_hf(job, &hf, &model, err)
         && roles_assign(&roles, model.catalog, job->cli.scheme, &contents, err)
-        && choose(job, &choice, &hf, model.catalog, roles, err)
+        && choose(job, &choice, &hf, &model, roles, err)
         && reduce(job, &p, &choice, err)
         && tell_loaders(&config, job, &choice, model.catalog, err)
         && job_keys(&keys, job, &model, &choice, err);
@@ -135,6 +138,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
+    outputs_clear(&outputs);
     keys_clear(&keys);
     model_config_clear(&config);
     job->dir.quantization = NULL;

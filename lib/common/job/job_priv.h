@@ -32,11 +32,6 @@ void job_note_scales(const struct cli *cli, const struct pipeline *p, const stru
 void job_tell_cost(const struct job *job, const struct pipeline *p, const struct choice *choice);
 void job_note_end(const struct job *job, const struct pipeline *p, const struct checksum *sum);
 
-/* The report of what encoding took, where one is wanted: its file, and then what is in it. */
-bool job_open_report(struct sink **sink, const struct job *job, const struct pipeline *p, struct err *err);
-bool job_write_report(struct sink *sink, const struct job *job, const struct pipeline *p, const struct choice *choice,
-    struct err *err);
-
 /* Write the output; or what is wanted instead. */
 bool job_write(const struct job *job, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err);
 

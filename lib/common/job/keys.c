@@ -1,6 +1,7 @@
 #include "job/job_priv.h"
 
 #include "container/side_file.h"
+#include "plan/model_config.h"
 
 /* What is not in the output that its readers may look for. */
 static void
@@ -20,10 +21,15 @@ job_keys_make(struct keys *keys, struct job *job, struct model *model, const str
 {
     struct source *src = NULL;
     struct keys_given *given = &job->keys;
+    struct str quantization = { 0 };
     bool ok = !given->path || side_file_open(&src, given->path, job->cli.limits.side_file, catalog_budget(model->catalog),
         "--gguf-metadata bytes", &given->json, &given->njson, &model->inputs, err);
-    ok = ok && keys_make(keys, job->writer->keys, given, choice, err);
+    given->quantization = &quantization;
+    ok = ok && (choice->encoded == 0 || model_config_of_files(&quantization, choice, job->reduction.encoder, err))
+        && keys_make(keys, job->writer->keys, given, choice, err);
     given->json = NULL;
+    given->quantization = NULL;
+    str_clear(&quantization);
     source_close(src);
     return ok;
 }

@@ -92,11 +92,16 @@ job_take(void *of, const struct cli_option *option, const char *arg, struct err 
         job->reduction.how.group_size = n;
         return true;
     case OPT_SYMMETRIC:
-        return job->reduction.how.symmetric = true;
+        job->reduction.how.symmetric = true;
+        return true;
     case OPT_ASYMMETRIC:
-        return job->reduction.how.asymmetric = true;
+        job->reduction.how.asymmetric = true;
+        return true;
     case OPT_CONVROT:
-        return job->reduction.how.convrot = true;
+        job->reduction.how.convrot = true;
+        return true;
+    case OPT_NO_FUSE:
+        return job->reduction.apart = true;
     case OPT_NONFINITE:
         return job->nonfinite_ok = true;
     case OPT_DTYPE:
@@ -230,9 +235,9 @@ job_check(const struct job *job, struct err *err)
     if (job->forgets && !job->scheme)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme NAME says what weights become");
     if (!job->scheme && (r->pure || r->nrules != 0 || job->imatrix || job->nonfinite_ok || r->how.group_size != 0
-        || r->how.symmetric || r->how.asymmetric || r->how.convrot))
+        || r->how.symmetric || r->how.asymmetric || r->how.convrot || r->apart))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --tensor-type, --imatrix, --group-size, --symmetric, "
-            "--asymmetric, --convrot and --allow-nonfinite go with a scheme to encode by");
+            "--asymmetric, --convrot, --no-fuse and --allow-nonfinite go with a scheme to encode by");
     if (job->report && (!job->scheme || job->cut.range || job->cut.part != 0
         || (job->instead != JOB_OUTPUT && job->instead != JOB_TEST)))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report is about a whole output that is encoded, when it is made");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "job/job_priv.h"
+#include "job/report_file.h"
 
 /* What is seen of it while it is made: under -v its checksum, for a test what is NaN or infinite in it. */
 struct seen {
@@ -25,6 +26,16 @@ see(struct seen *seen, const struct job *job, const struct pipeline *p, struct e
     return scan_init(&seen->scan, p->pieces, err);
 }
 
+/* Opens the one file of the output, when no other job has left anything of it. */
+static bool
+open_output(const struct job *job, struct pipeline *p, struct err *err)
+{
+    if (!outputs_add(p->outputs, job->output.path, err))
+        return false;
+    outputs_sweep(p->outputs);
+    return outputs_open(p->outputs, &p->sink, &job->output, err);
+}
+
 /* Write the output, or the part of it that is wanted; a test makes it and keeps nothing. */
 static bool
 write_output(const struct job *job, struct pipeline *p, const struct roles *roles, struct err *err)
@@ -35,10 +46,11 @@ write_output(const struct job *job, struct pipeline *p, const struct roles *role
     p->hooks = seen.hooks;
     p->nhooks = seen.nhooks;
     meter_phase(p->model->meter, "opening the output", 0);
-    ok = ok && (test ? sink_nowhere(&p->sink, err) : sink_open(&p->sink, &job->output, err))
-        && pipeline_run(p, err);
+    ok = ok && (test ? sink_nowhere(&p->sink, err) : open_output(job, p, err)) && pipeline_run(p, err);
     meter_phase(p->model->meter, "completing the output", 0);
-    ok = ok && sink_commit(p->sink, err);
+    if (ok)
+        outputs_made(p->outputs);
+    ok = ok && outputs_commit(p->outputs, p->sink, err);
     sink_close(p->sink);
     if (ok) {
         if (test)
@@ -76,9 +88,13 @@ write_directory(const struct job *job, struct pipeline *p, struct choice *choice
     if (!model_dir_write(&dir, p, choice, &job->layout, err))
         return false;
     job_warn_of_range(job, p);
-    cli_note(&job->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files that were "
-        "finished before: %zu", dir.nbytes, str_size(size, dir.nbytes), str_shown(shown, dir.path, strlen(dir.path)),
-        meter_read(p->model->meter).age, dir.kept);
+    if (dir.complete)
+        cli_note(&job->cli, p->model->name, "%s is complete already: %" PRIu64 " bytes (%s) of weights compared",
+            str_shown(shown, dir.path, strlen(dir.path)), dir.nbytes, str_size(size, dir.nbytes));
+    else
+        cli_note(&job->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files that were "
+            "finished before: %zu", dir.nbytes, str_size(size, dir.nbytes), str_shown(shown, dir.path, strlen(dir.path)),
+            meter_read(p->model->meter).age, dir.kept);
     return true;
 }
 
@@ -110,26 +126,27 @@ write_files(const struct job *job, struct pipeline *p, struct choice *choice, co
     return job->dir.path ? write_directory(job, p, choice, err) : write_split(job, p, choice, &layout, err);
 }
 
-/* Whether somebody wants to know what encoding took, and all of the output tells. */
+/* Tells whether the losses of encoding are added up: for a report, or the note at the end. They are those of a whole
+ * output. A directory that is resumed is made in part only, unless a report asks for all of it. */
 static bool
 counts(const struct job *job, const struct choice *choice)
 {
     return choice->encoded != 0 && (job->instead == JOB_OUTPUT || job->instead == JOB_TEST) && !job->cut.range
-        && job->cut.part == 0 && !job->dir.resume && (!job->cli.quiet || job->report);
+        && job->cut.part == 0 && (job->report || (!job->dir.resume && !job->cli.quiet));
 }
 
 bool
 job_write(const struct job *job, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
 {
-    struct sink *report = NULL;
+    struct report_file report = { .job = job, .p = p, .choice = choice };
     if (!counts(job, choice))
         return write_files(job, p, choice, roles, err);
     p->losses = losses_new(choice->encoded, err);
-    bool ok = p->losses && (!job->report || job_open_report(&report, job, p, err)) && write_files(job, p, choice, roles, err)
-        && losses_check(p->losses, err) && (!report || job_write_report(report, job, p, choice, err));
-    if (ok)
+    bool ok = p->losses && report_file_open(&report, err) && write_files(job, p, choice, roles, err);
+    if (ok && losses_check(p->losses, &report.err))
         job_tell_cost(job, p, choice);
-    sink_close(report);
+    ok = ok && report_file_commit(&report, err);
+    report_file_close(&report);
     losses_free(p->losses);
     p->losses = NULL;
     return ok;

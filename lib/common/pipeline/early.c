@@ -12,8 +12,7 @@
 struct task {
     const struct pipeline *p;
     struct panels *panels;
-    const struct piece *elements;
-    const struct encoding *encoding;
+    struct encoded of;
 };
 
 /* A thread's share. Its failure is that of the survey, which this thread's owner sees too. */
@@ -21,7 +20,7 @@ static const float *
 take(const struct task *t, struct err *err)
 {
     struct bench bench = { 0 };
-    const float *facts = bench_init(&bench, 0, err) ? encoder_facts(t->p, t->panels, &bench, t->elements, t->encoding, err)
+    const float *facts = bench_init(&bench, 0, err) ? encoder_facts(t->p, t->panels, &bench, &t->of, err)
         : NULL;
     bench_clear(&bench);
     return facts;
@@ -42,7 +41,7 @@ help(void *of)
 static bool
 survey(const struct task *t, unsigned jobs, struct err *err)
 {
-    struct encoding *e = (struct encoding *)t->encoding;
+    struct encoding *e = t->of.encoding;
     pthread_t *threads = calloc(jobs, sizeof *threads);
     unsigned started = 0;
     if (!threads)
@@ -59,21 +58,28 @@ survey(const struct task *t, unsigned jobs, struct err *err)
     return ok;
 }
 
+/* Surveys the weight of one encoding. Panels know their piece by its address, so they last as long as the piece and no
+ * longer: the allocator may give the same address to the next one. */
 static bool
-survey_all(struct pipeline *p, const struct choice *choice, struct err *err)
+survey_one(const struct pipeline *p, const struct chosen *c, unsigned jobs, struct err *err)
+{
+    const struct task task = { p, panels_new(p, err), { .elements = piece_elements(c, err), .encoding = c->encoding } };
+    bool ok = task.panels && task.of.elements && survey(&task, jobs, err);
+    panels_free(task.panels);
+    piece_free((void *)task.of.elements);
+    return ok;
+}
+
+static bool
+survey_all(const struct pipeline *p, const struct choice *choice, struct err *err)
 {
     unsigned jobs = (unsigned)num_max(1, num_min(p->jobs ? p->jobs : PIPELINE_JOBS, cpus_count()));
-    struct panels *panels = panels_new(p, err);
-    bool ok = panels != NULL;
+    bool ok = true;
     for (size_t i = 0; ok && i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
-        if (!c->encoding || c->part != 0 || !c->encoding->encoder->early)
-            continue;
-        const struct task task = { p, panels, piece_elements(c, err), c->encoding };
-        ok = task.elements && survey(&task, jobs, err);
-        piece_free((void *)task.elements);
+        if (c->encoding && c->part == 0 && c->encoding->encoder->early)
+            ok = survey_one(p, c, jobs, err);
     }
-    panels_free(panels);
     return ok;
 }
 

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "encode/losses.h"
 #include "pipeline/surveys.h"
+#include "plan/fused.h"
 
 /* What reads elements for one call. */
 struct reader {
@@ -13,6 +14,7 @@ struct reader {
     struct panels *panels;
     struct bench *b;
     const struct piece *elements;
+    const struct piece *const *fused;   /* of a survey: struct encoded's, or NULL */
     struct loss_lanes *loss;            /* what is taken is added up, or NULL */
     uint64_t compared;                  /* elements */
 };
@@ -42,11 +44,21 @@ lend(struct reader *r, const float *facts)
         .compare = r->loss ? compare : NULL, .back = r->b->floats + ENCODE_FLOATS };
 }
 
-/* struct surveyor */
+/* struct surveyor: surveys a region of a weight, or of one of the weights that are fused. */
 static bool
 look(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err)
 {
-    const struct encode_run run = lend(of, NULL);
+    struct reader r = *(const struct reader *)of;
+    if (r.fused) {
+        const struct chosen *member = e->fused->member;
+        for (; region >= member->encoding->nregions; member++) {
+            region -= member->encoding->nregions;
+            facts += member->encoding->nfacts;
+        }
+        r.elements = r.fused[member - e->fused->member];
+        e = member->encoding;
+    }
+    const struct encode_run run = lend(&r, NULL);
     return e->encoder->survey(e, &run, region, facts, err);
 }
 
@@ -145,11 +157,11 @@ make_counted(struct reader *r, const struct encoded *of, const float *facts, uin
 }
 
 const float *
-encoder_facts(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *elements,
-    const struct encoding *e, struct err *err)
+encoder_facts(const struct pipeline *p, struct panels *panels, struct bench *b, const struct encoded *of, struct err *err)
 {
-    struct reader r = { .p = p, .panels = panels, .b = b, .elements = elements };
+    struct reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .fused = of->fused };
     const struct surveyor by = { look, &r };
+    const struct encoding *e = of->fused ? &of->encoding->fused->all : of->encoding;
     return find_room(b, err) ? surveys_take(p->surveys, e, &by, err) : NULL;
 }
 
@@ -165,7 +177,7 @@ encoder_bytes(const struct pipeline *p, struct panels *panels, struct bench *b, 
         return true;
     }
     const float *facts = NULL;
-    if (!find_room(b, err) || (e->nfacts != 0 && !(facts = encoder_facts(p, panels, b, of->elements, e, err))))
+    if (!find_room(b, err) || (e->nfacts != 0 && !(facts = encoder_facts(p, panels, b, of, err))))
         return false;
     bool ok = make_counted(&r, of, facts, piece->at, from, to, y, err);
     if (facts)

@@ -8,8 +8,8 @@
 bool encoder_bytes(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *piece,
     uint64_t from, uint64_t to, uint8_t *y, struct err *err);
 
-/* The facts of a weight, whose elements these are, out of p->surveys: surveys_release() them. NULL on failure. */
-const float *encoder_facts(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *elements,
-    const struct encoding *e, struct err *err);
+/* Returns the facts of a weight, or of all that it is fused with, from p->surveys: surveys_release() them. NULL on failure. */
+const float *encoder_facts(const struct pipeline *p, struct panels *panels, struct bench *b, const struct encoded *of,
+    struct err *err);
 
 #endif

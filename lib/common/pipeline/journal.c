@@ -47,10 +47,10 @@ keep(struct journal *j, const struct journal_entry *entry, struct err *err)
 
 /* Whether the first line is that of this job; *whole: it ends, and so was written as a whole. */
 static bool
-read_lines(struct journal *j, FILE *file, uint32_t job, size_t files, bool *ours, struct err *err)
+read_lines(struct journal *j, FILE *file, uint64_t job, size_t files, bool *ours, struct err *err)
 {
     char line[LINE], first[LINE];
-    snprintf(first, sizeof first, "amn 1 %08" PRIx32 " %zu\n", job, files);
+    snprintf(first, sizeof first, "amn 2 %016" PRIx64 " %zu\n", job, files);
     *ours = fgets(line, sizeof line, file) && strcmp(line, first) == 0;
     while (*ours && fgets(line, sizeof line, file) && strchr(line, '\n')) {
         struct journal_entry e;
@@ -61,7 +61,7 @@ read_lines(struct journal *j, FILE *file, uint32_t job, size_t files, bool *ours
 }
 
 static bool
-read_journal(struct journal *j, uint32_t job, size_t files, struct err *err)
+read_journal(struct journal *j, uint64_t job, size_t files, struct err *err)
 {
     bool ours = false;
     int fd = dup(j->fd - 1);
@@ -114,7 +114,7 @@ open_locked(struct journal *j, int flags, struct stat *st, struct err *err)
 }
 
 bool
-journal_open(struct journal *j, const char *dir, uint32_t job, size_t files, bool resume, struct err *err)
+journal_open(struct journal *j, const char *dir, uint64_t job, size_t files, bool resume, struct err *err)
 {
     struct stat st;
     char first[LINE];
@@ -123,7 +123,7 @@ journal_open(struct journal *j, const char *dir, uint32_t job, size_t files, boo
         return false;
     if (st.st_size != 0)        /* a last line that was cut is ended, and so is none */
         return read_journal(j, job, files, err) && put_line(j, "\n", err);
-    snprintf(first, sizeof first, "amn 1 %08" PRIx32 " %zu\n", job, files);
+    snprintf(first, sizeof first, "amn 2 %016" PRIx64 " %zu\n", job, files);
     if (put_line(j, first, err))
         return true;
     journal_drop(j);

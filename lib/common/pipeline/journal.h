@@ -1,7 +1,7 @@
 /* journal: what of a model directory is finished, so that a job that was interrupted can go on. A small text in the
  * directory, which goes when all is done:
  *
- *     amn 1 JOB N                      a CRC-32 of all that the output depends on, and how many files it has
+ *     amn 2 JOB N                      the fingerprint of all that the output depends on, and how many files it has
  *     NAME NBYTES CRC                  one line a finished file, added when it has its name
  *
  * A line that was cut counts as none. */
@@ -32,7 +32,7 @@ struct journal {
 
 /* Begin a journal for a job of `files` files in a directory, or with `resume` go on with the one that is there, if any:
  * that of another job, or one that another process has open, is ERR_CREATE. Close it also after a failure. */
-bool journal_open(struct journal *j, const char *dir, uint32_t job, size_t files, bool resume, struct err *err);
+bool journal_open(struct journal *j, const char *dir, uint64_t job, size_t files, bool resume, struct err *err);
 
 /* The entry for a file, or NULL. */
 const struct journal_entry *journal_find(const struct journal *j, const char *name);

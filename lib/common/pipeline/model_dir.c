@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "container/beside.h"
 #include "container/candidates.h"
 #include "container/folder.h"
 #include "kernel/crc.h"
 #include "pipeline/checksum.h"
 #include "pipeline/journal.h"
 #include "pipeline/side_files.h"
+#include "plan/fingerprint.h"
 #include "plan/shards.h"
 #include "writer/lay_out.h"
 #include "writer/shard_index.h"
@@ -26,6 +28,7 @@ struct job {
     const struct writer_options *options;
     struct shards shards;
     struct journal journal;
+    struct side_files side;
 };
 
 static bool
@@ -44,6 +47,19 @@ struct found {
     char name[STR_SHOWN];
 };
 
+/* Tells whether a file of weights, or their index, would be called so. */
+static bool
+is_own(const struct job *job, const char *name)
+{
+    char own[SHARD_NAME];
+    struct beside_part part;
+    size_t n = job->shards.n;
+    if (n == 1)
+        return strcmp(name, shard_name(own, &job->shards, 0)) == 0;
+    return strcmp(name, shard_index_name(own, &job->shards)) == 0 || (beside_part(&part, name, ".safetensors")
+        && part.number >= 1 && part.number <= n && strcmp(name, shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
+}
+
 /* What lies there already could be taken for a part of this model, and this model's files for a part of it. */
 static void
 look_at(struct found *found, const struct job *job, DIR *d, const char *name)
@@ -54,6 +70,8 @@ look_at(struct found *found, const struct job *job, DIR *d, const char *name)
         return;
     if (strcmp(name, JOURNAL_NAME) == 0)
         found->journal = true;
+    else if (job->p->outputs->compares)
+        why = candidates_is_model(name) && !is_own(job, name) ? "it is not a file of this model; take another one" : NULL;
     else if (candidates_is_model(name))
         why = "take one without a model";
     else if (fstatat(dirfd(d), name, &st, 0) == 0 && inputs_find(&job->p->model->inputs, st.st_dev, st.st_ino))
@@ -92,21 +110,45 @@ is_input(const struct model *m, const struct stat *st)
     return m->folder && stat(m->folder, &of) == 0 && of.st_dev == st->st_dev && of.st_ino == st->st_ino;
 }
 
-/* Before anything is made. A job that goes on where there is nothing yet begins; and so it does behind a journal that
- * has not a byte. */
+/* Tells whether a regular file of the directory is there, and how long it is. */
+static bool
+has_file(const struct model_dir *dir, const char *name, uint64_t *nbytes, struct err *err)
+{
+    struct stat st;
+    char *path = folder_path(dir->path, strlen(dir->path), name, err);
+    bool has = path && stat(path, &st) == 0;
+    *nbytes = has ? (uint64_t)st.st_size : 0;
+    free(path);
+    return has;
+}
+
+/* Checks the directory before anything is made. With `resume` the job goes on after a journal. When the journal is absent
+ * or empty, a directory with the last file of the model is complete and is compared; otherwise the job begins. */
 static bool
 check_dir(const struct job *job, struct err *err)
 {
     const struct model_dir *dir = job->dir;
     struct stat st;
+    char last[SHARD_NAME];
+    uint64_t n;
     if (stat(dir->path, &st) != 0)
         return errno == ENOENT || err_sys(err, ERR_CREATE, errno, "the directory cannot be examined");
     if (is_input(job->p->model, &st))
         return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is the directory of the input: take another one");
-    char *journal = folder_path(dir->path, strlen(dir->path), JOURNAL_NAME, err);
-    bool goes_on = dir->resume && journal && stat(journal, &st) == 0 && st.st_size != 0;
-    bool ok = journal && (goes_on || check_entries(job, err));
-    free(journal);
+    if (dir->resume && has_file(dir, JOURNAL_NAME, &n, err) && n != 0)
+        return true;
+    job->p->outputs->compares = dir->resume
+        && has_file(dir, job->shards.n == 1 ? shard_name(last, &job->shards, 0)
+        : shard_index_name(last, &job->shards), &n, err);
+    return err->kind == ERR_NONE && check_entries(job, err);
+}
+
+static bool
+add_output(const struct job *job, const char *name, struct err *err)
+{
+    char *path = folder_path(job->dir->path, strlen(job->dir->path), name, err);
+    bool ok = path && outputs_add(job->p->outputs, path, err);
+    free(path);
     return ok;
 }
 
@@ -118,48 +160,18 @@ make_dir(const struct model_dir *dir, struct err *err)
         || err_sys(err, ERR_CREATE, errno, "the directory cannot be made");
 }
 
-/* Whether a temporary file of this name would have become a file of the model. */
+/* Adds all files that will be in the directory, and the journal, to the outputs of the job. */
 static bool
-is_ours(const struct job *job, const char *name)
+add_outputs(const struct job *job, struct err *err)
 {
-    struct stat st;
-    struct err ignored;
-    err_init(&ignored);
-    if (strncmp(name, "model", 5) == 0 && candidates_is_model(name))
-        return true;
-    const char *folder = job->p->model->folder;
-    char *path = folder ? folder_path(folder, strlen(folder), name, &ignored) : NULL;
-    bool copied = path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
-    free(path);
-    return copied || strcmp(name, "config.json") == 0;
-}
-
-/* Removes what a job that was killed left of the files that it was writing in one directory, "" or "name/". */
-static bool
-remove_temps_in(const struct job *job, const char *in, struct err *err)
-{
-    const char *entry;
-    char name[SINK_TEMP_NAME];
-    char *path = folder_path(job->dir->path, strlen(job->dir->path), in, err);
-    DIR *d = path ? opendir(path) : NULL;
-    while (d && (entry = folder_next(d, err)) != NULL) {
-        struct str from = { 0 };
-        if (sink_temp_name(name, entry))
-            str_format(&from, "%s%s", in, name);
-        if (from.p && is_ours(job, from.p))
-            unlinkat(dirfd(d), entry, 0);
-        str_clear(&from);
-    }
-    if (d)
-        closedir(d);
-    free(path);
-    return err->kind == ERR_NONE;
-}
-
-static bool
-remove_temps(const struct job *job, struct err *err)
-{
-    return !job->dir->resume || (remove_temps_in(job, "", err) && remove_temps_in(job, SIDE_FILES_TEMPLATES "/", err));
+    char name[SHARD_NAME];
+    bool ok = add_output(job, JOURNAL_NAME, err) && side_files_add(&job->side, err);
+    for (size_t i = 0; ok && i < job->shards.n; i++)
+        ok = add_output(job, shard_name(name, &job->shards, i), err);
+    ok = ok && (job->shards.n == 1 || add_output(job, shard_index_name(name, &job->shards), err)) && outputs_check(job->p->outputs, err);
+    if (ok)
+        outputs_sweep(job->p->outputs);
+    return ok;
 }
 
 /* --- one file */
@@ -205,9 +217,9 @@ is_finished(const char *path, const struct journal_entry *e, uint64_t nbytes, bo
     return ok;
 }
 
-/* Make the file and add it to the journal. */
+/* Makes the file, or compares it with what is made. */
 static bool
-make_file(struct job *job, const char *path, struct journal_entry *e, struct err *err)
+make_file(struct job *job, const char *path, uint32_t *crc, struct err *err)
 {
     struct pipeline p = *job->p;
     const struct sink_options options = { .path = path, .direct = job->dir->direct, .sync = true };
@@ -219,33 +231,51 @@ make_file(struct job *job, const char *path, struct journal_entry *e, struct err
         hooks[i] = p.hooks[i];
     hooks[p.nhooks++] = checksum_hook(&sum);
     p.hooks = hooks;
-    bool ok = sink_open(&p.sink, &options, err) && pipeline_run(&p, err) && sink_commit(p.sink, err);
+    bool ok = outputs_open(p.outputs, &p.sink, &options, err) && pipeline_run(&p, err)
+        && outputs_commit(p.outputs, p.sink, err);
     sink_close(p.sink);
     job->p->infinite = p.infinite;
-    e->crc = sum.crc;
-    return ok && journal_add(&job->journal, e, err);
+    *crc = sum.crc;
+    return ok;
+}
+
+/* Keeps a file that is finished. It is made again and compared only where losses are added up. */
+static bool
+keep_file(struct job *job, const char *path, uint64_t nbytes, struct err *err)
+{
+    uint32_t crc;
+    bool ok = true;
+    job->dir->kept++;
+    if (!job->p->losses) {
+        meter_add(job->p->model->meter, nbytes);
+        return true;
+    }
+    job->p->outputs->compares = true;
+    ok = make_file(job, path, &crc, err);
+    job->p->outputs->compares = false;
+    return ok;
 }
 
 static bool
 write_file(struct job *job, size_t i, struct err *err)
 {
     struct journal_entry e = { 0 };
-    bool finished = false;
+    bool complete = job->p->outputs->compares, finished = false;
     struct pieces *pieces = lay_out(job, i, err);
     if (!pieces)
         return false;
-    shard_name(e.name, i, job->shards.n);
+    shard_name(e.name, &job->shards, i);
     char *path = folder_path(job->dir->path, strlen(job->dir->path), e.name, err);
     e.nbytes = pieces_nbytes(pieces);
     job->p->pieces = pieces;
     job->p->from = 0;
     job->p->to = e.nbytes;
-    bool ok = path && is_finished(path, journal_find(&job->journal, e.name), e.nbytes, &finished, err)
-        && (finished || make_file(job, path, &e, err));
-    if (ok && finished) {
-        meter_add(job->p->model->meter, e.nbytes);
-        job->dir->kept++;
-    }
+    bool ok = path && is_finished(path, journal_find(&job->journal, e.name), e.nbytes, &finished, err);
+    if (ok && finished)
+        ok = keep_file(job, path, e.nbytes, err);
+    else
+        ok = ok && make_file(job, path, &e.crc, err) && (complete || journal_add(&job->journal, &e, err));
+    job->dir->kept += ok && complete;
     free(path);
     pieces_free(pieces);
     return ok;
@@ -253,56 +283,46 @@ write_file(struct job *job, size_t i, struct err *err)
 
 /* --- all of them */
 
-static uint32_t
-add_text(uint32_t crc, const char *text)
-{
-    return crc_add(crc, (const uint8_t *)text, strlen(text) + 1);
-}
-
-/* Which file the input is; of a pipe, which has no date, the data that came: its header is in those of the output. */
+/* Adds which file an input is; of a pipe, which has no date, the data that came: its header is in those of the output. */
 static bool
-add_input(uint32_t *crc, const struct model *m, uint32_t i, struct err *err)
+add_source(struct fingerprint *f, const struct model *m, uint32_t i, struct err *err)
 {
     uint64_t stamp[2], from, to;
+    uint32_t crc = 0;
     source_stamp(m->src[i], stamp);
-    *crc = crc_add(*crc, (const uint8_t *)stamp, sizeof stamp);
+    fingerprint_add(f, stamp, sizeof stamp);
     model_data(m, i, &from, &to);
-    return source_is_file(m->src[i]) || add_bytes(crc, m->src[i], from, to, err);
+    bool ok = source_is_file(m->src[i]) || add_bytes(&crc, m->src[i], from, to, err);
+    fingerprint_add(f, &crc, sizeof crc);
+    return ok;
 }
 
-/* What the bytes of the output depend on, as a number: the release; the headers, hence names, types, shapes and
- * options; how weights are read, and what configs say of that; and what the input is. Also the length of all files. */
+/* Takes the fingerprint of what decides the bytes of the directory: the release, the plan of each file, what config.json
+ * says, and the inputs. Also adds up the length of all files. */
 static bool
-measure(struct job *job, uint32_t *number, struct err *err)
+measure(struct job *job, struct fingerprint *f, struct err *err)
 {
     const struct model *m = job->p->model;
-    uint32_t crc = add_text(0, job->dir->release);
+    const struct model_config *q = job->dir->quantization;
+    fingerprint_add(f, job->dir->release, strlen(job->dir->release));
     for (size_t i = 0; i < job->shards.n; i++) {
         struct pieces *pieces = lay_out(job, i, err);
         if (!pieces)
             return false;
-        const struct piece *header = pieces_at(pieces, 0);
-        crc = crc_add(crc, (const uint8_t *)header->of.text, (size_t)header->nbytes);
+        fingerprint_pieces(f, pieces);
         job->dir->nbytes += pieces_nbytes(pieces);
         pieces_free(pieces);
     }
-    for (size_t i = 0; i < job->choice->n; i++) {
-        const struct chosen *chosen = &job->choice->list[i];
-        if (chosen->decode)
-            crc = add_text(crc, chosen->decode->scheme->code);
-        if (chosen->encoding)
-            crc = add_text(crc, chosen->encoding->encoder->name);
-        if (chosen->name)
-            crc = add_text(crc, chosen->decode ? chosen->decode->name : chosen->copy->name);
-    }
     for (size_t i = 0; i < catalog_config_count(m->catalog); i++) {
         const struct catalog_config *config = catalog_config_at(m->catalog, i);
-        crc = crc_add(crc, (const uint8_t *)config->text, config->n);
+        fingerprint_add(f, config->name, strlen(config->name));
+        fingerprint_add(f, config->text, config->n);
     }
+    fingerprint_add(f, q ? q->quantization.p : NULL, q ? q->quantization.len : 0);
+    fingerprint_add(f, q ? q->too : NULL, q && q->too ? strlen(q->too) : 0);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->nsrc; i++)
-        ok = add_input(&crc, m, i, err);
-    *number = crc;
+        ok = add_source(f, m, i, err);
     return ok;
 }
 
@@ -311,24 +331,29 @@ write_index(const struct job *job, struct err *err)
 {
     struct str text = { 0 };
     struct sink *sink = NULL;
+    char name[SHARD_NAME];
     if (job->shards.n == 1)
         return true;
-    char *path = folder_path(job->dir->path, strlen(job->dir->path), "model.safetensors.index.json", err);
+    char *path = folder_path(job->dir->path, strlen(job->dir->path), shard_index_name(name, &job->shards), err);
     const struct sink_options options = { .path = path, .sync = true, .direct = SINK_DIRECT_NEVER };
-    bool ok = path && shard_index_text(&text, job->choice, &job->shards, err) && sink_open(&sink, &options, err)
-        && sink_write(sink, text.p, text.len, err) && sink_commit(sink, err);
+    bool ok = path && shard_index_text(&text, job->choice, &job->shards, err)
+        && outputs_open(job->p->outputs, &sink, &options, err) && sink_write(sink, text.p, text.len, err)
+        && outputs_commit(job->p->outputs, sink, err);
     sink_close(sink);
     str_clear(&text);
     free(path);
     return ok;
 }
 
-/* What comes before the weights. When that fails there is nothing to go on with, unless there was. */
+/* Opens the journal and writes the small files. After a failure the journal goes, unless files were finished before. */
 static bool
-begin(struct job *job, struct err *err)
+begin(struct job *job, uint64_t fingerprint, struct err *err)
 {
-    if (remove_temps(job, err) && side_files_write(job->p->model, job->dir->path, job->choice->decodes,
-        job->dir->quantization, err))
+    if (job->p->outputs->compares)
+        return side_files_write(&job->side, err);
+    if (!journal_open(&job->journal, job->dir->path, fingerprint, job->shards.n, job->dir->resume, err))
+        return false;
+    if (side_files_write(&job->side, err))
         return true;
     if (job->journal.n == 0)
         journal_drop(&job->journal);
@@ -338,26 +363,32 @@ begin(struct job *job, struct err *err)
 static bool
 write_all(struct job *job, struct err *err)
 {
-    uint32_t number;
-    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err)
-        && (check_dir(job, err) || in_dir(job->dir, err)) && model_spool(job->p->model, err)
-        && measure(job, &number, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
-        && journal_open(&job->journal, job->dir->path, number, job->shards.n, job->dir->resume, err)
-        && begin(job, err);
-    meter_phase(job->p->model->meter, "writing", job->dir->nbytes);
+    struct meter *meter = job->p->model->meter;
+    struct fingerprint f = { 0 };
+    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err);
+    shards_keep_stem(&job->shards, source_name(job->p->model->src[0]));
+    ok = ok && side_files_find(&job->side, err) && (check_dir(job, err) || in_dir(job->dir, err))
+        && model_spool(job->p->model, err) && measure(job, &f, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
+        && add_outputs(job, err) && begin(job, f.hash, err);
+    meter_phase(meter, job->p->outputs->compares ? "comparing" : "writing", job->dir->nbytes);
     job->p->one_of_many = true;
     for (size_t i = 0; ok && i < job->shards.n; i++)
         ok = write_file(job, i, err);
-    meter_phase(job->p->model->meter, "completing the output", 0);
-    return ok && write_index(job, err) && journal_remove(&job->journal, err);
+    meter_phase(meter, "completing the output", 0);
+    if (ok)
+        outputs_made(job->p->outputs);
+    return ok && write_index(job, err) && (job->p->outputs->compares || journal_remove(&job->journal, err));
 }
 
 bool
 model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice, const struct writer_options *options,
     struct err *err)
 {
-    struct job job = { .dir = dir, .p = p, .choice = choice, .options = options };
+    struct job job = { .dir = dir, .p = p, .choice = choice, .options = options, .side = { .model = p->model,
+        .outputs = p->outputs, .to = dir->path, .decodes = choice->decodes, .quantization = dir->quantization } };
     bool ok = write_all(&job, err);
+    dir->complete = p->outputs->compares;
+    side_files_clear(&job.side);
     journal_close(&job.journal);
     shards_clear(&job.shards);
     return ok;

@@ -3,8 +3,8 @@
  *
  * The small files come first, so that what is wrong with them is known before hours of work; then one file of weights
  * after the other gets its name when it is complete; and last the index, so that what was interrupted is no model. Its
- * journal stays, and with `resume` the same job goes on behind the files that are as the journal says; where there is
- * none, it begins. */
+ * journal stays, and with `resume` the same job goes on after the files that are as the journal says. Without a journal the
+ * job begins, unless the directory is complete: then all is made again and compared, and nothing is written. */
 #ifndef PIPELINE_MODEL_DIR_H
 #define PIPELINE_MODEL_DIR_H
 
@@ -21,11 +21,13 @@ struct model_dir {
     enum sink_direct direct;
     uint64_t nbytes;            /* out: of all files of weights, once they are known */
     size_t kept;                /* out: files that were finished before */
+    bool complete;              /* out: all was there before, and is as this job makes it */
 };
 
 /* Write the directory. The pipeline is one for a whole output, but for its pieces, sink and range, which are set here file
- * by file; its hooks see one file after the other. A pipe is spooled first. ERR_CREATE: the
- * directory holds a model, or is that of the input. */
+ * by file; its hooks see one file after the other. With p->losses, finished files are made again and compared. A pipe is
+ * spooled first. ERR_CREATE: the directory holds another model, or is that of the input. ERR_OPEN: a small file cannot be
+ * read. */
 bool model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice, const struct writer_options *options,
     struct err *err);
 

@@ -22,7 +22,8 @@ struct panel {
 struct panels;
 
 /* The panels of a job: no more is read than the bytes need that it makes. The pipeline is borrowed, and its sink chosen.
- * NULL on failure. */
+ * A piece is recognised by its address: every piece given to panels_take() must live until panels_free(). NULL on
+ * failure. */
 struct panels *panels_new(const struct pipeline *p, struct err *err);
 void panels_free(struct panels *panels);                /* takes NULL */
 

@@ -249,13 +249,6 @@ run_blocks(struct pipeline *p, struct err *err)
     return ok;
 }
 
-static bool
-refuse_own_input(const struct pipeline *p, struct err *err)
-{
-    uint64_t dev, ino;
-    return !sink_identity(p->sink, &dev, &ino) || model_spares(p->model, dev, ino, err);
-}
-
 /* Make a pipe ready: hold back what comes early and is little, or put the whole of it aside. */
 static bool
 prepare_pipe(const struct pipeline *p, struct err *err)
@@ -294,7 +287,7 @@ bool
 pipeline_run(struct pipeline *p, struct err *err)
 {
     uint64_t size = pieces_nbytes(p->pieces);
-    bool ok = pieces_can_make(p->pieces, p->from, p->to, err) && refuse_own_input(p, err) && prepare_pipe(p, err)
+    bool ok = pieces_can_make(p->pieces, p->from, p->to, err) && prepare_pipe(p, err)
         && sink_expect(p->sink, p->to - p->from, err);
     if (ok && !p->one_of_many)
         meter_phase(p->model->meter, sink_is_nowhere(p->sink) ? "testing" : "writing", p->to - p->from);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "container/model.h"
 #include "kernel/kernels.h"
+#include "pipeline/outputs.h"
 #include "plan/pieces.h"
 #include "sink/sink.h"
 
@@ -31,6 +32,7 @@ struct pipeline {
     const struct pieces *pieces;        /* the output */
     const struct kernels *kernels;
     struct sink *sink;
+    struct outputs *outputs;            /* the files of the job; borrowed, or NULL where nothing is written */
     uint64_t from, to;                  /* bytes [from, to) of the output are written */
     bool one_of_many;                   /* outputs of a job: its phase of the meter has begun, with all their bytes */
     unsigned jobs;                      /* workers; 0: as many as pay */
@@ -44,8 +46,8 @@ struct pipeline {
     uint64_t infinite;                  /* out: values that are infinite in a type of fewer bits */
 };
 
-/* Write the range. An output that is an input is ERR_CREATE, an input that changed meanwhile ERR_IO. The error is that
- * of the lowest failing block, whatever the timing. */
+/* Write the range. An input that changed meanwhile is ERR_IO. The error is that of the lowest failing block, whatever the
+ * timing. */
 bool pipeline_run(struct pipeline *p, struct err *err);
 
 #endif

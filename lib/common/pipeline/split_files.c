@@ -53,7 +53,8 @@ survey(struct job *job, struct err *err)
             return false;
         job->split->nbytes += pieces_nbytes(pieces);
         pieces_free(pieces);
-        if (!shard_split_name(&part->path, job->split->path, i, job->shards.n, err) || !check_absent(part->path.p, err))
+        if (!shard_split_name(&part->path, job->split->path, i, job->shards.n, err) || !check_absent(part->path.p, err)
+            || !outputs_add(job->p->outputs, part->path.p, err))
             return false;
     }
     return true;
@@ -72,7 +73,7 @@ make_file(struct job *job, size_t i, struct err *err)
     job->p->pieces = pieces;
     job->p->from = 0;
     job->p->to = pieces_nbytes(pieces);
-    bool ok = sink_open(&part->sink, &options, err);
+    bool ok = outputs_open(job->p->outputs, &part->sink, &options, err);
     job->p->sink = part->sink;
     ok = ok && pipeline_run(job->p, err);
     pieces_free(pieces);
@@ -84,13 +85,17 @@ write_all(struct job *job, struct err *err)
 {
     bool ok = shards_cut(&job->shards, job->choice, job->split->size, job->split->writer->align, err)
         && survey(job, err) && model_spool(job->p->model, err);
+    if (ok)
+        outputs_sweep(job->p->outputs);
     meter_phase(job->p->model->meter, "writing", job->split->nbytes);
     job->p->one_of_many = true;
     for (size_t i = 0; ok && i < job->shards.n; i++)
         ok = make_file(job, i, err);
     meter_phase(job->p->model->meter, "completing the output", 0);
+    if (ok)
+        outputs_made(job->p->outputs);
     for (size_t i = job->shards.n; ok && i-- > 0;)
-        ok = job->part[i].named = sink_commit(job->part[i].sink, err);
+        ok = job->part[i].named = outputs_commit(job->p->outputs, job->part[i].sink, err);
     return ok;
 }
 

@@ -8,7 +8,9 @@
 
 struct surveys;
 
-struct surveys *surveys_new(struct err *err);           /* NULL on failure */
+/* An encoding is recognised by its address: each one given to surveys_take() must live until surveys_free(), as all of a
+ * catalog do. NULL on failure. */
+struct surveys *surveys_new(struct err *err);
 void surveys_free(struct surveys *s);                   /* takes NULL */
 
 /* Surveys a region of a weight, by the thread that asks: struct encoder's survey(), with what it is lent. */

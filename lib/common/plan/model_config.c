@@ -18,6 +18,8 @@ struct collected {
     struct names embeddings;    /* that are encoded */
     struct names differ;        /* of which a loader makes something else */
     const char *differs;        /* what; static */
+    struct names refused;       /* that a loader refuses */
+    const char *why;            /* of the last of these; static */
 };
 
 /* --- one tensor */
@@ -68,6 +70,10 @@ add_encoded(struct collected *c, const struct encoding *e, struct err *err)
     const char *differs = e->encoder->differs ? e->encoder->differs(e) : NULL;
     c->differs = differs ? differs : c->differs;
     if (differs && !names_add(&c->differ, t->name, t->name_len, err))
+        return false;
+    const char *refused = e->encoder->refused ? e->encoder->refused(e) : NULL;
+    c->why = refused ? refused : c->why;
+    if (refused && !names_add(&c->refused, t->name, t->name_len, err))
         return false;
     struct roster_group *group = group_of(&c->m, e, err);
     if (!group || !names_add(&group->names, t->name, n != 0 ? n : t->name_len, err))
@@ -168,6 +174,7 @@ collect(struct collected *c, const struct choice *choice, const struct encoder *
     names_sort(&c->apart);
     names_sort(&c->embeddings);
     names_sort(&c->differ);
+    names_sort(&c->refused);
     find_head(&c->m);
     return ok;
 }
@@ -245,11 +252,24 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
     if (encoder->loses_experts && split == 0)
         warn_of(catalog, &c->apart, why);
     warn_of(catalog, &c->differ, c->differs);
+    warn_of(catalog, &c->refused, c->why);
     if (!encoder->config_too && !encoder->config_group)
         warn_of(catalog, &c->embeddings, "loaders of this scheme read no embedding that is encoded");
     if (!encoder->config_too && is_turned(catalog))
         catalog_warn(catalog, "the matrices of this model lie turned, as Conv1D of transformers has them: bitsandbytes would "
             "take them for other ones, and other loaders read none that are encoded");
+}
+
+static void
+clear(struct collected *c)
+{
+    roster_clear(&c->m);
+    names_clear(&c->experts);
+    names_clear(&c->joined);
+    names_clear(&c->apart);
+    names_clear(&c->embeddings);
+    names_clear(&c->differ);
+    names_clear(&c->refused);
 }
 
 bool
@@ -268,13 +288,30 @@ model_config_make(struct model_config *config, const struct choice *choice, cons
         config->too = encoder->config_too;
         ok = !config->quantization.failed || err_memory(err, config->quantization.len);
     }
-    roster_clear(&c.m);
-    names_clear(&c.experts);
-    names_clear(&c.joined);
-    names_clear(&c.apart);
-    names_clear(&c.embeddings);
-    names_clear(&c.differ);
+    clear(&c);
     return ok;
+}
+
+bool
+model_config_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err)
+{
+    struct collected c = { .m.n = 0 };
+    bool ok = collect(&c, choice, named, err);
+    size_t n = 0;
+    for (size_t i = 0; i < c.m.n; i++) {
+        struct roster_group group = c.m.group[i];
+        if (!group.e->encoder->config_too)
+            continue;
+        c.m.group[i] = c.m.group[n];
+        c.m.group[n++] = group;
+    }
+    size_t all = c.m.n;
+    c.m.n = n;
+    if (ok && n != 0)
+        c.m.group[0].e->encoder->config(out, &c.m);
+    c.m.n = all;
+    clear(&c);
+    return ok && (!out->failed || err_memory(err, out->len));
 }
 
 void

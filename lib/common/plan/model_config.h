@@ -16,6 +16,11 @@ struct model_config {
  * ERR_MEMORY. */
 bool model_config_make(struct model_config *config, const struct choice *choice, const struct encoder *named,
     struct catalog *catalog, struct err *err);
+
+/* Appends what the files of an output say in their metadata: the object that config.json would have for weights that
+ * shapes do not describe, which are those of an encoder with `config_too`. Nothing where there are none. ERR_MEMORY. */
+bool model_config_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err);
+
 void model_config_clear(struct model_config *config);
 
 #endif

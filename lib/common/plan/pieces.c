@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/num.h"
+#include "plan/fused.h"
 
 enum {
     VIEW_ROW = 32 << 20,        /* bytes of an output row: panels of more would not fit their memory */
@@ -51,8 +52,13 @@ piece_free(struct piece *piece)
 static void
 free_encoded(struct encoded *encoded)
 {
-    if (encoded->first)
+    for (size_t i = 0; encoded->first && encoded->fused && i < encoded->encoding->fused->n; i++)
+        if (encoded->fused[i] != encoded->elements)
+            piece_free((void *)encoded->fused[i]);
+    if (encoded->first) {
+        free((void *)encoded->fused);
         piece_free((void *)encoded->elements);
+    }
     free(encoded);
 }
 
@@ -260,6 +266,26 @@ piece_elements(const struct chosen *chosen, struct err *err)
     return copy;
 }
 
+/* Makes the elements of a weight that is encoded, and those of all weights that it is fused with. */
+static bool
+find_encoded(struct encoded *encoded, const struct chosen *chosen, struct err *err)
+{
+    const struct fused *fused = encoded->encoding->fused;
+    encoded->elements = piece_elements(chosen, err);
+    if (!encoded->elements || !fused)
+        return encoded->elements;
+    const struct piece **list = calloc(fused->n, sizeof *list);
+    encoded->fused = list;
+    if (!list)
+        return err_memory(err, fused->n * sizeof *list);
+    for (size_t i = 0; i < fused->n; i++) {
+        list[i] = fused->member[i].encoding == encoded->encoding ? encoded->elements : piece_elements(&fused->member[i], err);
+        if (!list[i])
+            return false;
+    }
+    return true;
+}
+
 /* The part of a weight that becomes several tensors: those before it have its elements. */
 static bool
 add_encoded(struct pieces *p, const struct chosen *chosen, struct err *err)
@@ -271,9 +297,12 @@ add_encoded(struct pieces *p, const struct chosen *chosen, struct err *err)
     if (!encoded)
         return err_memory(err, sizeof *encoded);
     *encoded = (struct encoded){ .encoding = chosen->encoding, .part = chosen->part, .first = !shares };
-    encoded->elements = shares ? before->of.encoded->elements : piece_elements(chosen, err);
+    if (shares) {
+        encoded->elements = before->of.encoded->elements;
+        encoded->fused = before->of.encoded->fused;
+    }
     piece.of.encoded = encoded;
-    if (encoded->elements && add(p, &piece, err))
+    if ((shares || find_encoded(encoded, chosen, err)) && add(p, &piece, err))
         return true;
     free_encoded(encoded);
     return false;
@@ -404,14 +433,29 @@ piece_input(const struct piece *piece, unsigned i)
     }
 }
 
+/* Returns the i-th piece that elements are put together of, or NULL after having taken their number off i. */
+static const struct piece *
+take_component(const struct piece *elements, size_t *i)
+{
+    bool made = elements->kind == PIECE_MADE;
+    size_t n = made ? elements->of.built->made->n : 1;
+    if (*i < n)
+        return made ? elements->of.built->part[*i] : elements;
+    *i -= n;
+    return NULL;
+}
+
 const struct piece *
 piece_component(const struct piece *piece, size_t i)
 {
-    if (piece->kind == PIECE_ENCODE && !encoded_part(piece)->bytes)
-        piece = piece->of.encoded->elements;
-    if (piece->kind == PIECE_MADE)
-        return i < piece->of.built->made->n ? piece->of.built->part[i] : NULL;
-    return i == 0 ? piece : NULL;
+    if (piece->kind != PIECE_ENCODE || encoded_part(piece)->bytes)
+        return take_component(piece, &i);
+    const struct encoded *of = piece->of.encoded;
+    const struct piece *found = take_component(of->elements, &i);
+    for (size_t k = 0; !found && of->fused && k < of->encoding->fused->n; k++)
+        if (of->fused[k] != of->elements)
+            found = take_component(of->fused[k], &i);
+    return found;
 }
 
 bool

@@ -65,6 +65,7 @@ struct built {
  * pieces of its parts have one `elements` together. */
 struct encoded {
     const struct piece *elements;
+    const struct piece *const *fused;   /* those of all weights of encoding->fused, in its order; or NULL */
     struct encoding *encoding;  /* borrowed */
     unsigned part;
     bool first;                 /* of these: frees them */
@@ -121,8 +122,8 @@ bool pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct 
  * has none itself, but each of the pieces that it is put together of. */
 const struct tensor *piece_input(const struct piece *piece, unsigned i);
 
-/* The i-th piece that a piece, or what it encodes, is put together of: of one that is not MADE itself, once. NULL behind
- * the last. */
+/* Returns the i-th piece that a piece, or what it encodes, is put together of: of one that is not MADE itself, once; then those
+ * of the weights that it is fused with. NULL after the last. */
 const struct piece *piece_component(const struct piece *piece, size_t i);
 
 /* Row r of a part as its input has it. */

@@ -11,6 +11,7 @@
 #include "encode/ggml.h"
 #include "encode/mix.h"
 #include "kernel/encode_iq.h"
+#include "plan/fused.h"
 
 enum { LEAST = 32 };            /* rows and columns of a weight that is worth it */
 
@@ -56,6 +57,7 @@ bool
 reduction_settle(struct reduction *r, struct err *err)
 {
     char shown[STR_SHOWN];
+    bool fuses = r->encoder->fuses;
     for (size_t i = 0; i < r->nrules; i++) {
         struct reduction_rule *rule = &r->rules[i];
         bool gguf = r->encoder->type != DTYPE_UNKNOWN;
@@ -67,8 +69,10 @@ reduction_settle(struct reduction *r, struct err *err)
         if (!dtype_targets[plain] && (!rule->encoder || (rule->encoder->type != DTYPE_UNKNOWN) != gguf))
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is no scheme that goes into one file with %s",
                 str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
+        fuses = fuses || (rule->encoder && rule->encoder->fuses);
     }
-    return true;
+    return !r->apart || fuses || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--no-fuse has no effect: loaders fuse no scales of %s",
+        r->encoder->label);
 }
 
 void
@@ -119,13 +123,22 @@ has_part(const struct tensor *t, const char *word)
     return false;
 }
 
+/* Checks whether a tensor is the experts of a layer, one matrix each: P.experts.gate_up_proj. */
+static bool
+is_stack(const struct tensor *t)
+{
+    return t->shape.rank == 3 && has_part(t, "experts") && dtype_is_float(t->dtype) && shape_dim(&t->shape, 1) >= LEAST
+        && shape_dim(&t->shape, 2) >= LEAST;
+}
+
 /* Why a tensor of another model than one of GGUF's keys is left alone by its name, or NULL: schemes.md 11. */
 static const char *
-spared_by_name(const struct tensor *t, uint64_t cols)
+spared_by_name(const struct tensor *t, uint64_t cols, const struct encoder *e)
 {
     static const char tail[] = "weight";
     size_t n = sizeof tail - 1;
-    if (t->name_len < n || memcmp(t->name + t->name_len - n, tail, n) != 0)
+    bool stack = e->stacks && is_stack(t);
+    if (!stack && (t->name_len < n || memcmp(t->name + t->name_len - n, tail, n) != 0))
         return "it is not called a weight";
     if (has_word(t, "norm") || has_part(t, "ln_1") || has_part(t, "ln_2") || has_part(t, "ln_f"))
         return "a norm";
@@ -171,7 +184,7 @@ look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct
     if (!find_rule(&one->rule, r, t, err))
         return false;
     if (!one->rule && !r->pure && !naming_includes(&r->which))
-        *why = keyed ? mix_spares(t) : spared_by_name(t, one->cols);
+        *why = keyed ? mix_spares(t) : spared_by_name(t, one->cols, r->encoder);
     *stays = *why;
     return true;
 }
@@ -220,7 +233,7 @@ static bool
 encode(const struct one *one, const struct reduction *r, struct catalog *memory, struct err *err)
 {
     struct encode_part parts[ENCODE_PARTS];
-    struct encoding e = { .encoder = one->encoder, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
+    struct encoding e = { .encoder = one->encoder, .options = r->how, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
         .part = parts, .place = one->place };
     if (e.encoder->type != DTYPE_UNKNOWN && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
         return false;
@@ -302,11 +315,43 @@ spread(struct choice *choice, struct err *err)
     return true;
 }
 
+/* Finds the first stack of experts that stays because the encoder takes matrices alone; *n: how many do. */
+static struct tensor
+find_stack(const struct reduction *r, const struct choice *choice, size_t *n)
+{
+    struct tensor first = { 0 };
+    *n = 0;
+    for (size_t i = 0; i < choice->n && !r->encoder->stacks && r->encoder->type == DTYPE_UNKNOWN; i++) {
+        const struct tensor t = chosen_source(&choice->list[i]);
+        if (!choice->list[i].encoding && is_stack(&t) && naming_keeps(&r->which, &t) && (*n)++ == 0)
+            first = t;
+    }
+    return first;
+}
+
+/* Fails where nothing is encoded, and warns of experts that stay. */
+static bool
+check_encoded(const struct reduction *r, const struct choice *choice, struct catalog *catalog, struct err *err)
+{
+    char shown[STR_SHOWN];
+    size_t n;
+    const struct tensor t = find_stack(r, choice, &n);
+    str_shown(shown, t.name ? t.name : "", t.name_len);
+    if (choice->encoded != 0 && n != 0)
+        catalog_warn(catalog, "%s%s: experts in one tensor of three dimensions stay as they are: %s encodes matrices alone "
+            "(--scheme fp8 takes both)", shown, n > 1 ? " and others" : "", r->encoder->label);
+    if (choice->encoded != 0)
+        return true;
+    return n != 0 ? err_set(err, ERR_USAGE, ERR_NO_OFFSET, "tensor %s: %s encodes matrices alone, and experts in one tensor of "
+        "three dimensions are none: --scheme fp8 takes both", shown, r->encoder->label)
+        : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no weight that becomes %s: --include GLOB takes others than the usual "
+        "ones", r->encoder->label);
+}
+
 bool
 reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    return decide_all(r, choice, memory, err) && spread(choice, err)
-        && (choice->encoded != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no weight that becomes %s: --include GLOB takes "
-            "others than the usual ones", r->encoder->label))
+    return decide_all(r, choice, memory, err) && (r->apart || fused_find(choice, memory, err)) && spread(choice, err)
+        && check_encoded(r, choice, memory, err)
         && choice_distinct(choice, err);
 }

@@ -16,6 +16,7 @@ struct reduction {
     size_t nrules, rules_room;
     struct importance importance;       /* owned */
     bool pure;                          /* every matrix of floats becomes the one type, whatever it is called */
+    bool apart;                         /* weights that loaders fuse have scales of their own */
     bool uniform;                       /* all that is eligible becomes the one type */
     const struct encoder *const *assigned;      /* or: of each tensor of the choice, or NULL for one that stays; borrowed */
 };

@@ -35,7 +35,7 @@ bool
 shards_cut(struct shards *s, const struct choice *choice, uint64_t most, uint64_t align, struct err *err)
 {
     size_t room = 0;
-    *s = (struct shards){ 0 };
+    *s = (struct shards){ .stem = "model" };
     struct shard *shard = add(s, &room, 0, err);
     for (size_t i = 0; shard && i < choice->n; i++) {
         uint64_t nbytes, sum;
@@ -58,13 +58,33 @@ shards_clear(struct shards *s)
     *s = (struct shards){ 0 };
 }
 
-const char *
-shard_name(char buf[SHARD_NAME], size_t i, size_t n)
+/* WEIGHTS_NAME of diffusers, SAFETENSORS_WEIGHTS_NAME of PEFT: other names are not loaded. */
+void
+shards_keep_stem(struct shards *s, const char *path)
 {
-    if (n == 1)
-        snprintf(buf, SHARD_NAME, "model.safetensors");
+    static const char *const stems[] = { "diffusion_pytorch_model", "adapter_model" };
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        size_t n = strlen(stems[i]);
+        if (strncmp(name, stems[i], n) == 0 && (name[n] == '.' || name[n] == '-'))
+            s->stem = stems[i];
+    }
+}
+
+const char *
+shard_name(char buf[SHARD_NAME], const struct shards *s, size_t i)
+{
+    if (s->n == 1)
+        snprintf(buf, SHARD_NAME, "%s.safetensors", s->stem);
     else
-        snprintf(buf, SHARD_NAME, "model-%05u-of-%05u.safetensors", (unsigned)i + 1, (unsigned)n);
+        snprintf(buf, SHARD_NAME, "%s-%05u-of-%05u.safetensors", s->stem, (unsigned)i + 1, (unsigned)s->n);
+    return buf;
+}
+
+const char *
+shard_index_name(char buf[SHARD_NAME], const struct shards *s)
+{
+    snprintf(buf, SHARD_NAME, "%s.safetensors.index.json", s->stem);
     return buf;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/num.h"
 #include "base/version.h"
+#include "plan/fused.h"
 #include "report/ndjson.h"
 
 /* The bytes of part p that bytes [from, to) of a piece need. */
@@ -75,6 +76,10 @@ add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece
         add_made(j, in, piece, from, to);
     else
         add_made(j, in, elements, 0, elements->nbytes);
+    for (size_t i = 0; piece != elements && !encoded_part(piece)->bytes && piece->of.encoded->fused
+        && i < piece->of.encoded->encoding->fused->n; i++)
+        if (piece->of.encoded->fused[i] != elements)
+            add_needs(j, in, piece->of.encoded->fused[i], 0, piece->of.encoded->fused[i]->nbytes);
     ndjson_array_end(j);
 }
 

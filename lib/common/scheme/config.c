@@ -31,7 +31,8 @@ struct asked {
 
 struct config {
     json_t *block;                      /* owned, or NULL */
-    uint64_t vocab;                     /* or 0 */
+    json_t *metadata;                   /* the same of the metadata of the model's files; owned, or NULL */
+    uint64_t size[CONFIG_SIZES];        /* or 0 */
     struct modules_cost cost;           /* of all lists of modules */
     struct modules ignored;
     struct group group[GROUPS];
@@ -47,7 +48,7 @@ enum { KEYS = 3, PLACES = 4 };
 struct found {
     struct { const char *p; size_t n; } block[PLACES][KEYS];
     bool itself;                        /* the text has keys of a block at top level */
-    uint64_t vocab[PLACES];             /* vocab_size, or 0 */
+    uint64_t size[PLACES][CONFIG_SIZES];        /* or 0 */
 };
 
 /* A number of up to nine digits; 0: it is something else. */
@@ -69,6 +70,7 @@ look_for_blocks(struct found *f, struct pull *json, size_t place)
 {
     static const char *const keys[KEYS] = { "quantization_config", "quantization", "compression_config" };
     static const char *const places[PLACES] = { "", "text_config", "language_config", "llm_config" };
+    static const char *const sizes[CONFIG_SIZES] = { "vocab_size", "hidden_size", "intermediate_size" };
     static const char *const own[] = { "quant_method", "weights_dtype", "bits", "w_bit" };
     enum pull_token token;
     while ((token = pull_next(json)) == PULL_KEY) {
@@ -79,13 +81,15 @@ look_for_blocks(struct found *f, struct pull *json, size_t place)
             ;
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             f->itself = f->itself || (place == 0 && pull_text_is(&json->token, own[i]));
-        bool is_vocab = pull_text_is(&json->token, "vocab_size");
+        size_t size = 0;
+        for (; size < CONFIG_SIZES && !pull_text_is(&json->token, sizes[size]); size++)
+            ;
         const char *p;
         size_t n;
         if (!pull_value_text(json, &p, &n))
             return false;
-        if (is_vocab)
-            f->vocab[place] = read_count(p, n);
+        if (size < CONFIG_SIZES)
+            f->size[place][size] = read_count(p, n);
         if (key < KEYS && *p == '{') {
             if (f->block[place][key].p)
                 return false;
@@ -122,8 +126,9 @@ read_block(struct config *config, const struct catalog_config *text, struct err 
     if (!ok)
         return err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,
             pull_explain(why, &json));
-    for (size_t place = 0; place < PLACES && config->vocab == 0; place++)
-        config->vocab = f.vocab[place];
+    for (size_t place = 0; place < PLACES; place++)
+        for (size_t i = 0; i < CONFIG_SIZES; i++)
+            config->size[i] = config->size[i] != 0 ? config->size[i] : f.size[place][i];
     for (size_t place = 0; place < PLACES; place++)
         for (size_t key = 0; key < KEYS; key++)
             if (f.block[place][key].p)
@@ -203,6 +208,19 @@ read_ignored(struct config *config, struct err *err)
     return true;
 }
 
+/* Reads the block in the metadata. What is no JSON object there is of another tool, and left alone. */
+static void
+read_metadata(struct config *config, const struct catalog *catalog)
+{
+    const struct meta *meta = catalog_meta_find(catalog, "quantization_config");
+    struct err ignored;
+    size_t n;
+    err_init(&ignored);
+    const char *text = meta && meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
+    if (text)
+        tree_read(&config->metadata, text, n, "quantization_config", &ignored);
+}
+
 bool
 config_new(struct config **out, const struct catalog *catalog, struct err *err)
 {
@@ -217,6 +235,7 @@ config_new(struct config **out, const struct catalog *catalog, struct err *err)
     for (size_t i = 0; !config->block && i < catalog_config_count(catalog); i++)
         if (!read_block(config, catalog_config_at(catalog, i), err))
             return false;
+    read_metadata(config, catalog);
     return read_groups(config, err) && read_ignored(config, err);
 }
 
@@ -229,6 +248,7 @@ config_free(struct config *config)
         modules_clear(&config->group[i].targets);
     modules_clear(&config->ignored);
     json_decref(config->block);
+    json_decref(config->metadata);
     free(config->asked);
     free(config);
 }
@@ -237,6 +257,12 @@ const json_t *
 config_block(const struct config *config)
 {
     return config->block;
+}
+
+const json_t *
+config_metadata(const struct config *config)
+{
+    return config->metadata;
 }
 
 const char *
@@ -264,9 +290,9 @@ config_number(const struct config *config, const char *key)
 }
 
 uint64_t
-config_vocab(const struct config *config)
+config_size(const struct config *config, enum config_size size)
 {
-    return config->vocab;
+    return config->size[size];
 }
 
 static bool
@@ -308,6 +334,20 @@ config_weights(const struct config *config, const char *module, size_t n, const 
     return true;
 }
 
+/* Reads groups of a row: strategy "group" and their group_size. */
+static bool
+read_group(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known, struct err *err)
+{
+    const json_t *strategy, *size;
+    if (!config_weights(config, module, n, "strategy", &strategy, err)
+        || !config_weights(config, module, n, "group_size", &size, err))
+        return false;
+    *known = json_is_string(strategy) && strcmp(json_string_value(strategy), "group") == 0 && json_integer_value(size) > 0;
+    block[0] = 1;
+    block[1] = *known ? (uint64_t)json_integer_value(size) : 0;
+    return true;
+}
+
 bool
 config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err)
@@ -319,7 +359,7 @@ config_block_size(const struct config *config, const char *module, size_t n, uin
     if (!config_weights(config, module, n, "block_structure", &value, err))
         return false;
     *known = read_pair(value, block);
-    return true;
+    return *known || read_group(config, module, n, block, known, err);
 }
 
 bool

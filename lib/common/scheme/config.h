@@ -22,6 +22,10 @@ void config_free(struct config *config);                /* takes NULL */
 /* The quantization block, or NULL. */
 const json_t *config_block(const struct config *config);
 
+/* The JSON object under "quantization_config" in the metadata of the model's files, or NULL: amn-forget writes what config.json
+ * would say of codes that their shapes do not tell. */
+const json_t *config_metadata(const struct config *config);
+
 /* quant_method, or NULL; "modelopt" for a block that has only its quant_algo. */
 const char *config_method(const struct config *config);
 
@@ -37,13 +41,16 @@ uint64_t config_number(const struct config *config, const char *key);
 bool config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
     struct err *err);
 
-/* Rows and columns that share a scale in a module: weight_block_size, or the block_structure of its group. *known is
+/* Rows and columns that share a scale in a module: weight_block_size, or the block_structure of its group, or 1 and
+ * the group_size where the strategy is "group". *known is
  * false when nothing is said, or nonsense. */
 bool config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err);
 
-/* The vocab_size of the model, or of its language model; 0 where it is not said, or nonsense. */
-uint64_t config_vocab(const struct config *config);
+/* A size of the model, or of its language model: vocab_size, hidden_size, intermediate_size. 0 where config.json does not
+ * declare it, or not as a number. */
+enum config_size { CONFIG_VOCAB, CONFIG_HIDDEN, CONFIG_INTERMEDIATE, CONFIG_SIZES };
+uint64_t config_size(const struct config *config, enum config_size size);
 
 /* Whether the module is listed as not quantized. ERR_UNSUPPORTED as in scheme/modules.h. */
 bool config_ignores(const struct config *config, const char *module, size_t n, bool *ignores, struct err *err);

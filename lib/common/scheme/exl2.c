@@ -113,7 +113,7 @@ find_rows(const struct found *f, bool *told)
     static const char head[] = "lm_head";
     size_t n = sizeof head - 1, len = f->base.base_len;
     const struct tensor *bias = claims_find(f->claims, f->base.base, len, ".bias");
-    uint64_t out = dim_cols(f->codes), vocab = config_vocab(f->claims->config);
+    uint64_t out = dim_cols(f->codes), vocab = config_size(f->claims->config, CONFIG_VOCAB);
     *told = true;
     if (bias && bias->shape.rank == 1 && padded(dim_cols(bias)) == out)
         return dim_cols(bias);

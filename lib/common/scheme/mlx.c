@@ -14,7 +14,9 @@
  *     mxfp8    E4M3, groups of 32    V = RN32(q * 2^(scale - 127))
  *
  * Of the affine codes the shapes tell only group * bits; `quantization` of config.json says both, and of a module that
- * differs again under its name. Sources: mlx/backend/cpu/quantized.cpp; mlx-lm utils.py; transformers
+ * differs again under its name. So does "quantization_config" in the metadata of a file that amn-forget has written;
+ * "quantization_level" in that of mflux has the bits. Without these, and where no --scheme says the bits, codes that fit two
+ * pairs are not decoded. Sources: mlx/backend/cpu/quantized.cpp; mlx-lm utils.py; transformers
  * integrations/metal_quantization.py.
  */
 #include <inttypes.h>
@@ -42,6 +44,7 @@ struct mlx {
     const struct kind *kind;                            /* NULL: affine */
     uint32_t bits, group;
     enum dtype in;                                      /* T of affine codes */
+    uint64_t open;                                      /* group * bits, where nothing tells which; or 0 */
 };
 
 /* --- what it is */
@@ -57,19 +60,30 @@ group_bits(const struct tensor *codes, const struct tensor *scales)
     return groups == 0 || words > UINT64_MAX / 32 || words * 32 % groups != 0 ? 0 : words * 32 / groups;
 }
 
-/* The usual sizes, the most usual first, with so many bits as are written; 1 bit only where the config says so. */
-static bool
-find_pair(struct mlx *m, uint64_t product, unsigned *fitting)
+/* Returns the bits of codes in groups of this size, with so many as are written; 0 for none. 1 bit only the config tells. */
+static uint32_t
+bits_in(uint64_t product, uint32_t group)
 {
-    static const uint32_t groups[] = { 64, 32, 128 };
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        uint64_t bits = product / groups[i];
-        if (product % groups[i] != 0 || bits < 2 || bits > 8 || bits == 7)
-            continue;
-        if ((*fitting)++ == 0)
-            *m = (struct mlx){ .bits = (uint32_t)bits, .group = groups[i] };
+    uint64_t bits = product / group;
+    return product % group != 0 || bits < 2 || bits > 8 || bits == 7 ? 0 : (uint32_t)bits;
+}
+
+/* The usual sizes, the most usual first. */
+enum { SIZES = 3 };
+static const uint32_t sizes[SIZES] = { 64, 32, 128 };
+
+/* Finds the pair with `told` bits, or the first pair where that is 0. Returns the number of all pairs that fit. */
+static unsigned
+find_pair(struct mlx *m, uint64_t product, uint32_t told)
+{
+    unsigned fitting = 0, same = 0;
+    for (size_t i = 0; i < SIZES; i++) {
+        uint32_t bits = bits_in(product, sizes[i]);
+        fitting += bits != 0;
+        if (bits != 0 && (told == 0 || bits == told) && same++ == 0)
+            *m = (struct mlx){ .bits = bits, .group = sizes[i] };
     }
-    return *fitting != 0;
+    return fitting;
 }
 
 static bool
@@ -83,10 +97,9 @@ affine_fits(const struct found *f)
 {
     const struct tensor *scales = f->with[WITH_SCALES], *biases = f->with[WITH_BIASES];
     struct mlx ignored;
-    unsigned fitting = 0;
     uint64_t product = group_bits(f->codes, scales);
     return dim_same_rows(f->codes, scales) && (!biases || dim_same_shape(biases, scales))
-        && (is_empty(f->codes, scales) || product == 32 || find_pair(&ignored, product, &fitting));
+        && (is_empty(f->codes, scales) || product == 32 || find_pair(&ignored, product, 0) != 0);
 }
 
 static const struct kind *
@@ -114,38 +127,92 @@ number(const json_t *block, const char *key)
     return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
 }
 
-/* What config.json says of module P; NULL: nothing. */
+/* Returns what a block says of module P, or NULL. */
 static const json_t *
-find_block(const struct claims *c, const struct part_name *p)
+find_block(const struct claims *c, const json_t *block, const struct part_name *p)
 {
-    const json_t *block = config_block(c->config);
     memcpy(c->scratch, p->base, p->base_len);
     c->scratch[p->base_len] = '\0';
     const json_t *own = strlen(c->scratch) == p->base_len ? json_object_get(block, c->scratch) : NULL;
     return json_is_object(own) ? own : block;
 }
 
-/* Bits and group: those of the config where they have the shapes, else the most usual ones. */
-static void
-find_numbers(struct claims *c, const struct found *f, const struct weight *w, struct mlx *m)
+/* Takes bits and group of a block where they have the shapes. */
+static bool
+take_block(struct mlx *m, const json_t *block, uint64_t product)
 {
-    const json_t *block = find_block(c, &f->base);
     uint64_t bits = number(block, "bits"), group = number(block, "group_size");
-    uint64_t product = group_bits(w->part[CODES], w->part[SCALES]);
     bool known = bits >= 1 && bits <= 8 && bits != 7 && (group == 32 || group == 64 || group == 128);
-    bool agree = known && (product == bits * group || product == 0);
-    unsigned fitting = 0;
-    if (agree)
-        *m = (struct mlx){ .bits = (uint32_t)bits, .group = (uint32_t)group };
-    else if (product == 32)
-        *m = (struct mlx){ .bits = 1, .group = 32 };
-    else if (!find_pair(m, product, &fitting))
-        *m = (struct mlx){ .bits = 4, .group = 64 };    /* of nothing */
-    if (bits != 0 && group != 0 && !agree)
+    if (!known || (product != bits * group && product != 0))
+        return false;
+    *m = (struct mlx){ .bits = (uint32_t)bits, .group = (uint32_t)group };
+    return true;
+}
+
+/* Takes the pair with the group size of a block, whose bits the shapes deny. */
+static bool
+take_group(struct mlx *m, const json_t *block, uint64_t product)
+{
+    uint64_t group = number(block, "group_size");
+    for (size_t i = 0; i < SIZES; i++)
+        if (group == sizes[i] && bits_in(product, sizes[i]) != 0) {
+            *m = (struct mlx){ .bits = bits_in(product, sizes[i]), .group = sizes[i] };
+            return true;
+        }
+    return false;
+}
+
+/* Returns the bits that mflux has written into the metadata, or 0. */
+static uint32_t
+find_level(const struct claims *c)
+{
+    const struct meta *meta = catalog_meta_find(c->catalog, "quantization_level");
+    size_t n = 0;
+    const char *p = meta && meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
+    return p && n == 1 && *p >= '2' && *p <= '8' ? (uint32_t)(*p - '0') : 0;
+}
+
+static const struct scheme *
+scheme_of_bits(uint32_t bits)
+{
+    return &mlx_schemes[bits == 8 ? 7 : bits];
+}
+
+/* Takes the pair of a reading that --scheme or the metadata name: w->scheme is then that of the bits. */
+static bool
+take_told(const struct claims *c, struct mlx *m, struct weight *w, uint64_t product)
+{
+    for (uint32_t bits = 2; bits <= 8; bits++) {
+        if (bits == 7 || !claims_told(c, scheme_of_bits(bits)->code))
+            continue;
+        find_pair(m, product, bits);
+        w->scheme = m->bits == bits ? scheme_of_bits(bits) : w->scheme;
+        return m->bits == bits;
+    }
+    uint32_t level = find_level(c);
+    if (level != 0)
+        find_pair(m, product, level);
+    return level != 0 && m->bits == level;
+}
+
+/* Finds bits and group: those of the config where they have the shapes, else what the shapes tell, else what the metadata or
+ * the user say. */
+static void
+find_numbers(struct claims *c, const struct found *f, struct weight *w, struct mlx *m)
+{
+    uint64_t product = group_bits(w->part[CODES], w->part[SCALES]);
+    const json_t *block = find_block(c, config_block(c->config), &f->base);
+    if (take_block(m, block, product))
+        return;
+    if (number(block, "bits") != 0 && number(block, "group_size") != 0)
         claims_warn_once(c, "MLX weights are not of the bits and group_size in config.json; the shapes count");
-    else if (fitting > 1)
-        claims_warn_once(c, "MLX weights are taken for %" PRIu32 " bits in groups of %" PRIu32 ", which only config.json "
-            "can tell from others of the same shape (--config)", m->bits, m->group);
+    if (product == 0 || product == 32)
+        *m = product == 0 ? (struct mlx){ .bits = 4, .group = 64 } : (struct mlx){ .bits = 1, .group = 32 };
+    else if (find_pair(m, product, 0) > 1 && !take_group(m, block, product)
+        && !take_block(m, find_block(c, config_metadata(c->config), &f->base), product)) {
+        *m = (struct mlx){ .group = 1 };
+        m->open = take_told(c, m, w, product) ? 0 : product;
+    }
 }
 
 static bool
@@ -164,6 +231,9 @@ fit(struct found *f, struct weight *w, struct err *err)
         find_numbers(f->claims, f, w, m);
         m->in = name_strip(w->part[BIASES], ".qbiases", &ignored) ? DTYPE_F32 : w->part[SCALES]->dtype;
     }
+    w->vague = m->open != 0;
+    if (w->vague)
+        return true;
     return num_mul(&in, dim_cols(w->part[SCALES]), m->group) ? table_set_cols(f, w, in, err)
         : table_wrong(w->part[SCALES], f->codes, err, "fewer groups");
 }
@@ -269,18 +339,28 @@ static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct mlx *m = w->own;
+    size_t n = 0;
     if (m->kind)
         snprintf(buf, SCHEME_DETAIL, "%s", m->kind->name);
-    else
+    else if (m->open == 0)
         snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, groups of %" PRIu32, m->bits, m->group);
+    for (size_t i = 0; m->open != 0 && i < SIZES; i++)
+        if (bits_in(m->open, sizes[i]) != 0)
+            n += (size_t)snprintf(buf + n, SCHEME_DETAIL - n, "%s%" PRIu32 "-bit in groups of %" PRIu32, n != 0 ? " or " : "",
+                bits_in(m->open, sizes[i]), sizes[i]);
 }
 
 #define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
 
+#define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \
+    [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .decode = decode, .describe = describe, __VA_ARGS__ }
+#define MLX_BITS(bits) MLX("mlx-" #bits "bit")
+#define ASK "config.json, beside it or with --config, tells which; so does --scheme mlx-4bit, mlx-8bit and so on (--input-scheme " \
+    "of amn-forget)"
+
+/* The first finds the weights of all; scheme_of_bits() finds those whose bits --scheme has told. */
 const struct scheme mlx_schemes[] = {
-    {
-        .code = "mlx",
-        .name = "MLX",
+    MLX("mlx", .ask = ASK,
         ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,
             .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases, one global_scale of 2 words",
             .beside = {
@@ -289,15 +369,10 @@ const struct scheme mlx_schemes[] = {
             .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = affine_fits,
             .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases like them", .beside = {
             BESIDE(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES),
-            BESIDE(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases") } }),
-        .fit = fit,
-        .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN },
-        .run = run,
-        .decode = decode,
-        .describe = describe,
-    },
+            BESIDE(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases") } })),
     RECOGNISED("mlx-incomplete", "MLX without scales", {
         .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight",
         .beside = { BESIDE(".biases", FLOAT, EVIDENCE, ZERO_POINT) } }),
+    MLX_BITS(2), MLX_BITS(3), MLX_BITS(4), MLX_BITS(5), MLX_BITS(6), MLX_BITS(8),
     { 0 },
 };

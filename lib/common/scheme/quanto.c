@@ -12,8 +12,9 @@
  *     float shift      V = RN_T(RN_T(q * scale) - shift)
  *     zero point       V = RN32((q - zero) * scale)
  *
- * The shape of a weight in groups is not stored. With P.bias it is [out, in], out that of the bias; else it stays
- * [groups, group], which is right where a row is one group: the quantizer makes groups of 128, 96, 64 or 32, or none.
+ * The shape of a weight in groups is not stored. With P.bias it is [out, in], out that of the bias. Without, hidden_size and
+ * intermediate_size of config.json tell it for modules with usual names. The quantizer makes groups of 128, 96, 64 or 32, or
+ * none: for another group a row is one group. Otherwise the weight is decoded as [groups, group] only with --scheme quanto.
  * Sources: optimum/quanto/tensor/packed.py, qbytes.py, qbits.py; nn/qmodule.py.
  */
 #include <inttypes.h>
@@ -108,16 +109,56 @@ find_bias(const struct found *f)
     return name_strip(&x, ".weight", &p) ? claims_find(f->claims, p.base, p.base_len, ".bias") : NULL;
 }
 
-/* What the rows of codes are rows of: dim[0..1] of a matrix. */
+/* Returns the size that config.json declares for a dimension of this module, 0 for none. *out: it is the first one. */
+static uint64_t
+find_size(const struct found *f, bool *out)
+{
+    static const struct { const char *suffix; enum config_size size; bool out; } usual[] = {
+        { ".q_proj", CONFIG_HIDDEN, false }, { ".k_proj", CONFIG_HIDDEN, false }, { ".v_proj", CONFIG_HIDDEN, false },
+        { ".o_proj", CONFIG_HIDDEN, true }, { ".gate_proj", CONFIG_HIDDEN, false }, { ".up_proj", CONFIG_HIDDEN, false },
+        { ".down_proj", CONFIG_INTERMEDIATE, false }, { ".fc1", CONFIG_HIDDEN, false }, { ".fc2", CONFIG_INTERMEDIATE, false },
+    };
+    const struct tensor x = { .name = f->base.base, .name_len = (uint32_t)f->base.base_len };
+    struct part_name p, ignored;
+    for (size_t i = 0; name_strip(&x, ".weight", &p) && i < sizeof usual / sizeof *usual; i++) {
+        const struct tensor module = { .name = p.base, .name_len = (uint32_t)p.base_len };
+        if (!name_strip(&module, usual[i].suffix, &ignored))
+            continue;
+        *out = usual[i].out;
+        return config_size(f->claims->config, usual[i].size);
+    }
+    return 0;
+}
+
+/* Without a bias: what config.json tells of the shape, or that a row is a group; else the weight is vague. */
+static void
+find_rows_alone(const struct found *f, struct weight *w, uint64_t dim[2])
+{
+    struct quanto *q = (struct quanto *)w->own;
+    uint64_t rows = dim[0], group = dim[1], numel;
+    bool out = false;
+    uint64_t size = find_size(f, &out);
+    if (group == 0 || group > 128 || group % 32 != 0)
+        return;
+    if (size != 0 && num_mul(&numel, rows, group) && numel % size == 0 && (out ? numel / size : size) % group == 0) {
+        dim[0] = out ? size : numel / size;
+        dim[1] = out ? numel / size : size;
+    } else if (claims_told(f->claims, f->scheme->code)) {
+        claims_warn_once(f->claims, "quanto weights without a bias keep the shape [groups, group], for theirs is not stored");
+    } else {
+        q->open = "its rows may be one group or several: the file has no bias that tells";
+        w->vague = true;
+    }
+}
+
+/* Finds what the rows of codes are rows of: dim[0..1] of a matrix. */
 static bool
-find_rows(const struct found *f, uint64_t dim[2], struct err *err)
+find_rows(const struct found *f, struct weight *w, uint64_t dim[2], struct err *err)
 {
     const struct tensor *bias = find_bias(f);
     uint64_t rows = dim[0], group = dim[1];
     if (!bias) {
-        if (group >= 32 && group <= 128 && group % 32 == 0)
-            claims_warn_once(f->claims, "quanto weights without a bias keep the shape [groups, group], for theirs is "
-                "not stored");
+        find_rows_alone(f, w, dim);
         return true;
     }
     dim[0] = bias->shape.rank == 1 ? shape_dim(&bias->shape, 0) : 0;
@@ -133,8 +174,10 @@ set_shape(const struct found *f, struct weight *w, uint64_t rows, struct err *er
 {
     const struct shape *codes = &f->codes->shape;
     uint64_t first[2] = { rows, shape_dim(codes, 1) }, numel;
-    if (codes->rank == 2 && !find_rows(f, first, err))
+    if (codes->rank == 2 && !find_rows(f, w, first, err))
         return false;
+    if (w->vague)
+        return true;
     uint8_t *packed = claims_alloc(f->claims, (size_t)codes->rank * SHAPE_DIM, err), *end = packed;
     if (!packed)
         return false;
@@ -159,7 +202,7 @@ fit_bits(struct found *f, struct weight *w, struct err *err)
         return false;
     *q = (struct quanto){ .cols = num_max(height != 0 ? units / height : 0, 1), .planes = { .units = units, .unit = 1,
         .bits = bits, .count = bits != 0 ? 8 / bits : 0 } };
-    q->open = bits == 0 ? "of 2 or 4 bits, as config.json may say (--config)" : NULL;
+    q->open = bits == 0 ? "of 2 or 4 bits" : NULL;
     w->own = q;
     w->vague = q->open != NULL;
     return w->vague || set_shape(f, w, rows, err);
@@ -254,8 +297,10 @@ static void
 describe_bits(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct quanto *q = w->own;
-    if (q->open)
+    if (q->open && q->planes.bits == 0)
         snprintf(buf, SCHEME_DETAIL, "%s", q->open);
+    else if (q->open)
+        snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit; %s", q->planes.bits, q->open);
     else
         snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, groups of %" PRIu64, q->planes.bits, q->cols);
 }
@@ -279,6 +324,8 @@ const struct scheme quanto_schemes[] = {
     {
         .code = "quanto",
         .name = "quanto",
+        .ask = "config.json, beside it or with --config, may tell; --scheme quanto (--input-scheme of amn-forget) decodes it as "
+            "[groups, group]",
         ROWS({ .codes = "._data._data", .dtypes = IS(U8), .becomes = "", .fits = bits_fit,
             .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", .beside = {
             BESIDE("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),

@@ -22,12 +22,11 @@ struct sink {
     char name[STR_SHOWN];       /* of the output, for messages */
     int fd;                     /* -1 once closed, or when there is none */
     bool nowhere;               /* what comes is only counted */
+    bool compares;              /* fd is read, and what comes must be its bytes */
     char *path;                 /* final name, links resolved; NULL: what fd is, is the output */
     char *temp;                 /* name until the commit; NULL when there is none */
     mode_t mode;                /* of the final file */
     bool sync, no_clobber, is_file;
-    bool known;                 /* dev and ino are set */
-    uint64_t dev, ino;
     uint64_t start;             /* file offset of the first byte */
     enum sink_direct when;
     struct direct direct;
@@ -53,14 +52,14 @@ shown_name(char buf[STR_SHOWN], const struct sink_options *options)
     return options->path ? str_shown(buf, options->path, strlen(options->path)) : strcpy(buf, "(standard output)");
 }
 
-#define TEMP_END ".XXXXXX"
+#define TEMP_END ".amn-XXXXXX"
 
 bool
 sink_temp_name(char name[SINK_TEMP_NAME], const char *entry)
 {
-    const size_t n = strlen(entry), end = sizeof TEMP_END - 1;
-    if (n <= 1 + end || n - 1 - end >= SINK_TEMP_NAME || entry[0] != '.' || entry[n - end] != '.'
-        || strspn(entry + n - end + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != end - 1)
+    const size_t n = strlen(entry), end = sizeof TEMP_END - 1, fixed = end - 6;
+    if (n <= 1 + end || n - 1 - end >= SINK_TEMP_NAME || entry[0] != '.' || memcmp(entry + n - end, TEMP_END, fixed) != 0
+        || strspn(entry + n - 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != 6)
         return false;
     memcpy(name, entry + 1, n - 1 - end);
     name[n - 1 - end] = '\0';
@@ -87,14 +86,6 @@ open_temp(struct sink *s, struct err *err)
     return true;
 }
 
-static void
-remember_identity(struct sink *s, const struct stat *st)
-{
-    s->known = true;
-    s->dev = st->st_dev;
-    s->ino = st->st_ino;
-}
-
 /* A descriptor that we were given is written as it stands: at its offset, or behind its file's end. */
 static bool
 open_descriptor(struct sink *s, int fd, struct err *err)
@@ -112,7 +103,6 @@ open_descriptor(struct sink *s, int fd, struct err *err)
         off_t at = flags & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
         s->is_file = true;
         s->start = at > 0 ? (uint64_t)at : 0;
-        remember_identity(s, &st);
     }
     return true;
 }
@@ -139,8 +129,6 @@ open_path(struct sink *s, const char *path, struct err *err)
     mode_t mask = umask(0);
     umask(mask);
     s->mode = there ? st.st_mode & 0777 : 0666 & ~mask;     /* not setuid: what was trusted so is gone */
-    if (there)
-        remember_identity(s, &st);
     s->path = there ? realpath(path, NULL) : strdup(path);
     if (!s->path)
         return failed(s->name, err, ERR_CREATE, "its name cannot be resolved");
@@ -204,12 +192,57 @@ sink_open(struct sink **out, const struct sink_options *options, struct err *err
     return ok;
 }
 
-bool
-sink_identity(const struct sink *s, uint64_t *dev, uint64_t *ino)
+/* The file is not what this job makes. */
+static bool
+differs(const struct sink *s, uint64_t at, struct err *err)
 {
-    *dev = s->dev;
-    *ino = s->ino;
-    return s->known;
+    err_set(err, ERR_CREATE, at, "it differs from what this job writes, so that it is of another input, other options or "
+        "another release: name another directory");
+    return err_in_file(err, s->name);
+}
+
+bool
+sink_compare(struct sink **out, const char *path, struct err *err)
+{
+    struct stat st;
+    struct sink *s = *out = new_sink(err);
+    if (!s)
+        return false;
+    s->compares = true;
+    str_shown(s->name, path, strlen(path));
+    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (s->fd < 0 && errno == ENOENT)
+        return differs(s, ERR_NO_OFFSET, err);
+    if (s->fd < 0)
+        return failed(s->name, err, ERR_CREATE, "it cannot be compared");
+    return (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode)) || differs(s, ERR_NO_OFFSET, err);
+}
+
+static bool
+compare(struct sink *s, const void *p, size_t n, struct err *err)
+{
+    uint64_t same;
+    if (!compare_bytes(s->fd, s->done, p, n, &same))
+        return failed(s->name, err, ERR_IO, "it cannot be read");
+    s->done += same;
+    return same == n || differs(s, s->done, err);
+}
+
+const char *
+sink_path(const struct sink *s)
+{
+    return s->temp ? s->path : NULL;
+}
+
+bool
+sink_identity(const struct sink *s, uint64_t id[2])
+{
+    struct stat st;
+    if (s->nowhere || fstat(s->fd, &st) != 0)
+        return false;
+    id[0] = st.st_dev;
+    id[1] = st.st_ino;
+    return true;
 }
 
 /* What is killed must leave a beginning of the output, not one with holes: so only what has no name yet is direct. */
@@ -225,7 +258,7 @@ sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
 {
     s->expected = nbytes;
     s->expects = true;
-    if (s->nowhere)
+    if (s->nowhere || s->compares)
         return true;
     bool direct = wants_direct(s, nbytes) && direct_open(&s->direct, s->temp, s->fd);
 #ifdef __linux__
@@ -266,6 +299,8 @@ sink_write(struct sink *s, const void *p, size_t n, struct err *err)
         s->done += n;
         return true;
     }
+    if (s->compares)
+        return compare(s, p, n, err);
     while (n != 0) {
         ssize_t put = write(s->fd, from, n);
         if (put < 0 && errno == EAGAIN)         /* somebody else made it non-blocking */
@@ -339,17 +374,22 @@ sink_commit(struct sink *s, struct err *err)
             (uint64_t)s->done, s->expected);
     if (s->nowhere)
         return true;
+    struct stat st;
+    if (s->compares)
+        return (fstat(s->fd, &st) == 0 && (uint64_t)st.st_size == s->done) || differs(s, s->done, err);
     if (s->temp && fchmod(s->fd, s->mode) != 0)
         return failed(s->name, err, ERR_IO, "its permissions cannot be set");
     if (s->sync && s->is_file && fsync(s->fd) != 0)
         return failed(s->name, err, ERR_IO, "it cannot be flushed to the disk");
-    int fd = s->fd;
+    int fd = s->fd, held = s->temp ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;     /* keeps the lock */
     s->fd = -1;
     bool closed = direct_close(&s->direct);
-    if (close(fd) != 0 || !closed)
-        return failed(s->name, err, ERR_IO, "it cannot be closed");
-    s->reserved = false;
-    return !s->temp || name_file(s, err);
+    bool ok = (close(fd) == 0 && closed) || failed(s->name, err, ERR_IO, "it cannot be closed");
+    s->reserved = s->reserved && !ok;
+    ok = ok && (!s->temp || name_file(s, err));
+    if (held >= 0)
+        close(held);
+    return ok;
 }
 
 void

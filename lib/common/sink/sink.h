@@ -45,13 +45,24 @@ bool sink_open(struct sink **sink, const struct sink_options *options, struct er
 bool sink_nowhere(struct sink **sink, struct err *err);
 bool sink_is_nowhere(const struct sink *sink);
 
-/* Whether a name in a folder may be that of a temporary file, as a job that was killed leaves it: ".NAME.XXXXXX". Then
- * `name` is the output's, of a long one the beginning. */
+/* Opens a sink that compares: the bytes written to it must be those of the regular file at `path`, which is only read. The
+ * first byte that differs, and another length, is ERR_CREATE. */
+bool sink_compare(struct sink **sink, const char *path, struct err *err);
+
+/* Checks that a name in a folder has the form of a temporary file, ".NAME.amn-XXXXXX", as a job that was killed leaves it.
+ * Then `name` is the output's, of a long one the beginning. */
 enum { SINK_TEMP_NAME = 201 };
 bool sink_temp_name(char name[SINK_TEMP_NAME], const char *entry);
 
-/* Device and inode of the regular file that is or will be replaced by the output; false when there is none. */
-bool sink_identity(const struct sink *sink, uint64_t *dev, uint64_t *ino);
+/* Removes such a file from a folder unless a job has it open. */
+void sink_remove_stale(int folder, const char *entry);
+
+/* The name that sink_commit() will give the file, with links resolved. NULL: the output is written under its name, as a pipe
+ * is. */
+const char *sink_path(const struct sink *sink);
+
+/* Returns device and inode of the file that is written; false when it cannot be examined, or nothing is written. */
+bool sink_identity(const struct sink *sink, uint64_t id[2]);
 
 /* The output will have nbytes: choose the regime, reserve the room of a file (a full disk shows here), widen a pipe. */
 bool sink_expect(struct sink *sink, uint64_t nbytes, struct err *err);

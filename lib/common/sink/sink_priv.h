@@ -1,4 +1,4 @@
-/* The inside of a sink, for sink.c, direct.c, temp.c and descriptor.c. */
+/* The inside of a sink, for sink.c, compare.c, direct.c, temp.c and descriptor.c. */
 #ifndef SINK_SINK_PRIV_H
 #define SINK_SINK_PRIV_H
 
@@ -23,10 +23,16 @@ ssize_t direct_write(struct direct *direct, int fd, const void *p, size_t n, uin
 /* False and errno. */
 bool direct_close(struct direct *direct);
 
+/* compare.c: counts the first bytes of p[0..n) that a file has at offset `at`: all n, or fewer where it differs or ends.
+ * False and errno when the file cannot be read. */
+enum { COMPARE_STEP = 4096 };
+bool compare_bytes(int fd, uint64_t at, const void *p, size_t n, uint64_t *same);
+
 /* temp.c: the files whose names are not their last ones. From temp_make() to temp_rename() or temp_remove(), each called
  * while no other thread takes signals, every signal that ends the process removes them first. */
 
-/* A new file, for writing; `name` ends in XXXXXX and becomes its name. -1 and errno. */
+/* Makes a new file for writing; `name` ends in XXXXXX and becomes its name. The descriptor holds an exclusive flock(2),
+ * where the file system has locks: a file without one was left by a job that was killed. -1 and errno. */
 int temp_make(char *name);
 
 /* Give the file its last name, in the place of what has it unless `keep`; then it fails with EEXIST. False and errno. */

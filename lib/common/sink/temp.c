@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/signals.h"
+#include "sink/sink.h"
 #include "sink/sink_priv.h"
 
 /* What a handler can reach: the names to remove. Changed while signals are held only. */
@@ -64,6 +67,43 @@ catch_signals(void)
     }
 }
 
+/* Makes a file and locks it. Before it is locked another job can mistake it for a leftover and remove it: then the next
+ * name is tried. */
+static int
+make_locked(char *name)
+{
+    enum { TRIES = 100 };
+    struct stat st;
+    char *end = name + strlen(name) - 6;
+    for (int i = 0; i < TRIES; i++) {
+        memcpy(end, "XXXXXX", 6);
+        int fd = mkostemp(name, O_CLOEXEC);
+        if (fd < 0)
+            return -1;
+        bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (!taken && (fstat(fd, &st) != 0 || st.st_nlink != 0))
+            return fd;
+        unlink(name);
+        close(fd);
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+void
+sink_remove_stale(int folder, const char *entry)
+{
+    struct stat st, is;
+    /* For writing, because NFS gives an exclusive lock on nothing else. */
+    int fd = openat(folder, entry, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0
+        && fstatat(folder, entry, &is, AT_SYMLINK_NOFOLLOW) == 0 && is.st_dev == st.st_dev && is.st_ino == st.st_ino)
+        unlinkat(folder, entry, 0);
+    close(fd);
+}
+
 int
 temp_make(char *name)
 {
@@ -72,7 +112,7 @@ temp_make(char *name)
     if (!temp)
         return -1;
     signals_hold(&old);
-    int fd = mkostemp(name, O_CLOEXEC);
+    int fd = make_locked(name);
     if (fd >= 0) {
         temp->next = atomic_load(&armed);
         strcpy(temp->name, name);

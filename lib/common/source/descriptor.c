@@ -141,8 +141,12 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
     int wait = !path || (pipe_ok && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) ? 0 : O_NONBLOCK;
     d->own = path != NULL;
     d->fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait) : STDIN_FILENO;
-    if (d->fd < 0)
-        err_sys(err, ERR_OPEN, errno, "%s", "");
+    int sys = errno;
+    bool dangles = d->fd < 0 && sys == ENOENT && lstat(path, &st) == 0;
+    if (dangles)
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is a symbolic link to a file that is not there");
+    else if (d->fd < 0)
+        err_sys(err, ERR_OPEN, sys, "%s", "");
     else if (look(d, pipe_ok, shown, inputs, err))
         return &d->layer;
     descriptor_close(&d->layer);

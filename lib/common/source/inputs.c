@@ -28,6 +28,16 @@ inputs_find(const struct inputs *list, uint64_t dev, uint64_t ino)
     return NULL;
 }
 
+bool
+inputs_check(const struct inputs *list, uint64_t dev, uint64_t ino, struct err *err)
+{
+    const char *name = inputs_find(list, dev, ino);
+    if (!name)
+        return true;
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is this input: write to another file");
+    return err_in_file(err, name);
+}
+
 void
 inputs_clear(struct inputs *list)
 {

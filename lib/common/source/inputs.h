@@ -25,6 +25,9 @@ bool inputs_add(struct inputs *list, uint64_t dev, uint64_t ino, const char *sho
 /* The name of the input that is this file, NULL when none is. Borrowed until inputs_clear(). */
 const char *inputs_find(const struct inputs *list, uint64_t dev, uint64_t ino);
 
+/* Checks that a file which is about to be written is not among them; else ERR_CREATE, which names the input. */
+bool inputs_check(const struct inputs *list, uint64_t dev, uint64_t ino, struct err *err);
+
 void inputs_clear(struct inputs *list);
 
 #endif

@@ -130,7 +130,7 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
 {
     enum { SPLIT_KEYS = 3 };
     uint64_t at = 0;
-    out->max = limits_default.alloc;
+    out->max = catalog_limits(choice->input)->alloc;
     str_text(out, "GGUF");
     put(out, VERSION, 4);
     put(out, choice->n, 8);
@@ -142,8 +142,8 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
         if (!put_tensor(out, &choice->list[i], alignment_of(keys), &at, err))
             return false;
     if (out->full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "GGUF header of the output: more than the limit of %zu bytes",
-            out->max);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "GGUF header of the output: more than the limit of %zu bytes "
+            "(%s)", out->max, limits_origin(out->max, limits_default.alloc, "--max-alloc"));
     return !out->failed || err_memory(err, out->len);
 }
 

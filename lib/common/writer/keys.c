@@ -82,7 +82,7 @@ bool
 keys_no_room(const struct str *bytes, struct err *err)
 {
     return bytes->full ? err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "metadata of the output: a value is over the limit of %zu "
-        "bytes", bytes->max) : err_memory(err, bytes->len);
+        "bytes (%s)", bytes->max, limits_origin(bytes->max, limits_default.alloc, "--max-alloc")) : err_memory(err, bytes->len);
 }
 
 void
@@ -267,6 +267,15 @@ add_facts(struct making *m, struct err *err)
         && (!m->quantized || keys_find(m->keys, version) || set_u32(m->keys, version, KEYS_QUANTIZATION_VERSION, err));
 }
 
+/* Says how the weights are quantized that shapes do not describe, for scheme/config.h. */
+static bool
+add_quantization(struct making *m, struct err *err)
+{
+    const struct str *text = m->given->quantization;
+    return !text || text->len == 0 || m->kind != KEYS_TEXT
+        || keys_put_text(m->keys, NULL, "quantization_config", text->p, text->len, err);
+}
+
 /* --- those of the command line */
 
 bool
@@ -361,11 +370,11 @@ keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *given
     struct making m = { .keys = keys, .kind = kind, .given = given, .choice = choice,
         .changed = choice->decodes || file_types_changed(choice), .quantized = file_is_quantized(choice),
         .file_type = file_type(choice) };
-    *keys = (struct keys){ .max = limits_default.alloc };
+    *keys = (struct keys){ .max = catalog_limits(choice->input)->alloc };
     if (kind == KEYS_NONE)
         return true;
     return (given->own ? add_own(&m, err) : given->none || (add_input(&m, &types, err) && restore_all(&m, types, err)))
-        && add_facts(&m, err)
+        && add_facts(&m, err) && add_quantization(&m, err)
         && (!given->json || keys_add_file(keys, given, err))
         && add_pairs(&m, err);
 }

@@ -18,6 +18,7 @@ struct keys_given {
     bool none;                  /* nothing of the input's */
     struct names text, typed;   /* KEY=VALUE, good: for KEYS_TEXT, and for KEYS_TYPED; owned */
     const struct keys *own;     /* what is known of the model instead of the metadata of its files, or NULL; borrowed */
+    const struct str *quantization;     /* what the files of the output say of their weights, or NULL; borrowed */
     const char *path;           /* of a JSON object, for KEYS_TYPED, or NULL; borrowed */
     const char *json;           /* its text, njson bytes; borrowed while keys_make() runs */
     size_t njson;

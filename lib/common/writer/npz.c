@@ -257,8 +257,8 @@ add_directory(struct pieces *pieces, struct npz *z, struct err *err)
 {
     put_end(&z->directory, z->n, pieces_nbytes(pieces));
     if (z->directory.full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "directory of the output: more than the limit of %zu bytes",
-            z->directory.max);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "directory of the output: more than the limit of %zu bytes "
+            "(%s)", z->directory.max, limits_origin(z->directory.max, limits_default.alloc, "--max-alloc"));
     if (z->directory.failed)
         return err_memory(err, z->directory.len);
     z->directory_late = (struct late){ make_directory, z };
@@ -273,7 +273,7 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
         return err_memory(err, sizeof *z);
     pieces_own(pieces, z, npz_free);
     z->kernels = options->kernels;
-    z->directory.max = limits_default.alloc;
+    z->directory.max = catalog_limits(choice->input)->alloc;
     z->member = calloc(choice->n + 1, sizeof *z->member);
     if (!z->member)
         return err_memory(err, (choice->n + 1) * sizeof *z->member);

@@ -45,7 +45,7 @@ shard_index_text(struct str *out, const struct choice *choice, const struct shar
     for (size_t i = 0; i < choice->n; i++) {
         str_format(out, "%s\n    \"", i ? "," : "");
         str_add_json(out, list[i].name, list[i].len, true);
-        str_format(out, "\": \"%s\"", shard_name(file, list[i].shard, shards->n));
+        str_format(out, "\": \"%s\"", shard_name(file, shards, list[i].shard));
     }
     str_text(out, choice->n ? "\n  }\n}\n" : "}\n}\n");
     free(list);

@@ -1,4 +1,4 @@
-/* shard_index: model.safetensors.index.json, which says in which file of a model directory a tensor lies. */
+/* shard_index: STEM.safetensors.index.json, which maps the tensors of a model directory to files. */
 #ifndef WRITER_SHARD_INDEX_H
 #define WRITER_SHARD_INDEX_H
 

@@ -35,7 +35,7 @@ stale_key(const struct meta *m, const struct choice *choice)
 {
     static const char *const layout[] = { "general.alignment", "split.no", "split.count", "split.tensors.count", NULL };
     static const char *const quantized[] = { "general.file_type", "general.quantization_version", "quantization_config",
-        "quantization", "_quantization_metadata", "auto_gptq_version", "tensor_names", NULL };
+        "quantization", "quantization_level", "_quantization_metadata", "auto_gptq_version", "tensor_names", NULL };
     static const char *const prefixes[] = { "quantize.imatrix.", "gptq_", NULL };
     return is_one_of(m, layout)
         || (choice->decodes && (is_one_of(m, quantized) || begins_with_one_of(m, prefixes) || is_of_torchao(m)));

@@ -1,0 +1,55 @@
+#include "base/real.h"
+
+#include <math.h>
+#include <stdint.h>
+
+enum { FRACTION = 60 };         /* bits of a fixed-point number */
+
+/* The binary logarithm of x in fixed point. Squaring a number from 1 to 2 doubles its logarithm, so that each square shows
+ * one more bit. */
+static __int128
+log2_fixed(double x)
+{
+    int exponent;
+    uint64_t m = (uint64_t)ldexp(frexp(x, &exponent), 64), bits = 0;    /* m / 2^63 is from 1 to 2 */
+    for (int i = 0; i < FRACTION; i++) {
+        unsigned __int128 square = (unsigned __int128)m * m;
+        unsigned carry = (unsigned)(square >> 127);
+        m = (uint64_t)(square >> (63 + carry));
+        bits = bits << 1 | carry;
+    }
+    return (__int128)(exponent - 1) * ((__int128)1 << FRACTION) + bits;
+}
+
+/* 2^(f / 2^60) times 2^62, for f below 2^60: the sum of y^k / k!, y = f ln 2. */
+static uint64_t
+exp2_fixed(uint64_t f)
+{
+    enum { TERMS = 24 };        /* ln(2)^24 / 24! is below 2^-91 */
+    const uint64_t one = UINT64_C(1) << 62, ln2 = UINT64_C(0xB17217F7D1CF79AB);     /* times 2^64 */
+    uint64_t y = (uint64_t)((unsigned __int128)(f << (64 - FRACTION)) * ln2 >> 64), sum = one;
+    for (unsigned k = TERMS; k > 0; k--)
+        sum = one + (uint64_t)((unsigned __int128)y * sum >> 64) / k;
+    return sum;
+}
+
+double
+real_log2(double x)
+{
+    return ldexp((double)log2_fixed(x), -FRACTION);
+}
+
+float
+real_pow(float base, float x)
+{
+    int exponent;
+    int64_t m = (int64_t)ldexpf(frexpf(x, &exponent), 24);      /* x = m 2^(exponent - 24) */
+    if (x == 0 || base == 1)
+        return 1;
+    if (base == 0 || isinf(base))
+        return base;
+    int shift = 24 - exponent < 127 ? 24 - exponent : 127;
+    __int128 power = log2_fixed((double)base) * m >> shift, whole = power >> FRACTION;
+    uint64_t part = (uint64_t)(power - whole * ((__int128)1 << FRACTION));
+    return ldexpf((float)exp2_fixed(part), (int)whole - 62);
+}

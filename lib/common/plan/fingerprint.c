@@ -1,0 +1,167 @@
+#include "plan/fingerprint.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "plan/fused.h"
+
+void
+fingerprint_add(struct fingerprint *f, const void *p, size_t n)
+{
+    f->hash = hash_bytes((struct hash_key){ f->hash, n }, p, n);
+}
+
+#define ADD_NUMBERS(f, ...) \
+    fingerprint_add(f, (const uint64_t[]){ __VA_ARGS__ }, sizeof (const uint64_t[]){ __VA_ARGS__ })
+
+static void
+add_text(struct fingerprint *f, const char *text)
+{
+    fingerprint_add(f, text, text ? strlen(text) : 0);
+}
+
+static void
+add_shape(struct fingerprint *f, const struct shape *shape)
+{
+    ADD_NUMBERS(f, shape->rank);
+    for (uint32_t i = 0; i < shape->rank; i++)
+        ADD_NUMBERS(f, shape_dim(shape, i));
+}
+
+static void
+add_layout(struct fingerprint *f, const struct layout *layout)
+{
+    uint32_t rank = layout ? layout->rank : 0;
+    ADD_NUMBERS(f, layout != NULL, rank);
+    for (uint32_t i = 0; i < rank; i++)
+        ADD_NUMBERS(f, layout->dim[i].n, layout->dim[i].stride);
+}
+
+/* Adds what a tensor is called, its type and its shape. */
+static void
+add_form(struct fingerprint *f, const struct tensor *t)
+{
+    fingerprint_add(f, t->name, t->name_len);
+    add_text(f, t->type_name);
+    ADD_NUMBERS(f, t->dtype, t->ggml_id, t->big_endian, t->sign);
+    add_shape(f, &t->shape);
+}
+
+/* Adds an input tensor, which may be NULL, and its extent. */
+static void
+add_input(struct fingerprint *f, const struct tensor *t)
+{
+    ADD_NUMBERS(f, t != NULL);
+    if (!t)
+        return;
+    add_form(f, t);
+    add_layout(f, t->layout);
+    ADD_NUMBERS(f, t->extent.file, t->extent.at, t->extent.nbytes);
+}
+
+static void
+add_view(struct fingerprint *f, const struct view *view)
+{
+    add_input(f, view->tensor);
+    ADD_NUMBERS(f, view->matrices, view->rows, view->cols, view->unit);
+    add_layout(f, view->order);
+}
+
+/* The scheme's own numbers follow from the headers, the configs and the code of the scheme. */
+static void
+add_weight(struct fingerprint *f, const struct weight *w)
+{
+    add_text(f, w->scheme->code);
+    fingerprint_add(f, w->name, w->name_len);
+    add_shape(f, &w->shape);
+    for (unsigned i = 0; i < SCHEME_PARTS; i++)
+        add_input(f, w->part[i]);
+}
+
+static void add_piece(struct fingerprint *f, const struct piece *piece);
+
+static void
+add_built(struct fingerprint *f, const struct built *built)
+{
+    const struct made *made = built->made;
+    uint64_t n = 0;
+    add_shape(f, &made->shape);
+    ADD_NUMBERS(f, made->n, made->count, made->cols, made->pairs, made->add_one);
+    for (size_t i = 0; i < made->n; i++) {
+        ADD_NUMBERS(f, made->part[i].first);
+        add_piece(f, built->part[i]);
+    }
+    add_text(f, made->name);
+    if (made->numbers && shape_numel(&made->shape, &n))
+        fingerprint_add(f, made->numbers, (size_t)n * sizeof *made->numbers);
+}
+
+/* What encode() is given, but for the encoder's own numbers, which fit() makes of the rest; and facts, which are those of
+ * the input. */
+static void
+add_encoding(struct fingerprint *f, const struct encoding *e)
+{
+    uint64_t values = !e->importance ? 0 : e->matrix_rows != 0 ? e->cols * (e->rows / e->matrix_rows) : e->cols;
+    add_text(f, e->encoder->name);
+    fingerprint_add(f, &e->options, sizeof e->options);
+    add_form(f, &e->weight);
+    ADD_NUMBERS(f, e->rows, e->cols, e->nparts, e->nfacts, e->nregions, e->matrix_rows);
+    fingerprint_add(f, e->importance, (size_t)values * sizeof *e->importance);
+    for (unsigned i = 0; i < e->nparts; i++) {
+        const struct encode_part *part = &e->part[i];
+        fingerprint_add(f, part->name, part->name_len);
+        ADD_NUMBERS(f, part->dtype, part->grain, part->elems);
+        add_shape(f, &part->shape);
+        fingerprint_add(f, part->bytes, part->bytes ? (size_t)encode_part_nbytes(part) : 0);
+    }
+}
+
+/* Adds a part of a weight, and the weights whose scale it shares. */
+static void
+add_encoded(struct fingerprint *f, const struct encoded *encoded)
+{
+    size_t fused = encoded->fused ? encoded->encoding->fused->n : 0;
+    ADD_NUMBERS(f, encoded->part, fused);
+    add_encoding(f, encoded->encoding);
+    add_piece(f, encoded->elements);
+    for (size_t i = 0; i < fused; i++)
+        add_piece(f, encoded->fused[i]);
+}
+
+static void
+add_piece(struct fingerprint *f, const struct piece *piece)
+{
+    ADD_NUMBERS(f, piece->kind, piece->to, piece->at, piece->nbytes);
+    fingerprint_add(f, piece->name, piece->name ? piece->name_len : 0);
+    switch (piece->kind) {
+    case PIECE_TEXT:
+        fingerprint_add(f, piece->of.text, (size_t)piece->nbytes);
+        break;
+    case PIECE_COPY:
+        add_input(f, piece->of.tensor);
+        break;
+    case PIECE_VIEW:
+        add_view(f, piece->of.view);
+        break;
+    case PIECE_DECODE:
+        add_weight(f, piece->of.weight);
+        break;
+    case PIECE_MADE:
+        add_built(f, piece->of.built);
+        break;
+    case PIECE_ENCODE:
+        add_encoded(f, piece->of.encoded);
+        break;
+    case PIECE_ZERO:
+    case PIECE_LATE:            /* what it becomes follows from what is before it */
+        break;
+    }
+}
+
+void
+fingerprint_pieces(struct fingerprint *f, const struct pieces *pieces)
+{
+    ADD_NUMBERS(f, pieces_count(pieces), pieces_nbytes(pieces));
+    for (size_t i = 0; i < pieces_count(pieces); i++)
+        add_piece(f, pieces_at(pieces, i));
+}
