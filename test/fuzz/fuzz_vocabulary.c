@@ -1,5 +1,5 @@
 /* The files of a tokenizer. An input is a byte that picks the family, and then the files, each begun by a line "="
- * and the number of enum hf_file as a digit. */
+ * and the number of enum hf_file as a character from '0' on. */
 #include <assert.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 static const char *const names[HF_FILES] = {
     "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model",
     "added_tokens.json", "merges.txt", "chat_template.jinja", "chat_template.json", "tekken.json",
+    "README.md", "vocab.json",
 };
 
 /* The files of p[0..n); what comes before the first is passed over. */
@@ -18,7 +19,7 @@ split(struct hf_folder *folder, const char *p, size_t n)
 {
     struct hf_text *file = NULL;
     for (size_t i = 0; i < n; i++) {
-        bool begins = n - i >= 3 && p[i] == '=' && p[i + 1] >= '0' && p[i + 1] <= '9' && p[i + 2] == '\n'
+        bool begins = n - i >= 3 && p[i] == '=' && p[i + 1] >= '0' && p[i + 1] < '0' + HF_FILES && p[i + 2] == '\n'
             && (i == 0 || p[i - 1] == '\n');
         if (begins) {
             file = &folder->file[p[i + 1] - '0'];

@@ -44,7 +44,7 @@ open_one(struct hf_folder *folder, enum hf_file i, const char *path, struct mode
         &folder->file[i].p, &folder->file[i].n, &model->inputs, err);
 }
 
-/* Lists the *.jinja files of a directory, sorted by name; there are none without one. */
+/* Lists the *.jinja files of a directory, sorted by name. A missing directory has none. */
 static bool
 list_templates(struct names *names, const char *path, struct err *err)
 {

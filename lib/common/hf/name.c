@@ -211,7 +211,7 @@ is_spm(const struct keys *keys)
     return p && n == 5 && memcmp(p, "llama", 5) == 0;
 }
 
-/* Replaces each "phi3", "phi-3" and "phi 3" by one with `mark` between, and tells whether there is one. */
+/* Replaces each "phi3", "phi-3" and "phi 3" by one with `mark` between; false if the name contains none. */
 static bool
 mark_phi3(struct str *name, char mark)
 {

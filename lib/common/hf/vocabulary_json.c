@@ -29,9 +29,9 @@ only_roles(struct hf_vocab *v, struct err *err)
     return hf_bpe_roles(&b, true, err);
 }
 
-/* Returns the type of a token. `by_flag`: the tokens that are added have the types that tokenizer.json gives them, in the
- * vocabulary too, which Gemma has its tags and runs of spaces in. The reference reads no such Gemma; of the classes that it does
- * read it leaves them to the merges. */
+/* Returns the type of a token. With `by_flag` an added token that is in the vocabulary has the type that tokenizer.json gives it,
+ * as Gemma's tags and runs of spaces need. Without it such a token is left to the merges, as in the reference, which does not
+ * read Gemma. */
 static enum hf_piece_type
 type_of(const struct hf_token *t, bool in_vocab, bool by_flag)
 {

@@ -102,7 +102,7 @@ bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
 /* Reads tekken.json as "gpt2". */
 bool hf_vocab_tekken(struct keys *keys, struct hf_vocab *v, struct err *err);
 
-/* The byte that a character of GPT-2's alphabet stands for, -1 for none. */
+/* Returns the byte that a character of GPT-2's alphabet encodes, -1 if it is not in the alphabet. */
 int hf_byte_of(uint32_t code);
 
 /* Whether tokenizer.json is a BPE over characters with bytes for what it lacks, "llama-json". */

@@ -4,7 +4,7 @@
  *   "special_tokens": [{ "rank", "token_str" }] }
  *
  * The special tokens have the first ids; a file of an early version has no list of them. Then come the tokens of the vocabulary in
- * the order of their ranks, as many as the sizes leave room for. Merges are all pairs that make a token, in the order of ranks.
+ * the order of their ranks, up to default_vocab_size. Merges are all pairs that make a token, in the order of ranks.
  * Source: mistral_common's Tekkenizer; MistralVocab of gguf-py. */
 #include "hf/vocabulary_priv.h"
 
@@ -223,8 +223,8 @@ put_role(struct keys *keys, const struct tekken *t, const char *text, const char
     return bad(t, ERR_NO_OFFSET, "a special token is missing: <s>, </s> or <unk>", err);
 }
 
-/* Puts the name under which llama.cpp has the chat template of an early version. Those of later ones are files of llama.cpp: then
- * the directory's own template is put, if there is one. */
+/* Puts llama.cpp's name for the chat template of an early version. Later versions have the directory's own template, because
+ * llama.cpp has theirs as files. */
 static bool
 put_template(struct keys *keys, const struct tekken *t, struct err *err)
 {
