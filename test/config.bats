@@ -160,11 +160,11 @@ PY
     sed -i 's/model-00001-of-00002/one/' n/model.safetensors.index.json
     try 69 amn-remember n/one.safetensors
     grep -q 'part of a model of 2 files' err
-    # A folder with one of them says so, whatever is in it.
+    # A folder with one of them and no index is not a model.
     mkdir half
     cp "$fx/good-fp8-row-f32.safetensors" half/model-00002-of-00003.safetensors
-    try 0 amn-remember half
-    grep -q 'one of 3 files' err
+    try 66 amn-remember half
+    grep -q '1 of the 3 shards of a model and no index, missing: model-00001-of-00003.safetensors' err
     # A shard that has all it needs is converted, one of one is no shard.
     cp "$fx/good-fp8-row-f32.safetensors" m/x-00002-of-00003.safetensors
     try 0 amn-remember m/x-00002-of-00003.safetensors

@@ -610,9 +610,10 @@ stopped() {
     "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 b.weight=BF16:64x256 norm.weight=F32:1x64
     mkfifo slow
     amn-forget -q --scheme int8 --shard-size 9K --report slow -o d/ in 2>err &
+    job=$!
     head -c 1 slow >/dev/null &                 # a reader who leaves
     try 0 amn-forget -q --scheme int8 --shard-size 9K --report report.json -o whole/ in
-    wait %1 && status=0 || status=$?
+    wait $job && status=0 || status=$?
     [ $status -eq 74 ] || [ $status -eq 0 ]     # a short report fits into the pipe
     diff -r whole d
     need_full

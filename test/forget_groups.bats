@@ -234,7 +234,7 @@ PYTHON
         try 0 amn-forget --to safetensors --scheme $s m
         grep -q 'warning: l.0.mlp.experts.gate_up_proj and others: experts in one tensor of three dimensions stay' err
         try 2 amn-forget --to safetensors --scheme $s --include '*experts*' m
-        grep -q 'l.0.mlp.experts.gate_up_proj: .* encodes matrices alone' err
+        grep -q 'l.0.mlp.experts.gate_up_proj: .* encodes only matrices' err
         ! grep -q 'include GLOB' err
         try 0 amn-forget --to safetensors --scheme $s --exclude '*experts*' m
         ! grep -q 'three dimensions' err

@@ -27,7 +27,10 @@ words(void)
 {
     CHECK(is(llama, "model.embed_tokens.weight", "token_embd", ".weight", -1, HF_EMBEDDING));
     CHECK(is(llama, "model.norm.weight", "output_norm", ".weight", -1, HF_AS_IS));
-    CHECK(is(llama, "lm_head.weight", "output", ".weight", -1, HF_AS_IS));
+    CHECK(is(llama, "lm_head.weight", "output", ".weight", -1, HF_HEAD));
+    CHECK(is(gemma, "lm_head.weight", "output", ".weight", -1, HF_HEAD));
+    CHECK(is(pictures, "language_model.lm_head.weight", "output", ".weight", -1, HF_HEAD));
+    CHECK(is(llama, "layers.0.mlp.up_proj.weight", "ffn_up", ".weight", 0, HF_AS_IS));
     CHECK(is(llama, "model.layers.0.self_attn.q_proj.weight", "attn_q", ".weight", 0, HF_QUERY));
     CHECK(is(llama, "model.layers.12.self_attn.k_proj.bias", "attn_k", ".bias", 12, HF_KEY));
     CHECK(is(llama, "model.layers.3.post_attention_layernorm.weight", "ffn_norm", ".weight", 3, HF_AS_IS));
@@ -52,8 +55,6 @@ static void
 drops(void)
 {
     CHECK(read(llama, "model.layers.0.self_attn.rotary_emb.inv_freq").drops);
-    CHECK(read(gemma, "lm_head.weight").drops);
-    CHECK(read(pictures, "language_model.lm_head.weight").drops);
     CHECK(read(pictures, "model.vision_tower.vision_model.encoder.layers.0.mlp.fc1.weight").drops);
     CHECK(!read(gemma, "model.vision_tower.vision_model.encoder.layers.0.mlp.fc1.weight").drops);
     CHECK(!read(llama, "lm_head.weight").drops);
@@ -66,7 +67,7 @@ none(void)
         "", "model", "model.layers.", "model.layers.0", "model.layers.0.", "model.layers..mlp.up_proj.weight",
         "model.layers.01.mlp.up_proj.weight", "model.layers.-1.mlp.up_proj.weight", "model.layers.99999999.mlp.up_proj.weight",
         "model.layers.0.mlp.up_proj", "model.layers.0.mlp.up_proj.scale", "model.layers.0.mlp.up_projx.weight",
-        "model.layers.0.mlp.up_pro.weight", "layers.0.mlp.up_proj.weight", "model.layers.0.self_attn.q_norm.weight",
+        "model.layers.0.mlp.up_pro.weight", "model.layers.0.self_attn.q_norm.weight",
         "model.layers.0.mlp.experts.0.up_proj.weight", "model.layers.0.self_attn.qkv_proj.weight", "lm_head",
         "lm_head.weight.weight", "model.embed_tokens", "xmodel.norm.weight",
     };

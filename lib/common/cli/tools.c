@@ -82,7 +82,7 @@ const struct cli_option cli_options_of_all[] = {
     { OPT_SYMMETRIC, ENCODE, "symmetric", NULL, NULL, "codes without zero points" },
     { OPT_ASYMMETRIC, ENCODE, "asymmetric", NULL, NULL, "codes with zero points" },
     { OPT_CONVROT, ENCODE, "convrot", NULL, NULL, "with comfy-int8: rotated by Hadamard matrices" },
-    { OPT_NO_FUSE, ENCODE, "no-fuse", NULL, NULL, "give each weight its own scale, also where vLLM fuses them" },
+    { OPT_NO_FUSE, ENCODE, "no-fuse", NULL, NULL, "give each weight its own scale, fused or not" },
     { OPT_NONFINITE, ENCODE, "allow-nonfinite", NULL, NULL, "encode NaN and infinity as the reference does" },
     { OPT_TO, INSPECT, "to", "DTYPE", dtype_targets, "size of the model in bf16 (default), f16 or f32" },
     { 'o', WRITE, "output", "FILE", NULL, "write to FILE, which appears once it is complete" },

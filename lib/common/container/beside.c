@@ -9,6 +9,7 @@
 
 #include "base/names.h"
 #include "base/str.h"
+#include "container/candidates.h"
 #include "container/folder.h"
 #include "container/foreign.h"
 #include "container/index.h"
@@ -118,7 +119,7 @@ beside_warn(struct catalog *catalog, const char *dir, struct err *err)
     DIR *d = opendir(dir);
     bool ok = d || err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
     while (ok && (name = folder_next(d, err)) != NULL) {
-        char *path = *name != '.' ? folder_path(dir, strlen(dir), name, err) : NULL;
+        char *path = *name != '.' && !candidates_is_model(name) ? folder_path(dir, strlen(dir), name, err) : NULL;
         ok = !path || !find_fault(path) || names_add(&bad, name, strlen(name), err);
         free(path);
     }

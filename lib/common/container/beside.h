@@ -13,7 +13,7 @@ bool beside_read_configs(struct catalog *catalog, const char *dir, size_t n, con
     struct inputs *inputs, struct err *err);
 
 /* Adds a warning to the catalog when files of a folder cannot be read, such as links to nothing in a pruned cache: for a job
- * that needs none of them. Hidden ones do not count. */
+ * that needs none of them. Hidden ones and weights do not count. */
 bool beside_warn(struct catalog *catalog, const char *dir, struct err *err);
 
 /* Keep the one config at `path` with the catalog. */

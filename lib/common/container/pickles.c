@@ -147,13 +147,17 @@ scan_file(struct scanner *s, bool sure, const char **format)
         && (!zip || pickles_zip(s, b.zip || !b.tar));
 }
 
-/* Makes the source what its compressed bytes hold. A compressed file can be a ZIP archive too, in a part of its header or at
+/* Spools the source, then makes it what its compressed bytes hold. A compressed file can be a ZIP archive too, in a part of its header or at
  * its end that decompressors skip. */
 static bool
 unpack(struct scanner *s, struct source *src, struct err *err)
 {
+    enum { FIRST = 64 };                /* bytes that stay in memory when a pipe is spooled: source_unpack() reads them */
+    const uint8_t *p;
+    uint64_t have;
     bool ends = false;
-    if ((source_seekable(src) && !zip_loose_ends(src, &ends, err)) || !source_unpack(src, s->limits, err))
+    if (!source_head(src, FIRST, &p, &have, err) || !source_spool(src, SOURCE_SIZE_UNKNOWN, true, err) || !zip_loose_ends(src, &ends, err)
+        || !source_unpack(src, s->limits, err))
         return false;
     if (ends && !source_seekable(src))
         pickles_fault(s, s->member, s->member_len, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed, and a ZIP archive as well, "

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "hf/config_priv.h"
 
 static const char file[] = "config.json";
@@ -71,7 +72,7 @@ is_scaled(const struct hf_config *config, const char *type)
 static double
 yarn_scale(double factor, double mscale)
 {
-    return factor > 1 ? 0.1 * mscale * log(factor) + 1 : 1;
+    return factor > 1 ? 0.1 * mscale * (real_log2(factor) * M_LN2) + 1 : 1;
 }
 
 /* llama.cpp computes the factor of attention by itself, from `factor`; of longrope the converter does. */

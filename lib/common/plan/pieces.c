@@ -266,7 +266,7 @@ piece_elements(const struct chosen *chosen, struct err *err)
     return copy;
 }
 
-/* Makes the elements of a weight that is encoded, and those of all weights that it is fused with. */
+/* Makes the elements of a weight that is encoded, and those of the weights in its fused group. */
 static bool
 find_encoded(struct encoded *encoded, const struct chosen *chosen, struct err *err)
 {

@@ -123,7 +123,7 @@ bool pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct 
 const struct tensor *piece_input(const struct piece *piece, unsigned i);
 
 /* Returns the i-th piece that a piece, or what it encodes, is put together of: of one that is not MADE itself, once; then those
- * of the weights that it is fused with. NULL after the last. */
+ * of the other weights in its fused group. NULL after the last. */
 const struct piece *piece_component(const struct piece *piece, size_t i);
 
 /* Row r of a part as its input has it. */

@@ -366,14 +366,14 @@ check_encoded(const struct reduction *r, const struct choice *choice, struct cat
     const struct tensor t = find_stack(r, choice, &n);
     str_shown(shown, t.name ? t.name : "", t.name_len);
     if (choice->encoded != 0 && n != 0)
-        catalog_warn(catalog, "%s%s: experts in one tensor of three dimensions stay as they are: %s encodes matrices alone "
-            "(--scheme fp8 takes both)", shown, n > 1 ? " and others" : "", r->encoder->label);
+        catalog_warn(catalog, "%s%s: experts in one tensor of three dimensions stay as they are: %s encodes only matrices "
+            "(--scheme fp8 encodes both)", shown, n > 1 ? " and others" : "", r->encoder->label);
     if (choice->encoded != 0)
         return true;
-    return n != 0 ? err_set(err, ERR_USAGE, ERR_NO_OFFSET, "tensor %s: %s encodes matrices alone, and experts in one tensor of "
-        "three dimensions are none: --scheme fp8 takes both", shown, r->encoder->label)
-        : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no weight that becomes %s: --include GLOB takes others than the usual "
-        "ones", r->encoder->label);
+    return n != 0 ? err_set(err, ERR_USAGE, ERR_NO_OFFSET, "tensor %s: %s encodes only matrices, not experts in one tensor of "
+        "three dimensions: --scheme fp8 encodes both", shown, r->encoder->label)
+        : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight to encode as %s: --include GLOB selects tensors that are skipped by "
+        "default", r->encoder->label);
 }
 
 bool

@@ -208,7 +208,7 @@ read_ignored(struct config *config, struct err *err)
     return true;
 }
 
-/* Reads the block in the metadata. What is no JSON object there is of another tool, and left alone. */
+/* Reads the block in the metadata. Ignores a value that is not a JSON object: another tool wrote it. */
 static void
 read_metadata(struct config *config, const struct catalog *catalog)
 {

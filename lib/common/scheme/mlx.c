@@ -44,7 +44,7 @@ struct mlx {
     const struct kind *kind;                            /* NULL: affine */
     uint32_t bits, group;
     enum dtype in;                                      /* T of affine codes */
-    uint64_t open;                                      /* group * bits, where nothing tells which; or 0 */
+    uint64_t open;                                      /* group * bits, where several pairs fit; or 0 */
 };
 
 /* --- what it is */
@@ -52,7 +52,7 @@ struct mlx {
 /* Companions of affine codes, in the order of the row. */
 enum { WITH_SCALES, WITH_BIASES };
 
-/* group * bits, which the shapes tell; 0 where that is no number, or there is nothing to tell it. */
+/* Returns group * bits as the shapes give it; 0 where they give no whole number. */
 static uint64_t
 group_bits(const struct tensor *codes, const struct tensor *scales)
 {
@@ -60,7 +60,7 @@ group_bits(const struct tensor *codes, const struct tensor *scales)
     return groups == 0 || words > UINT64_MAX / 32 || words * 32 % groups != 0 ? 0 : words * 32 / groups;
 }
 
-/* Returns the bits of codes in groups of this size, with so many as are written; 0 for none. 1 bit only the config tells. */
+/* Returns the bits of codes in groups of this size, or 0 if no width fits. Only a config can declare 1 bit. */
 static uint32_t
 bits_in(uint64_t product, uint32_t group)
 {
@@ -72,7 +72,7 @@ bits_in(uint64_t product, uint32_t group)
 enum { SIZES = 3 };
 static const uint32_t sizes[SIZES] = { 64, 32, 128 };
 
-/* Finds the pair with `told` bits, or the first pair where that is 0. Returns the number of all pairs that fit. */
+/* Finds the pair with `told` bits, or the first pair if that is 0. Returns the number of pairs that fit. */
 static unsigned
 find_pair(struct mlx *m, uint64_t product, uint32_t told)
 {
@@ -363,10 +363,10 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct mlx_room), .decode = decode, \
     .describe = describe, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
-#define ASK "config.json, beside it or with --config, tells which; so does --scheme mlx-4bit, mlx-8bit and so on (--input-scheme " \
-    "of amn-forget)"
+#define ASK "name a config.json with --config, or the scheme with --scheme mlx-4bit, mlx-8bit and so on (--input-scheme in " \
+    "amn-forget)"
 
-/* The first finds the weights of all; scheme_of_bits() finds those whose bits --scheme has told. */
+/* The first finds all weights; scheme_of_bits() finds those whose bits --scheme names. */
 const struct scheme mlx_schemes[] = {
     MLX("mlx", .ask = ASK,
         ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,

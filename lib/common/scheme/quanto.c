@@ -130,7 +130,7 @@ find_size(const struct found *f, bool *out)
     return 0;
 }
 
-/* Without a bias: what config.json tells of the shape, or that a row is a group; else the weight is vague. */
+/* Finds the shape without a bias: from config.json, or a row for each group with --scheme; else the weight is vague. */
 static void
 find_rows_alone(const struct found *f, struct weight *w, uint64_t dim[2])
 {
@@ -144,9 +144,9 @@ find_rows_alone(const struct found *f, struct weight *w, uint64_t dim[2])
         dim[0] = out ? size : numel / size;
         dim[1] = out ? numel / size : size;
     } else if (claims_told(f->claims, f->scheme->code)) {
-        claims_warn_once(f->claims, "quanto weights without a bias keep the shape [groups, group], for theirs is not stored");
+        claims_warn_once(f->claims, "quanto weights without a bias keep the shape [groups, group]: their own is not stored");
     } else {
-        q->open = "its rows may be one group or several: the file has no bias that tells";
+        q->open = "a row may be one group or several: the file has no bias that decides";
         w->vague = true;
     }
 }
