@@ -95,32 +95,15 @@ parts_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struc
     return true;
 }
 
-static void
-parts_close(struct layer *l)
-{
-    free(l);
-}
-
 static const struct layer_kind parts_kind = {
     .seekable = true,
     .some = parts_some,
-    .close = parts_close,
+    .close = layer_free,
 };
 
 bool
 source_of_parts(struct source **out, const struct parts *parts, uint64_t size, const char *shown, struct err *err)
 {
-    struct parts_layer *l = calloc(1, sizeof *l);
-    struct source *src = calloc(1, sizeof *src);
-    char *name = strdup(shown);
-    if (!l || !src || !name) {
-        free(l);
-        free(src);
-        free(name);
-        return err_memory(err, sizeof *src);
-    }
-    *l = (struct parts_layer){ .layer = { .kind = &parts_kind, .size = size }, .parts = parts };
-    *src = (struct source){ .top = &l->layer, .seekable = true, .size = size, .name = name };
-    *out = src;
-    return true;
+    const struct parts_layer layer = { .layer = { .kind = &parts_kind, .size = size }, .parts = parts };
+    return source_of_layer(out, &layer.layer, sizeof layer, shown, err);
 }

@@ -205,6 +205,32 @@ source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err)
     return true;
 }
 
+/* --- one layer */
+
+bool
+source_of_layer(struct source **out, const struct layer *layer, size_t n, const char *shown, struct err *err)
+{
+    struct layer *top = malloc(n);
+    struct source *src = calloc(1, sizeof *src);
+    char *name = strdup(shown);
+    if (!top || !src || !name) {
+        free(top);
+        free(src);
+        free(name);
+        return err_memory(err, sizeof *src);
+    }
+    memcpy(top, layer, n);
+    *src = (struct source){ .top = top, .seekable = true, .size = layer->size, .name = name };
+    *out = src;
+    return true;
+}
+
+void
+layer_free(struct layer *l)
+{
+    free(l);
+}
+
 /* --- decompression --------------------------------------------------------------------------------------- */
 
 bool

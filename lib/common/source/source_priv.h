@@ -63,6 +63,11 @@ struct source {
     size_t nback;
 };
 
+/* source.c: makes a seekable source of one layer of n bytes, whose struct is copied. `shown` is copied. ERR_MEMORY. */
+bool source_of_layer(struct source **src, const struct layer *layer, size_t n, const char *shown, struct err *err);
+/* Frees such a layer: its close(). */
+void layer_free(struct layer *l);
+
 /* descriptor.c: open the path, or standard input when it is NULL, as a file or as what only goes forward; `pipe_ok`
  * as for source_open(). `shown` names it in messages. */
 struct layer *descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err);

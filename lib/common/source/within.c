@@ -1,6 +1,5 @@
 #include "source/within.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -25,46 +24,22 @@ within_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, stru
     return true;
 }
 
-static void
-within_close(struct layer *l)
-{
-    free(l);
-}
-
 static const struct layer_kind within_kind = {
     .seekable = true,
     .some = within_some,
-    .close = within_close,
+    .close = layer_free,
 };
-
-static bool
-open_layer(struct source **out, struct within_layer layer, const char *shown, struct err *err)
-{
-    struct within_layer *l = calloc(1, sizeof *l);
-    struct source *src = calloc(1, sizeof *src);
-    char *name = strdup(shown);
-    if (!l || !src || !name) {
-        free(l);
-        free(src);
-        free(name);
-        return err_memory(err, sizeof *src);
-    }
-    *l = layer;
-    *src = (struct source){ .top = &l->layer, .seekable = true, .size = layer.layer.size, .name = name };
-    *out = src;
-    return true;
-}
 
 bool
 source_within(struct source **out, struct source *whole, uint64_t at, uint64_t n, const char *shown, struct err *err)
 {
     const struct within_layer layer = { .layer = { .kind = &within_kind, .size = n }, .whole = whole, .at = at };
-    return open_layer(out, layer, shown, err);
+    return source_of_layer(out, &layer.layer, sizeof layer, shown, err);
 }
 
 bool
 source_of_memory(struct source **out, const uint8_t *p, size_t n, const char *shown, struct err *err)
 {
     const struct within_layer layer = { .layer = { .kind = &within_kind, .size = n }, .p = p };
-    return open_layer(out, layer, shown, err);
+    return source_of_layer(out, &layer.layer, sizeof layer, shown, err);
 }
