@@ -77,6 +77,9 @@ frame_flags := $(if $(SANITIZE)$(FUZZ),,-Wframe-larger-than=8192) $(shell \
 # Flags that keep the results of floating-point operations come after the user's; base/host.h refuses what they cannot undo.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -include lib/common/base/host.h \
 	-Ilib/common $(PKG_CFLAGS) $(CFLAGS) -fno-unsafe-math-optimizations -ffp-contract=off
+ifneq (,$(filter -Ofast -ffast-math -funsafe-math-optimizations,$(LDFLAGS)))
+$(error LDFLAGS: gcc links code for $(LDFLAGS) that flushes subnormals to zero, which changes output bytes)
+endif
 ALL_LIBS = $(PKG_LIBS) -lm -pthread -ldl
 
 tools   = amn-parse amn-inspect amn-remember amn-forget amn-convert

@@ -86,6 +86,8 @@ compiles() {
         compiles 2 "$flags" base/real.o
         grep -q 'output bytes must not depend on the compiler' err
     done
+    try 2 make_here LDFLAGS=-Ofast -n all
+    grep -q 'LDFLAGS: gcc links code for -Ofast' err
     fma=
     [ "$(uname -m)" != x86_64 ] || fma=-mfma
     compiles 0 "-O2 $fma" kernel/ref/affine.o

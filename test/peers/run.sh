@@ -28,7 +28,7 @@ trap 'exit 1' HUP INT TERM
 
 status=0
 for peer in "$here"/peer_*.py; do
-    case $peer in */peer_hf.py | */peer_llama.py | */peer_quantize.py) python=$venv-llama/bin/python ;; *) python=$venv/bin/python ;; esac
+    case $peer in */peer_blocks.py | */peer_hf.py | */peer_llama.py | */peer_quantize.py) python=$venv-llama/bin/python ;; *) python=$venv/bin/python ;; esac
     "$python" "$peer" "$bin" "$work" >"$work/log" || status=1
     cat "$work/log"
     tail -n 1 "$work/log" >>"$work/sums"
