@@ -43,7 +43,7 @@ load helper
     is_empty err
     mv out expected
     try 69 amn-remember --config none "$model"
-    grep -qF 'MLX (4-bit in groups of 64 or 8-bit in groups of 32 or 2-bit in groups of 128) cannot be decoded; config.json' err
+    grep -qF 'MLX (4-bit in groups of 64 or 8-bit in groups of 32 or 2-bit in groups of 128) cannot be decoded; name a config.json' err
     grep -qF -- '--scheme mlx-4bit' err
     try 0 amn-remember --config none --scheme mlx-4bit "$model"
     cmp out expected
@@ -107,7 +107,7 @@ load helper
     try 0 amn-remember "$model"
     is_empty err
     try 69 amn-remember --config none "$model"
-    grep -qF 'its rows may be one group or several' err
+    grep -qF 'a row may be one group or several' err
     grep -qF -- '--config' err
     grep -qF -- '--scheme quanto' err
     try 0 amn-remember --config none --scheme quanto "$model"

@@ -112,11 +112,11 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     bulk in
     for sig in TERM INT HUP; do
         got=0
-        strace -f -o /dev/null -e inject=fallocate:signal=$sig:when=3 amn-convert -o m.gguf --split-size 8000 in 2>err || got=$?
+        env --default-signal strace -f -o /dev/null -e inject=fallocate:signal=$sig:when=3 amn-convert -o m.gguf --split-size 8000 in 2>err || got=$?
         [ $got -gt 128 ]
         only in
         got=0           # while the files get their names: the first one is the last of them
-        strace -f -o /dev/null -e inject=fchmod:signal=$sig:when=2 amn-convert -o m.gguf --split-size 8000 in 2>err || got=$?
+        env --default-signal strace -f -o /dev/null -e inject=fchmod:signal=$sig:when=2 amn-convert -o m.gguf --split-size 8000 in 2>err || got=$?
         [ $got -gt 128 ]
         only in m-00003-of-00003.gguf
         rm m-00003-of-00003.gguf
