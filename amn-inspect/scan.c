@@ -62,8 +62,7 @@ report(struct scan *scan, struct source *src, const char *file, enum naming nami
         return false;
     }
     scan->dangerous = scan->dangerous || r.outcome == SCAN_FOUND;
-    if (r.outcome == SCAN_UNKNOWN && r.verdicts[VERDICT_SUSPICIOUS] != 0 && scan->status < cli_status(ERR_UNSAFE))
-        scan->status = cli_status(ERR_UNSAFE);
+    scan->suspicious = scan->suspicious || r.verdicts[VERDICT_SUSPICIOUS] != 0;
     if (ok && pickles.fault.kind != ERR_NONE)
         tell(scan, &pickles.fault);
     return ok;
@@ -183,5 +182,7 @@ scan_status(const struct scan *scan, int status)
     enum { FOUND = 1 };
     if (scan->dangerous && status != cli_status(ERR_IO))
         return FOUND;
-    return status > scan->status ? status : scan->status;
+    status = status > scan->status ? status : scan->status;
+    bool broke = status == cli_status(ERR_IO) || status == cli_status(ERR_MEMORY);     /* the machine, not the file */
+    return scan->suspicious && !broke ? cli_status(ERR_UNSAFE) : status;
 }

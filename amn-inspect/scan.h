@@ -11,6 +11,7 @@ struct scan {
     struct meter *meter;
     bool begun;                 /* a file was reported before */
     bool dangerous;             /* something was found */
+    bool suspicious;            /* a suspicious global was named */
     int status;                 /* the highest of the faults that were told and not returned */
 };
 

@@ -9,7 +9,7 @@
 
 #include "base/thread.h"
 
-struct facts {
+struct seen {
     size_t stack, guard;
     int calls;
 };
@@ -17,7 +17,7 @@ struct facts {
 static void *
 look(void *of)
 {
-    struct facts *f = of;
+    struct seen *f = of;
     pthread_attr_t attr;
     f->calls++;
     if (CHECK(pthread_getattr_np(pthread_self(), &attr) == 0)) {
@@ -31,7 +31,7 @@ look(void *of)
 static void
 test_facts(void)
 {
-    struct facts f = { 0 };
+    struct seen f = { 0 };
     void *result = NULL;
     pthread_t thread;
     if (!CHECK(thread_start(&thread, look, &f)))
@@ -76,7 +76,7 @@ test_use(void)
 {
     int status = try_stack(THREAD_STACK - (8 << 10));
     CHECK(status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    struct facts f = { 0 };
+    struct seen f = { 0 };
     pthread_t thread;
     if (CHECK(thread_start(&thread, look, &f)) && CHECK(pthread_join(thread, NULL) == 0))
         status = try_stack(f.stack + (64 << 10));

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const struct rule {
+static const struct loader_rule {
     const char *scheme;
     bool always, asymmetric;    /* whatever it is like; where it has zero points */
     uint32_t group;             /* or where a group has more elements; 0: no matter */
@@ -22,7 +22,7 @@ const char *
 loaders_refusal(const struct encoding *e, bool asymmetric, uint32_t group)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        const struct rule *r = &rules[i];
+        const struct loader_rule *r = &rules[i];
         if (strcmp(r->scheme, e->encoder->name) == 0
             && (r->always || (r->asymmetric && asymmetric) || (r->group != 0 && group > r->group)))
             return r->why;

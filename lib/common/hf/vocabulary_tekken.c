@@ -158,14 +158,14 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
 
 /* --- merges */
 
-struct pair {
+struct token_pair {
     uint32_t a, b;              /* ids, fewer than bytes of the file: read_config() */
 };
 
 static int
 by_left(const void *x, const void *y)
 {
-    const struct pair *p = x, *q = y;
+    const struct token_pair *p = x, *q = y;
     return (p->a > q->a) - (p->a < q->a);
 }
 
@@ -175,13 +175,13 @@ put_pairs(struct str *s, uint64_t *count, const struct tekken *t, size_t id, str
 {
     const struct hf_vocab *v = t->v;
     const struct hf_token *whole = &v->token[id];
-    struct pair pair[HF_SPLIT_MAX];
+    struct token_pair pair[HF_SPLIT_MAX];
     size_t n = 0;
     for (size_t i = 1; i < whole->n; i++) {
         const struct hf_string a = { whole->p, i }, b = { whole->p + i, whole->n - i };
         size_t left, right;
         if (((uint8_t)whole->p[i] & 0xC0) != 0x80 && hf_vocab_find(v, &a, &left) && hf_vocab_find(v, &b, &right))
-            pair[n++] = (struct pair){ (uint32_t)left, (uint32_t)right };
+            pair[n++] = (struct token_pair){ (uint32_t)left, (uint32_t)right };
     }
     if (n == 0)
         return bad(t, ERR_NO_OFFSET, "a token of its vocab is not made of two others", err);
