@@ -92,7 +92,7 @@ static struct line
 member(const struct hf_text *card, const char *key)
 {
     struct line line, found = { NULL, 0 };
-    const char *at = card->p, *end = card->p + card->n;
+    const char *at = card->p, *end = card->p ? card->p + card->n : NULL;
     size_t n = strlen(key);
     if (!card->p || !next_line(&line, &at, end) || !line_is(&line, "---"))
         return found;
