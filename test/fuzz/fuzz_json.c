@@ -85,7 +85,7 @@ run_config(const char *text, size_t n)
         uint64_t block[2];
         bool known, ignores;
         config_method(config);
-        config_vocab(config);
+        config_size(config, CONFIG_VOCAB);
         config_number(config, "bits");
         if (config_weights(config, module, sizeof module - 1, "num_bits", &value, &err)
             && config_block_size(config, module, sizeof module - 1, block, &known, &err))
