@@ -75,16 +75,6 @@ dim_axis(uint64_t n, uint64_t k, uint64_t *block)
 }
 
 bool
-dim_scales_rows(const struct tensor *scale, const struct tensor *codes, uint64_t out)
-{
-    if (dim_is_one_each(scale, codes))
-        return true;
-    if (scale->shape.rank == 1)
-        return codes->shape.rank == 2 && shape_dim(&scale->shape, 0) == out;
-    return dim_same_experts(scale, codes) && dim_covers(out, dim_rows(scale));
-}
-
-bool
 dim_scale_each(const struct tensor *codes, const struct tensor *scale, uint64_t bytes)
 {
     uint64_t row = dim_cols(codes) / (codes->dtype == DTYPE_F4 ? 2 : 1), groups = dim_cols(scale);

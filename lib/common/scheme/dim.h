@@ -30,9 +30,6 @@ enum { DIM_USUAL = 128 };
 enum dim_axis { DIM_AXIS_NONE, DIM_AXIS_ONE, DIM_AXIS_TWO };
 enum dim_axis dim_axis(uint64_t n, uint64_t k, uint64_t *block);
 
-/* A scale of `out` rows: one, [out], or a matrix whose rows are `out` or blocks of it. */
-bool dim_scales_rows(const struct tensor *scale, const struct tensor *codes, uint64_t out);
-
 /* 4- or 6-bit codes with a scale for `bytes` bytes of them; an F4 shape counts elements. */
 bool dim_scale_each(const struct tensor *codes, const struct tensor *scale, uint64_t bytes);
 
