@@ -103,8 +103,7 @@ all: $(tools:%=$(bin)/%) $(bin)/amn $(link_names:%=$(bin)/%) $(completions)
 # Kernels: one object per instruction set, picked at run time. Nothing else gets such a flag.
 $(obj)/lib/common/kernel/%.o: kernel_flags = -O3
 ifneq (,$(filter x86_64% amd64%,$(machine)))
-$(obj)/lib/common/kernel/x86/avx2%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma -mpclmul
-$(obj)/lib/common/kernel/x86/avx512%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi
+$(obj)/lib/common/kernel/x86/%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma -mpclmul
 endif
 
 $(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'

@@ -1,5 +1,5 @@
-/* kernels: the sets, and which of them this CPU gets. The scalar set is complete; each other set is the one
- * below it with the members that its instructions make faster. */
+/* kernels: the sets, and which of them this CPU gets. The scalar set is complete; that for AVX2 is a copy of it with the
+ * members that these instructions make faster. */
 #include "kernel/kernels.h"
 
 #include "kernel/affine.h"
@@ -134,7 +134,7 @@ static const struct kernels scalar = {
 };
 
 #if defined(__x86_64__)
-static struct kernels avx2, avx512;         /* filled by kernels_pick */
+static struct kernels avx2;                 /* filled by kernels_pick */
 
 /* What kernel/x86/x86.h asks for; the builtin also asks whether the system saves the registers. */
 static bool
@@ -145,65 +145,40 @@ cpu_has_avx2(void)
     return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) && (c & bit_FMA)
         && (c & bit_PCLMUL);
 }
-
-static bool
-cpu_has_avx512(void)
-{
-    return cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512vbmi");
-}
 #endif
 
-/* Sets fastest first; `set` is NULL when this machine cannot run it. */
-enum { SETS = 3 };
-struct set {
-    const char *name;
-    const struct kernels *set;
-};
-
-static void
-sets_build(struct set sets[SETS])
+/* Returns the set for AVX2, or NULL when this machine cannot run it. */
+static const struct kernels *
+avx2_build(void)
 {
-    sets[0] = (struct set){ "avx512", NULL };
-    sets[1] = (struct set){ "avx2", NULL };
-    sets[2] = (struct set){ "scalar", &scalar };
-
-    fp8_build();
-    iq_grids_build();
 #if defined(__x86_64__)
     if (cpu_has_avx2()) {
         avx2 = scalar;
         avx2.name = "avx2";
         kernels_use_avx2(&avx2);
-        sets[1].set = &avx2;
-    }
-    if (cpu_has_avx512()) {
-        avx512 = avx2;
-        avx512.name = "avx512";
-        kernels_use_avx512(&avx512);
-        sets[0].set = &avx512;
+        return &avx2;
     }
 #endif
+    return NULL;
 }
 
 const struct kernels *
 kernels_pick(const char *amn_cpu, struct err *err)
 {
-    struct set sets[SETS];
+    const struct kernels *fast = avx2_build();
 
-    sets_build(sets);
-    for (int i = 0; i < SETS; i++) {
-        if (amn_cpu == NULL || amn_cpu[0] == '\0') {        /* an empty variable counts as unset */
-            if (sets[i].set != NULL)
-                return sets[i].set;
-        } else if (strcmp(amn_cpu, sets[i].name) == 0) {
-            if (sets[i].set == NULL)
-                err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "AMN_CPU: this CPU has no %s", sets[i].name);
-            return sets[i].set;
-        }
-    }
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "AMN_CPU: expected scalar, avx2 or avx512");
+    fp8_build();
+    iq_grids_build();
+    if (amn_cpu == NULL || amn_cpu[0] == '\0')              /* an empty variable counts as unset */
+        return fast != NULL ? fast : &scalar;
+    if (strcmp(amn_cpu, "scalar") == 0)
+        return &scalar;
+    if (strcmp(amn_cpu, "avx2") != 0)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "AMN_CPU: expected scalar or avx2");
+    else if (fast == NULL)
+        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "AMN_CPU: this CPU has no avx2");
+    else
+        return fast;
     return NULL;
 }
 

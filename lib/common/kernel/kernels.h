@@ -115,7 +115,7 @@ typedef float kernel_encode_int8_row(int8_t *restrict y, const float *restrict x
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
 
 struct kernels {
-    const char *name;                               /* "scalar", "avx2", "avx512" */
+    const char *name;                               /* "scalar", "avx2" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
     kernel_round8 *round_int8;
     kernel_widen *widen[DTYPE_COUNT];               /* F64 F32 F16 BF16; else NULL */
@@ -151,8 +151,8 @@ struct kernels {
     kernel_loss *loss;
 };
 
-/* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE
- * for another name, ERR_UNSUPPORTED for a set this CPU lacks. Call once at start; valid for ever. */
+/* Returns the fastest set that this CPU runs, or the one that AMN_CPU (scalar, avx2) names. NULL and ERR_USAGE for another
+ * name, ERR_UNSUPPORTED for a set this CPU lacks. Call once at start; valid for ever. */
 const struct kernels *kernels_pick(const char *amn_cpu, struct err *err);
 
 /* Blocks of `dtype` (its block_f32 is not NULL) to nblocks * elems values of `to`: BF16, F16 or F32. */

@@ -7,8 +7,8 @@
 #include "kernel/x86/x86_priv.h"
 
 #include "kernel/affine.h"
+#include "kernel/codes4.h"
 #include "kernel/x86/avx2_inline.h"
-#include "kernel/x86/factors.h"
 
 enum { STEP = 16 };             /* codes looked up as floats at a time */
 
@@ -150,7 +150,79 @@ run_each(char *restrict y, const enum format format, const uint8_t *restrict x, 
     }
 }
 
-#include "kernel/x86/codes4.h"
+/* A run that begins in the middle of a byte: its first code alone, as the first nibble of a byte. */
+static ALWAYS_INLINE uint8_t
+second_nibble(uint8_t byte, bool low_first)
+{
+    return (uint8_t)(low_first ? byte >> 4 : byte << 4);
+}
+
+/* The values of group g. `own`: what it is made of. */
+typedef struct table group_table(struct table map, const void *own, size_t g);
+
+static ALWAYS_INLINE struct table
+codes4_table(struct table map, const void *own, size_t g)
+{
+    const struct codes4 *c = own;
+
+    return table_of(map, c->zeros ? c->zeros[g] : 0, c->scales[g]);
+}
+
+static ALWAYS_INLINE void
+groups(char *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n, size_t group,
+    const float *numbers, group_table *table, const void *own, const bool low_first)
+{
+    const struct table map = table_load(numbers);
+    size_t at = first % 2;                          /* nibbles gone of x */
+    size_t len = group - first % group;             /* elements of the group */
+
+    for (size_t g = 0; n > 0; g++, n -= len, len = group) {
+        struct table t = table(map, own, g);
+        size_t odd = at % 2, even;
+
+        if (len > n)
+            len = n;
+        even = len - odd;
+        if (odd) {
+            uint8_t alone = second_nibble(x[at / 2], low_first);
+
+            run_table(y, format, &alone, 1, t, low_first);
+        }
+        run_table(y + odd * size_of(format), format, x + (at + odd) / 2, even, t, low_first);
+        y += len * size_of(format);
+        at += len;
+    }
+}
+
+static ALWAYS_INLINE void
+singles(char *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
+    const struct codes4 *c, const bool low_first)
+{
+    const struct table map = table_load(c->map);
+    size_t odd = first % 2 < n ? first % 2 : n;
+
+    if (odd) {
+        uint8_t alone = second_nibble(x[0], low_first);
+
+        run_each(y, format, &alone, 1, map, c->zeros, c->scales, low_first);
+    }
+    run_each(y + odd * size_of(format), format, x + odd, n - odd, map, c->zeros ? c->zeros + odd : NULL,
+        c->scales + odd, low_first);
+}
+
+static ALWAYS_INLINE void
+row(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
+    const struct codes4 *c)
+{
+    if (c->group == 1 && c->low_first)
+        singles(y, format, x, first, n, c, true);
+    else if (c->group == 1)
+        singles(y, format, x, first, n, c, false);
+    else if (c->low_first)
+        groups(y, format, x, first, n, c->group, c->map, codes4_table, c, true);
+    else
+        groups(y, format, x, first, n, c->group, c->map, codes4_table, c, false);
+}
 
 /* Whether the values with bit 3 of the code are those without it but for their signs; FP4's are. */
 static bool
@@ -246,10 +318,10 @@ row_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t 
     if (!are_finite(rest.scales, 2 * npairs))
         npairs = 0;
     if (npairs == 0) {
-        row_bf16(y, x, first, n, c);
+        row(y, TO_BF16, x, first, n, c);
         return;
     }
-    row_bf16(y, x, first, head, c);
+    row(y, TO_BF16, x, first, head, c);
     x += (first % 2 + head) / 2;
     y += head;
     n -= head + 2 * group * npairs;
@@ -258,13 +330,13 @@ row_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t 
     else
         run_pairs(y, x, npairs, c->map, rest.scales, group, false);
     rest.scales += 2 * npairs;
-    row_bf16(y + 2 * group * npairs, x + group * npairs, 0, n, &rest);
+    row(y + 2 * group * npairs, TO_BF16, x + group * npairs, 0, n, &rest);
 }
 
 void
 avx2_codes4_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
 {
-    row_f32(y, x, first, n, c);
+    row(y, TO_F32, x, first, n, c);
 }
 
 void
@@ -277,7 +349,7 @@ avx2_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, 
     else if (plain && c->group == 32)
         row_pairs(y, x, first, n, c, 32);
     else
-        row_bf16(y, x, first, n, c);
+        row(y, TO_BF16, x, first, n, c);
 }
 
 /* --- affine.h: the values of a group are rounded twice, once they are a table */
@@ -319,7 +391,7 @@ avx2_affine4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first,
 void
 avx2_use_codes4(struct kernels *k)
 {
-    codes4_use(k);
+    k->codes4_f32 = avx2_codes4_f32;
     k->codes4_bf16 = avx2_codes4_bf16;
     k->affine4_bf16 = avx2_affine4_bf16;
 }

@@ -1,4 +1,4 @@
-/* avx2_inline: rounding eight floats at a time. Shared by the avx2_*.c files only. */
+/* avx2_inline: rounding eight floats at a time, and writing them. Shared by the avx2_*.c files only. */
 #ifndef KERNEL_X86_AVX2_INLINE_H
 #define KERNEL_X86_AVX2_INLINE_H
 
@@ -7,7 +7,18 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "dtype/dtype.h"
 #include "kernel/nan.h"
+
+/* What is written. A constant once inlined. */
+enum format { TO_F32, TO_BF16 };
+
+/* Bytes of an element. */
+static inline size_t
+size_of(const enum format format)
+{
+    return format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
+}
 
 /* Eight floats, any NaN among them made the canonical one. */
 static inline __m256

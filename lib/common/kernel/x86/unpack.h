@@ -1,5 +1,5 @@
 /* unpack: ggml blocks taken apart into whole numbers and factors, y = scale * q - min. What follows, the same
- * for all of them, is in decode.h. Instructions up to AVX2 and F16C: 32 codes at a time.
+ * for all of them, is in avx2_blocks.c. Instructions up to AVX2 and F16C: 32 codes at a time.
  *
  * Layouts are drawn in kernel/ref/, beside the definitions; here is only what is done to them at once. */
 #ifndef KERNEL_X86_UNPACK_H

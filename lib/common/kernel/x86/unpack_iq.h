@@ -1,7 +1,6 @@
 /* unpack_iq: the codebook types of ggml. A codebook entry is 8 (or 4) bytes that stand for themselves; their
  * signs are put on 32 at a time. Entries are loaded one by one: a gather of four measured slower (IQ2_XXS and
- * IQ2_XS to BF16, G elements/s: 6.1 against 6.9 with AVX2, 9.3 against 12 with AVX-512, Zen 5), and the books of
- * 2 to 16 KiB are too large for permutes. */
+ * IQ2_XS to BF16, G elements/s: 6.1 against 6.9, Zen 5), and the books of 2 to 16 KiB are too large for permutes. */
 #ifndef KERNEL_X86_UNPACK_IQ_H
 #define KERNEL_X86_UNPACK_IQ_H
 
