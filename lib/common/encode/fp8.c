@@ -259,7 +259,8 @@ encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t fi
         (type == DTYPE_F8_E4M3 ? run->kernels->encode_e4m3 : run->kernels->encode_e5m2)(y + done, run->x + done, (size_t)n,
             &how);
         if (run->compare)
-            run->kernels->fp8_f32[type](run->back + done, (size_t)n, y + done, (size_t)n, 1, (size_t)n, &scale, (size_t)n);
+            run->kernels->fp8_f32(run->back + done, (size_t)n, &(const struct fp8_rows){ .dtype = type, .rows = 1,
+                .cols = (size_t)n, .x = y + done, .scales = &scale, .scale_cols = (size_t)n });
     }
     if (run->compare)
         run->compare(run->of, first, run->x, run->back, run->n);

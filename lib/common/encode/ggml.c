@@ -46,8 +46,10 @@ struct stretch {
 static bool
 encode_stretch(const struct encoding *e, const struct encode_run *run, const struct stretch *s, uint8_t *y)
 {
-    kernel_encode *kernel = run->kernels->encode[e->encoder->type];
-    return s->importance ? kernel(y, s->x, s->n, s->cols, s->importance) : kernel(y, s->x, 1, s->n * s->cols, NULL);
+    enum dtype type = e->encoder->type;
+    kernel_encode *kernel = run->kernels->encode[type];
+    return s->importance ? kernel(type, y, s->x, s->n, s->cols, s->importance)
+        : kernel(type, y, s->x, 1, s->n * s->cols, NULL);
 }
 
 /* Fails with ERR_UNSUPPORTED for run i of a stretch. */

@@ -152,7 +152,8 @@ put_e4m3(const struct encode_run *run, uint8_t *y, float *back, const float *x, 
     run->kernels->encode_e4m3(y, x, BLOCK_MX, &(const struct encode_fp8){ .scale = b->scale, .adds_zero = true,
         .quotient = d });
     if (back)
-        run->kernels->fp8_f32[DTYPE_F8_E4M3](back, BLOCK_MX, y, BLOCK_MX, 1, BLOCK_MX, &b->scale, BLOCK_MX);
+        run->kernels->fp8_f32(back, BLOCK_MX, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1,
+            .cols = BLOCK_MX, .x = y, .scales = &b->scale, .scale_cols = BLOCK_MX });
 }
 
 static void

@@ -4,6 +4,7 @@
 
 #include "kernel/affine.h"
 #include "kernel/bits.h"
+#include "kernel/blocks.h"
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
 #include "kernel/convrot.h"
@@ -14,18 +15,12 @@
 #include "kernel/encode_k.h"
 #include "kernel/encode_q.h"
 #include "kernel/encode_iq.h"
-#include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
-#include "kernel/iq4.h"
 #include "kernel/iq_grids.h"
-#include "kernel/iq_quants.h"
-#include "kernel/k_quants.h"
 #include "kernel/nan.h"
 #include "kernel/packs.h"
-#include "kernel/q_blocks.h"
 #include "kernel/round.h"
-#include "kernel/ternary.h"
 #include "kernel/turn.h"
 #include "kernel/widen.h"
 
@@ -79,20 +74,16 @@ static const struct kernels scalar = {
         [DTYPE_Q2_0] = q2_0_dequantize,
     },
     .encode = {
-        [DTYPE_Q4_0] = q4_0_encode,             [DTYPE_Q4_1] = q4_1_encode,
-        [DTYPE_Q5_0] = q5_0_encode,             [DTYPE_Q5_1] = q5_1_encode,
-        [DTYPE_Q8_0] = q8_0_encode,             [DTYPE_Q2_K] = q2_k_encode,
-        [DTYPE_Q3_K] = q3_k_encode,             [DTYPE_Q4_K] = q4_k_encode,
-        [DTYPE_Q5_K] = q5_k_encode,             [DTYPE_Q6_K] = q6_k_encode,
-        [DTYPE_Q8_K] = q8_k_encode,
-        [DTYPE_TQ1_0] = tq1_0_encode,           [DTYPE_TQ2_0] = tq2_0_encode,
-        [DTYPE_MXFP4] = mxfp4_encode,           [DTYPE_NVFP4] = nvfp4_encode,
-        [DTYPE_Q1_0] = q1_0_encode,             [DTYPE_Q2_0] = q2_0_encode,
-        [DTYPE_IQ2_XXS] = iq2_xxs_encode,       [DTYPE_IQ2_XS] = iq2_xs_encode,
-        [DTYPE_IQ3_XXS] = iq3_xxs_encode,       [DTYPE_IQ1_S] = iq1_s_encode,
-        [DTYPE_IQ4_NL] = iq4_nl_encode,         [DTYPE_IQ3_S] = iq3_s_encode,
-        [DTYPE_IQ2_S] = iq2_s_encode,           [DTYPE_IQ4_XS] = iq4_xs_encode,
-        [DTYPE_IQ1_M] = iq1_m_encode,
+        [DTYPE_Q4_0] = encode_q,        [DTYPE_Q4_1] = encode_q,        [DTYPE_Q5_0] = encode_q,
+        [DTYPE_Q5_1] = encode_q,        [DTYPE_Q8_0] = encode_q8_0,     [DTYPE_Q1_0] = encode_q1_0,
+        [DTYPE_Q2_0] = encode_q2_0,     [DTYPE_TQ1_0] = encode_tq1_0,   [DTYPE_TQ2_0] = encode_tq2_0,
+        [DTYPE_Q2_K] = encode_k,        [DTYPE_Q3_K] = encode_k,        [DTYPE_Q4_K] = encode_k,
+        [DTYPE_Q5_K] = encode_k,        [DTYPE_Q6_K] = encode_k,        [DTYPE_Q8_K] = encode_q8_k,
+        [DTYPE_IQ4_NL] = encode_iq4,    [DTYPE_IQ4_XS] = encode_iq4,
+        [DTYPE_IQ2_XXS] = encode_iq,    [DTYPE_IQ2_XS] = encode_iq,     [DTYPE_IQ2_S] = encode_iq,
+        [DTYPE_IQ3_XXS] = encode_iq,    [DTYPE_IQ3_S] = encode_iq,
+        [DTYPE_IQ1_S] = encode_iq1,     [DTYPE_IQ1_M] = encode_iq1,
+        [DTYPE_MXFP4] = encode_mxfp4,   [DTYPE_NVFP4] = encode_nvfp4,
     },
     .encode_e4m3 = encode_e4m3,
     .encode_e5m2 = encode_e5m2,
@@ -103,14 +94,8 @@ static const struct kernels scalar = {
     .encode_fp4 = encode_fp4,
     .encode_fp4_cpu = encode_fp4_cpu,
     .encode_int8_row = encode_int8_row,
-    .fp8_f32 = {
-        [DTYPE_F8_E4M3] = fp8_e4m3_f32,         [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_f32,
-        [DTYPE_F8_E5M2] = fp8_e5m2_f32,         [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_f32,
-    },
-    .fp8_bf16 = {
-        [DTYPE_F8_E4M3] = fp8_e4m3_bf16,        [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_bf16,
-        [DTYPE_F8_E5M2] = fp8_e5m2_bf16,        [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_bf16,
-    },
+    .fp8_f32 = fp8_f32,
+    .fp8_bf16 = fp8_bf16,
     .codes4_f32 = codes4_f32,
     .codes4_bf16 = codes4_bf16,
     .codes4_lanes_f32 = codes4_lanes_f32,

@@ -19,6 +19,7 @@
 #include "kernel/convrot.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/encode_mx.h"
+#include "kernel/fp8.h"
 #include "kernel/loss.h"
 
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
@@ -36,13 +37,9 @@ typedef void kernel_block_f32(float *restrict y, const uint8_t *restrict src, si
 /* The same with the rounding to BF16 inside: y holds nblocks * elems codes. */
 typedef void kernel_block_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks);
 
-/* Rows of FP8 codes times a scale for every scale_cols columns, the last of which may be fewer:
- * y[r * y_stride + c] = code(x[r * x_stride + c]) * scales[c / scale_cols], one F32 multiplication, for r < rows,
- * c < cols. Strides count elements; scale_cols is not 0. */
-typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
-typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
+/* fp8.h: rows of float8 codes times scales. */
+typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const struct fp8_rows *m);
+typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m);
 
 /* codes4.h: elements [first, first + n) of a row of 4-bit codes, with a table of 16 values, a scale and perhaps a zero
  * point a group. */
@@ -91,10 +88,10 @@ typedef void kernel_turn(uint8_t *restrict y, size_t y_stride, const uint8_t *re
 /* crc.h: the CRC-32 of n bytes behind others. */
 typedef uint32_t kernel_crc(uint32_t crc, const uint8_t *x, size_t n);
 
-/* Rows of floats to blocks of one ggml type: rows * cols / elems blocks, cols a multiple of elems. What the rows of a tensor
- * are matters only with `importance`, cols weights that are not negative, the same for every row; NULL: none, and any run
- * of blocks is a row. y and x do not overlap. False: there is no grid point near values that large or not finite. */
-typedef bool kernel_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+/* Rows of floats to blocks of `dtype`: rows * cols / elems blocks, cols a multiple of elems. What the rows of a tensor are
+ * matters only with `importance`, cols weights that are not negative, the same for every row; NULL: none, and any run of
+ * blocks is a row. y and x do not overlap. False: there is no grid point near values that large or not finite. */
+typedef bool kernel_encode(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance);
 
 /* encode_fp8.h: floats to float8 codes, and the largest magnitude of each group. */
@@ -128,8 +125,8 @@ struct kernels {
     kernel_encode_most *encode_most;
     kernel_encode_bnb4 *encode_nf4, *encode_fp4, *encode_fp4_cpu;
     kernel_encode_int8_row *encode_int8_row;
-    kernel_fp8_f32 *fp8_f32[DTYPE_COUNT];           /* by float8 dtype; never NULL for those four */
-    kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
+    kernel_fp8_f32 *fp8_f32;
+    kernel_fp8_bf16 *fp8_bf16;
     kernel_codes4_f32 *codes4_f32;
     kernel_codes4_bf16 *codes4_bf16;
     kernel_codes4_lanes_f32 *codes4_lanes_f32;

@@ -146,7 +146,8 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
             step_fp8(k, to, y, DTYPE_F8_E4M3, codes, (size_t)n, scales, GROUP, v);
             continue;
         }
-        k->fp8_f32[DTYPE_F8_E4M3](v, n, codes, n, 1, (size_t)n, &more, (size_t)n);
+        k->fp8_f32(v, n, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = (size_t)n, .x = codes,
+            .scales = &more, .scale_cols = (size_t)n });
         for (size_t i = 0; i < n; i++)
             v[i] *= scale_value(DTYPE_F8_E8M0, p, i / GROUP);
         kernels_round(k, to, y, v, (size_t)n);

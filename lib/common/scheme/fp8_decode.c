@@ -107,19 +107,19 @@ job_scales(const struct job *j, const struct place *p, float *scales, uint64_t n
 static void
 piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1)
 {
-    enum dtype type = j->w->part[CODES]->dtype;
     uint64_t stride = j->f->cols;
-    const uint8_t *x = j->codes + (at - j->first);
+    struct fp8_rows m = { .dtype = j->w->part[CODES]->dtype, .rows = rows, .cols = cols, .x = j->codes + (at - j->first),
+        .x_stride = stride, .scales = scales, .scale_cols = b1 };
     uint8_t *y = j->y + (at - j->first) * dtype_facts(j->to)->bytes;
     bool smooth = j->w->part[SMOOTH] != NULL;
     if (j->to == DTYPE_BF16 && !smooth)
-        j->k->fp8_bf16[type]((uint16_t *)(void *)y, stride, x, stride, rows, cols, scales, b1);
+        j->k->fp8_bf16((uint16_t *)(void *)y, stride, &m);
     else if (j->to == DTYPE_F32 && !smooth)
-        j->k->fp8_f32[type]((float *)(void *)y, stride, x, stride, rows, cols, scales, b1);
+        j->k->fp8_f32((float *)(void *)y, stride, &m);
     else
-        for (; rows > 0; rows--, x += stride, y += stride * dtype_facts(j->to)->bytes) {
+        for (m.rows = 1; rows > 0; rows--, m.x += stride, y += stride * dtype_facts(j->to)->bytes) {
             float *v = j->room->v;
-            j->k->fp8_f32[type](v, cols, x, cols, 1, cols, scales, b1);
+            j->k->fp8_f32(v, cols, &m);
             smooth_apply(j->w->part[SMOOTH], j->smooth, j->smooth_from, v, at % stride, cols);
             kernels_round(j->k, j->to, y, v, cols);
         }

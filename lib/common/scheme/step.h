@@ -51,11 +51,13 @@ static inline void
 step_fp8(const struct kernels *k, enum dtype to, void *y, enum dtype type, const uint8_t *x, size_t n,
     const float *scales, size_t group, float *v)
 {
+    const struct fp8_rows row = { .dtype = type, .rows = 1, .cols = n, .x = x, .scales = scales, .scale_cols = group };
+
     if (to == DTYPE_BF16) {
-        k->fp8_bf16[type](y, n, x, n, 1, n, scales, group);
+        k->fp8_bf16(y, n, &row);
         return;
     }
-    k->fp8_f32[type](v, n, x, n, 1, n, scales, group);
+    k->fp8_f32(v, n, &row);
     kernels_round(k, to, y, v, n);
 }
 

@@ -299,11 +299,7 @@ run_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t npairs, const 
 static inline bool
 are_finite(const float *v, size_t n)
 {
-    bool finite = true;
-
-    for (size_t i = 0; i < n; i++)
-        finite &= (bits_of_float(v[i]) & 0x7F800000) != 0x7F800000;
-    return finite;
+    return exponents_within(v, n, 0, 254);
 }
 
 /* Elements that come before the first whole pair of groups, pairs, and what is left. */

@@ -150,20 +150,6 @@ lanes_fp4(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l, s
     }
 }
 
-/* Whether half of a scale is a normal number, and six times it are finite. */
-static bool
-are_far_from_limits(const float *scales, size_t n)
-{
-    bool far = true;
-
-    for (size_t i = 0; i < n; i++) {
-        uint32_t exponent = bits_of_float(scales[i]) >> 23 & 0xFF;
-
-        far &= exponent >= 2 && exponent <= 250;
-    }
-    return far;
-}
-
 static void
 lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l)
 {
@@ -171,7 +157,8 @@ lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l)
 
     for (size_t from = 0, n, whole; from < l->cols; from += n) {
         n = l->cols - from < LANES ? l->cols - from : LANES;
-        whole = fp4 && are_far_from_limits(l->scales + from, n) ? n & ~(size_t)31 : 0;
+        /* half of a scale is a normal number, and six times it are finite */
+        whole = fp4 && exponents_within(l->scales + from, n, 2, 250) ? n & ~(size_t)31 : 0;
         if (whole)
             lanes_fp4(y, y_stride, l, from, whole);
         if (whole < n)

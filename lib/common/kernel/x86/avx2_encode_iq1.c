@@ -162,38 +162,19 @@ split_m(struct iq1_run *run)
     return any;
 }
 
-static bool
-nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *w, const float *levels, float scale,
-    uint16_t *code)
-{
-    __m256 c = _mm256_setr_ps(levels[0], levels[1], levels[2], 0, levels[0], levels[1], levels[2], 0);
-    __m256 term[IQ_DIGITS];
-
-    terms_make(term, _mm256_mul_ps(_mm256_set1_ps(scale), c), x, w, 8);
-    return list_search(g->lists, where, term, 8, code);
-}
-
-static const struct iq1_how side_by_side = { split_s, split_m, nearest };
+static const struct iq1_how side_by_side = { split_s, split_m, nearest8 };
 
 static bool
-avx2_iq1_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+avx2_encode_iq1(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq1_s_encode_by(&side_by_side, y, x, rows, cols, importance);
-}
-
-static bool
-avx2_iq1_m_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return iq1_m_encode_by(&side_by_side, y, x, rows, cols, importance);
+    return encode_iq1_by(&side_by_side, dtype, y, x, rows, cols, importance);
 }
 
 void
 avx2_use_encode_iq1(struct kernels *k)
 {
-    k->encode[DTYPE_IQ1_S] = avx2_iq1_s_encode;
-    k->encode[DTYPE_IQ1_M] = avx2_iq1_m_encode;
+    k->encode[DTYPE_IQ1_S] = k->encode[DTYPE_IQ1_M] = avx2_encode_iq1;
 }
 
 #endif

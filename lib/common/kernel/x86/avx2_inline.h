@@ -20,6 +20,17 @@ size_of(const enum format format)
     return format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
 }
 
+/* Whether the exponent fields of all values are from low to high: finite ones have 0 .. 254. */
+static inline bool
+exponents_within(const float *values, size_t n, uint32_t low, uint32_t high)
+{
+    bool within = true;
+
+    for (size_t i = 0; i < n; i++)
+        within &= (bits_of_float(values[i]) >> 23 & 0xFF) - low <= high - low;
+    return within;
+}
+
 /* Eight floats, any NaN among them made the canonical one. */
 static inline __m256
 canonical256(__m256 v)

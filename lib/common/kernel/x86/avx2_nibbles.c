@@ -143,19 +143,19 @@ q4_1_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 static void
 iq4_nl_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    pick_blocks(y, src, nblocks, iq4_values, (struct nibbles){ one_scale, IQ4_NL_BYTES, 2, false });
+    pick_blocks(y, src, nblocks, iq4_levels, (struct nibbles){ one_scale, IQ4_NL_BYTES, 2, false });
 }
 
 static void
 mxfp4_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    pick_blocks(y, src, nblocks, fp4_values, (struct nibbles){ mxfp4_factor, MXFP4_BYTES, 1, false });
+    pick_blocks(y, src, nblocks, fp4_levels, (struct nibbles){ mxfp4_factor, MXFP4_BYTES, 1, false });
 }
 
 static void
 iq4_xs_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    const struct values values = values_of(iq4_values);
+    const struct values values = values_of(iq4_levels);
 
     for (; nblocks > 0; nblocks--, src += IQ4_XS_BYTES, y += QK_K) {
         const uint8_t *qs = src + 8;

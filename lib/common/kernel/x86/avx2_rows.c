@@ -159,19 +159,14 @@ run(char *restrict y, const enum format format, const uint8_t *restrict x, size_
     }
 }
 
-static inline bool
-is_finite(float f)
-{
-    return (bits_of_float(f) & 0x7F800000) != 0x7F800000;
-}
-
 /* What is finite stays so, or becomes infinite; and infinity becomes NaN only times 0, where the term came first, or from
  * a map. */
 static ALWAYS_INLINE void
 group_run(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, struct op op, const float *a,
     const float *b)
 {
-    if (op.kind != TERM_FIRST && !op.map && is_finite(*b) && (!a || is_finite(*a))) {
+    if (op.kind != TERM_FIRST && !op.map && exponents_within(b, 1, 0, 254)
+        && (!a || exponents_within(a, 1, 0, 254))) {
         op.finite = true;
         run(y, format, x, n, op, a, b);
     } else {

@@ -11,6 +11,7 @@
 
 #include <immintrin.h>
 
+#include "base/num.h"
 #include "kernel/turn.h"
 
 enum { LANES = 2, LANE = 16, LINE = 64 };
@@ -58,12 +59,6 @@ turn_block(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size
         _mm256_storeu_si256((__m256i *)(y + i * y_stride), v[i]);
 }
 
-static ALWAYS_INLINE size_t
-min(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Columns in strips of one line of x. The last block of rows and of columns ends where the matrix does, over what has
  * been written already. */
 static ALWAYS_INLINE void
@@ -78,8 +73,8 @@ turn_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size
     }
     for (size_t from = 0; from < cols; from += strip)
         for (size_t i = 0; i < rows; i += high)
-            for (size_t j = from; j < min(from + strip, cols); j += k) {
-                size_t r = min(i, rows - high), c = min(j, cols - k);
+            for (size_t j = from; j < num_min(from + strip, cols); j += k) {
+                size_t r = num_min(i, rows - high), c = num_min(j, cols - k);
 
                 turn_block(y + c * y_stride + r * unit, y_stride, x + r * x_stride + c * unit, x_stride, unit);
             }

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "dtype/ggml_block.h"
+#include "kernel/blocks.h"
 #include "kernel/x86/x86_priv.h"
 
 /* One block. Scales and mins are per group of `struct codec`.group elements. */
@@ -139,8 +140,5 @@ pick16(const int8_t table[16], __m256i nibbles)
 {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load128((const uint8_t *)table)), nibbles);
 }
-
-static const int8_t iq4_values[16] = { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 };
-static const int8_t fp4_values[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };  /* twice E2M1 */
 
 #endif

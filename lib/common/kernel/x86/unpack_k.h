@@ -147,7 +147,7 @@ static ALWAYS_INLINE bool
 iq4_xs_unpack(struct unpacked *u, const uint8_t *src)
 {
     for (int c = 0; c < 8; c++)
-        put(u, c, pick16(iq4_values, nibbles32(src + 8 + 16 * c)));
+        put(u, c, pick16(iq4_levels, nibbles32(src + 8 + 16 * c)));
     scales8(u->scale, half_at(src), iq4_xs_scales(src), true);
     return half_finite(src);
 }

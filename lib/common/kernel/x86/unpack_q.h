@@ -102,21 +102,14 @@ q2_0_unpack(struct unpacked *u, const uint8_t *src)
 static ALWAYS_INLINE bool
 iq4_nl_unpack(struct unpacked *u, const uint8_t *src)
 {
-    put(u, 0, pick16(iq4_values, nibbles32(src + 2)));
+    put(u, 0, pick16(iq4_levels, nibbles32(src + 2)));
     return one_scale(u, src);
-}
-
-/* 2^(e - 128), subnormal below e = 2. Always finite. */
-static ALWAYS_INLINE float
-mxfp4_scale(uint8_t e)
-{
-    return float_of_bits(e >= 2 ? (uint32_t)(e - 1) << 23 : (uint32_t)0x00200000 << e);
 }
 
 static ALWAYS_INLINE bool
 mxfp4_unpack(struct unpacked *u, const uint8_t *src)
 {
-    put(u, 0, pick16(fp4_values, nibbles32(src + 1)));
+    put(u, 0, pick16(fp4_levels, nibbles32(src + 1)));
     u->scale[0] = mxfp4_scale(src[0]);
     return true;
 }
@@ -141,7 +134,7 @@ nvfp4_unpack(struct unpacked *u, const uint8_t *src)
         /* nibbles32 gives low nibbles of two groups, then high ones; a group is 8 low, 8 high */
         __m256i v = _mm256_permute4x64_epi64(nibbles32(src + 4 + 16 * c), 0xD8);
 
-        put(u, c, pick16(fp4_values, v));
+        put(u, c, pick16(fp4_levels, v));
     }
     nvfp4_scales(u->scale, src);
     return true;

@@ -51,8 +51,6 @@ void avx2_use_turn(struct kernels *k);
 
 /* Floats to blocks */
 void avx2_use_encode_q(struct kernels *k);
-/* with importance, not NULL */
-kernel_encode q4_0_weighted_avx2, q4_1_weighted_avx2, q5_0_weighted_avx2, q5_1_weighted_avx2;
 void avx2_use_encode_k(struct kernels *k);
 void avx2_use_encode_fp4(struct kernels *k);
 /* The encoders of ggml's IQ types */
