@@ -87,7 +87,7 @@ links   = amn-info=amn-inspect amn-dequantize=amn-remember amn-quantize=amn-forg
 link_names  = $(foreach l,$(links),$(firstword $(subst =, ,$(l))))
 completions = $(addprefix $(obj)/completions/,amn.bash _amn amn.fish)     # each for all the commands
 
-lib_src  = $(wildcard lib/common/*/*.c lib/common/kernel/*/*.c)
+lib_src  = $(wildcard lib/common/*/*.c lib/common/*/*/*.c)
 lib_obj  = $(lib_src:%.c=$(obj)/%.o)
 tool_src = $(foreach t,$(tools) lib/amn lib/completions,$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)

@@ -4,8 +4,8 @@
 int
 main(int argc, char **argv)
 {
-    struct job job;
+    struct command cmd;
     cli_start("amn-forget");
-    options_parse(&job, argc, argv);
-    return job_run(&job);
+    options_parse(&cmd, argc, argv);
+    return command_run(&cmd);
 }

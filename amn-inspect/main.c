@@ -3,7 +3,7 @@
 
 #include "cli/operands.h"
 #include "cli/progress.h"
-#include "container/model.h"
+#include "model/model.h"
 #include "options.h"
 #include "report/inspect.h"
 #include "scan.h"
@@ -44,16 +44,16 @@ measure(struct remembered *r, const struct inspect *in, bool size, struct err *e
     return err->kind == ERR_NONE;
 }
 
-struct job {
+struct command {
     struct options opt;
     struct model_options how;
     bool begun;                 /* a model was described before */
 };
 
 static bool
-report(struct job *job, const char *operand, const struct model *model, const struct roles *roles, struct err *err)
+report(struct command *cmd, const char *operand, const struct model *model, const struct roles *roles, struct err *err)
 {
-    const struct options *opt = &job->opt;
+    const struct options *opt = &cmd->opt;
     struct inspect in = {
         .file = operand ? operand : "-",
         .nfiles = model->nsrc,
@@ -62,28 +62,28 @@ report(struct job *job, const char *operand, const struct model *model, const st
         .metadata = opt->metadata,
         .arrays = opt->arrays,
         .heading = opt->cli.noperands > 1 ? model->name : NULL,
-        .first = !job->begun,
+        .first = !cmd->begun,
         .remembered.to = opt->to,
     };
     meter_phase(model->meter, "writing", 0);
     if (!measure(&in.remembered, &in, opt->size, err))
         return false;
-    job->begun = true;
+    cmd->begun = true;
     return cli_human(&opt->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err);
 }
 
 static bool
 inspect(void *own, const char *operand, struct err *err)
 {
-    struct job *job = own;
-    const struct cli *cli = &job->opt.cli;
+    struct command *cmd = own;
+    const struct cli *cli = &cmd->opt.cli;
     struct model model = { 0 };
     struct roles *roles = NULL;
 
-    bool ok = model_open(&model, operand, &job->how, err)
-        && model_spares_stdout(&model, err)
+    bool ok = model_open(&model, operand, &cmd->how, err)
+        && model_check_overwrite(&model, err)
         && roles_assign(&roles, model.catalog, cli->scheme, NULL, err)
-        && report(job, operand, &model, roles, err);
+        && report(cmd, operand, &model, roles, err);
     if (!ok && (err->kind != ERR_USAGE || cli->noperands > 1))
         err_in_file(err, model.name ? model.name : "");
     roles_free(roles);
@@ -94,22 +94,22 @@ inspect(void *own, const char *operand, struct err *err)
 int
 main(int argc, char **argv)
 {
-    struct job job = { 0 };
-    struct cli *cli = &job.opt.cli;
+    struct command cmd = { 0 };
+    struct cli *cli = &cmd.opt.cli;
     struct cli_progress progress;
     struct err err;
     cli_start("amn-inspect");
-    options_parse(&job.opt, argc, argv);
-    job.how = (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root,
+    options_parse(&cmd.opt, argc, argv);
+    cmd.how = (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root,
         .warns = true };
     err_init(&err);
     cli_progress_start(&progress, cli, false);
-    job.how.meter = &progress.meter;
-    struct scan scan = { .opt = &job.opt, .meter = &progress.meter };
-    bool ok = options_check(&job.opt, &err) && scheme_known(cli->scheme, &err)
-        && model_list_spares_stdout(cli->operands, cli->noperands, &job.how, &err);
-    int status = !ok ? cli_fail(cli, &err) : job.opt.scan ? scan_status(&scan, cli_each(cli, scan_operand, &scan))
-        : cli_each(cli, inspect, &job);
+    cmd.how.meter = &progress.meter;
+    struct scan scan = { .opt = &cmd.opt, .meter = &progress.meter };
+    bool ok = options_check(&cmd.opt, &err) && scheme_known(cli->scheme, &err)
+        && model_list_check_overwrite(cli->operands, cli->noperands, &cmd.how, &err);
+    int status = !ok ? cli_fail(cli, &err) : cmd.opt.scan ? scan_status(&scan, cli_each(cli, scan_operand, &scan))
+        : cli_each(cli, inspect, &cmd);
     cli_progress_stop(&progress);
     return status;
 }

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 
 #include "base/names.h"
-#include "container/folder.h"
-#include "container/model.h"
-#include "container/pickles.h"
-#include "container/store.h"
+#include "base/folder.h"
+#include "model/model.h"
+#include "scan/pickles.h"
+#include "model/store.h"
 #include "report/scan.h"
 
 /* Tell what is wrong, and go on. */
@@ -73,7 +73,7 @@ scan_file(struct scan *scan, const char *path, const char *file, enum naming nam
 {
     struct model m = { 0 };             /* of it only the inputs, which the report must not go into */
     struct source *src = NULL;
-    bool ok = source_open(&src, path, true, &m.inputs, err) && model_spares_stdout(&m, err);
+    bool ok = source_open(&src, path, true, &m.inputs, err) && model_check_overwrite(&m, err);
     if (ok)
         source_tell(src, scan->meter);
     ok = ok && report(scan, src, file, naming, err);

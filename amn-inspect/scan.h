@@ -19,7 +19,7 @@ struct scan {
  * told at once, and kept in ->status. */
 bool scan_operand(void *own, const char *operand, struct err *err);
 
-/* The exit status of the job, which ended with `status`. */
+/* The exit status of the cmd, which ended with `status`. */
 int scan_status(const struct scan *scan, int status);
 
 #endif
