@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 enum cli_tool_id { CLI_PARSE, CLI_INSPECT, CLI_REMEMBER, CLI_FORGET, CLI_CONVERT, CLI_LIST, CLI_TOOLS };
+_Static_assert(CLI_TOOLS < 31, "sets of tools are int and unsigned");
 
 struct cli_tool {
     const char *name;               /* "amn-inspect"; "amn list" when it is no program of its own, but a part of amn */

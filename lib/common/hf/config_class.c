@@ -17,6 +17,7 @@ enum {
     QWEN3M = C(QWEN3_MOE), GEMMA2 = C(GEMMA2), GEMMA3 = C(GEMMA3), PHI3 = C(PHI3), GEMMAS = GEMMA2 | GEMMA3,
     QWENS = QWEN2 | QWEN2M | QWEN3 | QWEN3M, MOES = MIXTRAL | QWEN2M | QWEN3M, ALL = (1u << (HF_PHI3 + 1)) - 1
 };
+_Static_assert(HF_PHI3 < 31, "sets of classes are unsigned");
 
 /* A member of these classes: its types, and its default: a number, or with NONE among the types and NULLED none. What has
  * no meaning here has no default either. */

@@ -1,8 +1,9 @@
 /* encode_iq: rows of floats to the IQ types of ggml: IQ4_NL (32 elements a block) and IQ4_XS, and on a codebook IQ2_XXS
- * IQ2_XS IQ2_S IQ3_XXS IQ3_S, and IQ1_S IQ1_M (256). kernel_encode (kernels.h) says what goes in. False: elements so large, or not finite, that they are at no finite distance from any entry of the codebook, or
- * have no scale; y is then unspecified. The IQ4 types never fail. Exact bytes of ggml's C without fused operations.
- * Where that goes on with a scale that is NaN, or stops at a run of IQ1_M whose weights are all 0, this refuses, or
- * takes the run for zeros. */
+ * IQ2_XS IQ2_S IQ3_XXS IQ3_S, and IQ1_S IQ1_M (256). kernel_encode (kernels.h) says what goes in. False:
+ * elements so large, or not finite, that they are at no finite distance from any entry of the codebook, or have no
+ * scale; y is then unspecified. The IQ4 types never fail. Exact bytes of ggml's C without fused operations. Where
+ * that goes on with a scale that is NaN, or stops at a run of IQ1_M whose weights are all 0, this refuses, or takes
+ * the run for zeros. */
 #ifndef KERNEL_ENCODE_IQ_H
 #define KERNEL_ENCODE_IQ_H
 

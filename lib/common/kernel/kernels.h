@@ -1,4 +1,6 @@
 /* kernels: the codecs as pure functions on buffers, and the set of them picked for this CPU.
+ * The layer knows no tensor, no scheme and no file: buffers come with their sizes, and every variant gives the bits of the
+ * scalar one. Begin with struct kernels below; a definition is in ref/, and is what its variant in x86/ is compared with.
  *
  * Bits are the contract: every member of every set gives the same bytes for the same input. A NaN result is
  * always the one canonical NaN: BF16 0x7FC0, F16 0x7E00, F32 0x7FC00000. No member but an encoder can fail, none

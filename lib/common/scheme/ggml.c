@@ -45,13 +45,20 @@ matrix_of(const struct weight *w, uint64_t i)
     return i / per_matrix(w);
 }
 
+/* Where the block of element i begins. */
+static uint64_t
+block_at(const struct tensor *codes, uint64_t i)
+{
+    return shape_offset(&codes->shape, codes->dtype, i);
+}
+
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
-    const struct dtype_facts *f = dtype_facts(w->part[CODES]->dtype);
+    const struct tensor *codes = w->part[CODES];
     if (part == CODES) {
-        uint64_t block = first / f->elems;
-        *s = (struct span){ .at = block * f->bytes, .len = (num_ceil_div(first + count, f->elems) - block) * f->bytes };
+        uint64_t from = block_at(codes, first), last = block_at(codes, first + count - 1);
+        *s = (struct span){ .at = from, .len = last + dtype_facts(codes->dtype)->bytes - from };
     } else {
         uint64_t from = matrix_of(w, first), to = matrix_of(w, first + count - 1);
         *s = (struct span){ .at = 4 * from, .len = 4 * (to - from + 1) };
@@ -89,7 +96,7 @@ decode_carefully(const struct weight *w, const struct kernels *k, const struct p
     for (uint64_t end = first + count; first < end;) {
         uint64_t block = first / f->elems, blocks = num_min(num_ceil_div(end, f->elems) - block, per_step);
         uint64_t base = block * f->elems, n = num_min(end, base + blocks * f->elems) - first;
-        const uint8_t *x = in[CODES].p + (block - start / f->elems) * f->bytes;
+        const uint8_t *x = in[CODES].p + (block_at(codes, first) - block_at(codes, start));
         if (codes->big_endian) {
             memcpy(turned, x, (size_t)blocks * f->bytes);
             ggml_block_swap(codes->dtype, turned, (size_t)blocks);
@@ -109,12 +116,13 @@ static void
 decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *out, void *room)
 {
-    enum dtype type = w->part[CODES]->dtype;
+    const struct tensor *codes = w->part[CODES];
+    enum dtype type = codes->dtype;
     const struct dtype_facts *f = dtype_facts(type);
     size_t size = dtype_facts(to)->bytes;
-    uint64_t block = first / f->elems, end = first + count;
+    uint64_t end = first + count;
     uint8_t *y = out;
-    if (w->part[SCALE] || w->part[CODES]->big_endian) {
+    if (w->part[SCALE] || codes->big_endian) {
         decode_carefully(w, k, in, first, first, count, to, y, room);
         return;
     }
@@ -122,7 +130,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     uint64_t till = num_max(end / f->elems * f->elems, from);                       /* end of the last one */
     decode_carefully(w, k, in, first, first, from - first, to, y, room);
     if (till > from)
-        kernels_block(k, type, to, y + (from - first) * size, in[CODES].p + (from / f->elems - block) * f->bytes,
+        kernels_block(k, type, to, y + (from - first) * size, in[CODES].p + (block_at(codes, from) - block_at(codes, first)),
             (size_t)((till - from) / f->elems));
     decode_carefully(w, k, in, first, till, end - till, to, y + (till - first) * size, room);
 }
@@ -161,7 +169,7 @@ describe_named(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "%s", w->part[CODES]->type_name);
 }
 
-#define BLOCKS (IS(UNKNOWN) - IS(Q4_0))
+#define BLOCKS DTYPE_SET([DTYPE_SCALARS ... DTYPE_UNKNOWN - 1] = true)
 
 const struct scheme ggml_schemes[] = {
     {

@@ -26,14 +26,14 @@ code_of(float v)
     return code;
 }
 
-struct sums {
+struct iq4_sums {
     float qx, q2;
 };
 
-static struct sums
+static struct iq4_sums
 sums_with(const float *x, const float *w, float id)
 {
-    struct sums s = { 0, 0 };
+    struct iq4_sums s = { 0, 0 };
 
     for (int i = 0; i < IQ4_RUN; i++) {
         float q = iq4_levels[code_of(id * x[i])];
@@ -52,7 +52,7 @@ scale_of(const float *x, const float *w)
     if (fabsf(most) < 1e-15f)
         return 0;
 
-    struct sums s = sums_with(x, w, 1 / (-most / iq4_levels[0]));
+    struct iq4_sums s = sums_with(x, w, 1 / (-most / iq4_levels[0]));
     float scale = s.q2 > 0 ? s.qx / s.q2 : 0, best = scale * s.qx;
     for (int step = -IQ4_STEPS; step <= IQ4_STEPS; step++) {
         s = sums_with(x, w, (float)(step + iq4_levels[0]) / most);

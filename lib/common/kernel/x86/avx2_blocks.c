@@ -13,7 +13,7 @@
 #include "kernel/x86/unpack_q.h"
 
 /* 32 codes: y = scale * q - min; [0] for codes 0..15, [1] for 16..31. */
-struct factors {
+struct block_factors {
     bool has_min;
     float scale[2], min[2];
 };
@@ -30,7 +30,7 @@ product(__m256i q, float scale, float min, bool has_min, bool canonical)
 
 /* canonical: some product may be NaN. */
 static ALWAYS_INLINE void
-emit32(void *y, enum format format, const int8_t *q, const struct factors f, bool canonical)
+emit32(void *y, enum avx2_to format, const int8_t *q, const struct block_factors f, bool canonical)
 {
     if (format == TO_F32) {
         for (int i = 0; i < 4; i++) {
@@ -51,7 +51,7 @@ emit32(void *y, enum format format, const int8_t *q, const struct factors f, boo
 }
 
 /* What a decoder needs to know of a type. Always a constant once inlined. */
-struct codec {
+struct block_codec {
     unpack_fn *unpack;
     int elems, bytes;
     int group;                  /* elements per scale */
@@ -59,13 +59,13 @@ struct codec {
 };
 
 static ALWAYS_INLINE void
-emit_block(void *y, const enum format format, const struct unpacked *u, const struct codec c, const bool canonical)
+emit_block(void *y, const enum avx2_to format, const struct block_unpacked *u, const struct block_codec c, const bool canonical)
 {
     const size_t size = size_of(format);
 
     for (int e = 0; e < c.elems; e += 32) {
         int g = e / c.group, h = (e + 16) / c.group;
-        struct factors f = { c.has_min, { u->scale[g], u->scale[h] }, { 0, 0 } };
+        struct block_factors f = { c.has_min, { u->scale[g], u->scale[h] }, { 0, 0 } };
 
         if (c.has_min) {
             f.min[0] = u->min[g];
@@ -76,10 +76,10 @@ emit_block(void *y, const enum format format, const struct unpacked *u, const st
 }
 
 static ALWAYS_INLINE void
-decode(void *restrict y, const enum format format, const uint8_t *restrict src, size_t nblocks, const struct codec c)
+decode(void *restrict y, const enum avx2_to format, const uint8_t *restrict src, size_t nblocks, const struct block_codec c)
 {
     const size_t size = size_of(format);
-    struct unpacked u;
+    struct block_unpacked u;
     char *to = y;
 
     u.codes = u.q;
@@ -130,7 +130,7 @@ decode(void *restrict y, const enum format format, const uint8_t *restrict src, 
 #define TO(format, element, suffix, name, TYPE, group, has_min) \
     static void name##suffix(element *restrict y, const uint8_t *restrict src, size_t nblocks) \
     { \
-        decode(y, format, src, nblocks, (struct codec){ name##_unpack, TYPE##_ELEMS, TYPE##_BYTES, group, has_min }); \
+        decode(y, format, src, nblocks, (struct block_codec){ name##_unpack, TYPE##_ELEMS, TYPE##_BYTES, group, has_min }); \
     }
 #define DEFINE_F32(...) TO(TO_F32, float, _f32, __VA_ARGS__)
 #define DEFINE_BOTH(...) TO(TO_F32, float, _f32, __VA_ARGS__) TO(TO_BF16, uint16_t, _bf16, __VA_ARGS__)

@@ -9,7 +9,7 @@
 enum { LANES = 8, ROOM = IQ_TRIES + 1 };
 
 /* The tries of a run, the last one again where they do not fill a register */
-struct tries {
+struct iq_tries {
     float id[ROOM], scale[ROOM];
     uint32_t code[IQ_GROUPS][ROOM];
     float qx[ROOM], q2[ROOM];
@@ -52,7 +52,7 @@ codes_of(const struct encode_grid *g, const float *x, __m256 id, uint32_t where[
 
 /* Codes of eight tries, those of the first `lanes` in the codebook; and how well they fit, as iq_fit. */
 static ALWAYS_INLINE bool
-eight_tries(struct tries *t, int from, int lanes, const struct iq_run *run, const struct encode_grid *g, const int n,
+eight_tries(struct iq_tries *t, int from, int lanes, const struct iq_run *run, const struct encode_grid *g, const int n,
     const int digits)
 {
     const __m256 levels = levels_of(digits);
@@ -94,7 +94,7 @@ search(struct iq_run *run, const struct iq_type *type, const int n, const int di
     float best = 0, most_level = (float)(2 * g->levels - 1);
     unsigned near = type->refit == REFIT_NEAR ? 0 : ~0u;
     int ntries = 2 * type->tries + 1;
-    struct tries t;
+    struct iq_tries t;
 
     for (int i = 0; i < ROOM; i++) {
         int step = (i < ntries ? i : ntries - 1) - type->tries;

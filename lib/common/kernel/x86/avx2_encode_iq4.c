@@ -10,17 +10,17 @@
 #include "kernel/x86/avx2_encode_lanes.h"
 
 /* The values of iq4_between as a tree, a table a level, and the levels under its leaves */
-struct tree {
+struct iq4_tree {
     __m256 root, low2, high2, third, fourth, even, odd;
 };
 
-static ALWAYS_INLINE struct tree
+static ALWAYS_INLINE struct iq4_tree
 tree_make(void)
 {
     const float *b = iq4_between;
     const int8_t *q = iq4_levels;
 
-    return (struct tree){
+    return (struct iq4_tree){
         .root = _mm256_set1_ps(b[7]), .low2 = _mm256_set1_ps(b[3]), .high2 = _mm256_set1_ps(b[11]),
         .third = _mm256_setr_ps(b[1], b[5], b[9], b[13], 0, 0, 0, 0),
         .fourth = _mm256_setr_ps(b[0], b[2], b[4], b[6], b[8], b[10], b[12], b[14]),
@@ -30,7 +30,7 @@ tree_make(void)
 }
 
 /* Where v falls: the code without its lowest bit, and a mask for that. NaN is not below anything. */
-struct leaf {
+struct iq4_leaf {
     __m256i pair;
     __m256 odd;
 };
@@ -41,8 +41,8 @@ below(__m256i index, __m256 taken)
     return _mm256_sub_epi32(_mm256_add_epi32(index, index), _mm256_castps_si256(taken));
 }
 
-static ALWAYS_INLINE struct leaf
-leaf_of(const struct tree *t, __m256 v)
+static ALWAYS_INLINE struct iq4_leaf
+leaf_of(const struct iq4_tree *t, __m256 v)
 {
     __m256 taken = _mm256_cmp_ps(v, t->root, _CMP_NLT_UQ);
     __m256i index = below(_mm256_setzero_si256(), taken);
@@ -51,20 +51,20 @@ leaf_of(const struct tree *t, __m256 v)
     index = below(index, taken);
     taken = _mm256_cmp_ps(v, _mm256_permutevar8x32_ps(t->third, index), _CMP_NLT_UQ);
     index = below(index, taken);
-    return (struct leaf){ index, _mm256_cmp_ps(v, _mm256_permutevar8x32_ps(t->fourth, index), _CMP_NLT_UQ) };
+    return (struct iq4_leaf){ index, _mm256_cmp_ps(v, _mm256_permutevar8x32_ps(t->fourth, index), _CMP_NLT_UQ) };
 }
 
-struct sums {
+struct iq4_lane_sums {
     __m256 qx, q2;
 };
 
-static ALWAYS_INLINE struct sums
-sums_with(const struct tree *t, const __m256 *x, const __m256 *w, __m256 id)
+static ALWAYS_INLINE struct iq4_lane_sums
+sums_with(const struct iq4_tree *t, const __m256 *x, const __m256 *w, __m256 id)
 {
-    struct sums s = { _mm256_setzero_ps(), _mm256_setzero_ps() };
+    struct iq4_lane_sums s = { _mm256_setzero_ps(), _mm256_setzero_ps() };
 
     for (int i = 0; i < IQ4_RUN; i++) {
-        struct leaf leaf = leaf_of(t, _mm256_mul_ps(id, x[i]));
+        struct iq4_leaf leaf = leaf_of(t, _mm256_mul_ps(id, x[i]));
         __m256 q = _mm256_blendv_ps(_mm256_permutevar8x32_ps(t->even, leaf.pair),
             _mm256_permutevar8x32_ps(t->odd, leaf.pair), leaf.odd);
         __m256 wq = _mm256_mul_ps(w[i], q);
@@ -78,7 +78,7 @@ sums_with(const struct tree *t, const __m256 *x, const __m256 *w, __m256 id)
 static void
 scales(float scale[IQ4_RUNS], const float *from_x, const float *from_w)
 {
-    const struct tree t = tree_make();
+    const struct iq4_tree t = tree_make();
     const __m256 zero = _mm256_setzero_ps(), sign = _mm256_set1_ps(-0.0f);
     __m256 x[IQ4_RUN], w[IQ4_RUN];
 
@@ -87,7 +87,7 @@ scales(float scale[IQ4_RUNS], const float *from_x, const float *from_w)
 
     __m256 most = lanes_extreme(x, IQ4_RUN);
     __m256 d = _mm256_div_ps(_mm256_xor_ps(most, sign), _mm256_set1_ps(iq4_levels[0]));
-    struct sums s = sums_with(&t, x, w, _mm256_div_ps(_mm256_set1_ps(1), d));
+    struct iq4_lane_sums s = sums_with(&t, x, w, _mm256_div_ps(_mm256_set1_ps(1), d));
     __m256 found = _mm256_and_ps(_mm256_div_ps(s.qx, s.q2), _mm256_cmp_ps(s.q2, zero, _CMP_GT_OQ));
     __m256 best = _mm256_mul_ps(found, s.qx);
     for (int step = -IQ4_STEPS; step <= IQ4_STEPS; step++) {
@@ -104,11 +104,11 @@ scales(float scale[IQ4_RUNS], const float *from_x, const float *from_w)
 static void
 codes(uint8_t *qs, const float *x, float id)
 {
-    const struct tree t = tree_make();
+    const struct iq4_tree t = tree_make();
     __m256i code[4];
 
     for (int i = 0; i < 4; i++) {
-        struct leaf leaf = leaf_of(&t, _mm256_mul_ps(_mm256_set1_ps(id), _mm256_loadu_ps(x + 8 * i)));
+        struct iq4_leaf leaf = leaf_of(&t, _mm256_mul_ps(_mm256_set1_ps(id), _mm256_loadu_ps(x + 8 * i)));
 
         code[i] = below(leaf.pair, leaf.odd);
     }

@@ -118,7 +118,7 @@ codes_of(const __m256i v[4])
 /* --- Q4_0 to Q5_1 */
 
 /* What becomes of four blocks: factors and minima of binary16, and 32 codes each. */
-struct batch {
+struct q_batch {
     uint16_t d[BATCH], m[BATCH];
     __m256i codes[BATCH];
 };
@@ -132,7 +132,7 @@ put_halves(uint16_t h[BATCH], __m128 v)
 /* x = code * factor + low, with `half` for the rounding (and for a code that is not 0 where x is). A conversion to
  * integers that meets what is none gives a negative one, as no code is: false then. */
 static ALWAYS_INLINE bool
-batch_codes(struct batch *batch, const float *x, __m128 factor, __m128 low, const bool with_low, const float half)
+batch_codes(struct q_batch *batch, const float *x, __m128 factor, __m128 low, const bool with_low, const float half)
 {
     __m256i any = _mm256_setzero_si256();
     float inverses[BATCH], lows[BATCH];
@@ -158,7 +158,7 @@ batch_codes(struct batch *batch, const float *x, __m128 factor, __m128 low, cons
 
 /* x = (code - top) * d. */
 static ALWAYS_INLINE bool
-symmetric_batch(struct batch *batch, const float *x, const int top)
+symmetric_batch(struct q_batch *batch, const float *x, const int top)
 {
     __m128 high, minus_low, factor;
 
@@ -176,7 +176,7 @@ symmetric_batch(struct batch *batch, const float *x, const int top)
 
 /* x = code * d + m. The sign of a minimum that is 0 is left to the scalar encoder. */
 static ALWAYS_INLINE bool
-min_batch(struct batch *batch, const float *x, const int top)
+min_batch(struct q_batch *batch, const float *x, const int top)
 {
     __m128 high, minus_low, low, factor;
 
@@ -200,7 +200,7 @@ static ALWAYS_INLINE bool
 plain_as(const enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t nblocks)
 {
     const struct encode_q_type t = encode_q_type(dtype);
-    struct batch batch;
+    struct q_batch batch;
 
     for (; nblocks >= BATCH; nblocks -= BATCH, y += BATCH * t.nbytes, x += BATCH * ELEMS) {
         if (!(t.with_min ? min_batch(&batch, x, t.top) : symmetric_batch(&batch, x, t.top))) {
@@ -229,7 +229,7 @@ encode_plain(enum dtype dtype, uint8_t *restrict y, const float *restrict x, siz
 enum { EIGHT = LANES * ELEMS };
 
 /* Eight blocks after a search: x = scale * code - min, or scale * (code - top). */
-struct searched {
+struct q_searched {
     uint8_t codes[EIGHT];
     float scale[LANES], min[LANES];
 };
@@ -246,7 +246,7 @@ all_finite(const __m256 x[ELEMS])
 
 /* x, importance: EIGHT. */
 static ALWAYS_INLINE bool
-search(struct searched *searched, const float *x, const float *importance, float mean_square, const struct encode_q_type t)
+search(struct q_searched *searched, const float *x, const float *importance, float mean_square, const struct encode_q_type t)
 {
     __m256 v[ELEMS], weights[ELEMS];
 
@@ -261,7 +261,7 @@ search(struct searched *searched, const float *x, const float *importance, float
 
 /* The same of `count` blocks at the end of a row: the last one again and again fills the lanes. */
 static ALWAYS_INLINE bool
-search_rest(struct searched *searched, const float *x, const float *importance, size_t count, float mean_square,
+search_rest(struct q_searched *searched, const float *x, const float *importance, size_t count, float mean_square,
     const struct encode_q_type t)
 {
     float xs[EIGHT], of[EIGHT];
@@ -280,7 +280,7 @@ encode_row(uint8_t *restrict y, const float *restrict x, size_t cols, const floa
     const struct encode_q_type t)
 {
     float mean_square = sum_of_squares(x, cols) / (float)cols;
-    struct searched s;
+    struct q_searched s;
 
     for (size_t c = 0; c < cols; c += EIGHT) {
         size_t count = cols - c < EIGHT ? (cols - c) / ELEMS : LANES;

@@ -21,12 +21,12 @@
 #include "kernel/x86/avx2_inline.h"
 
 /* What differs between the two formats. Always a constant once inlined. */
-struct fp8 {
+struct fp8_type {
     bool e4m3;
     int mantissa_bits;
     int8_t first_special;           /* without sign: from this code on infinite or NaN */
 };
-static const struct fp8 E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
+static const struct fp8_type E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
 
 enum {
     TABLE_PAYS = 64,                /* codes of one scale from which its table is faster */
@@ -36,7 +36,7 @@ enum {
 
 /* 16 codes to floats, times scale; canonical NaN. */
 static ALWAYS_INLINE void
-products(__m256 out[2], __m128i code, const struct fp8 f, const __m256 scale[2])
+products(__m256 out[2], __m128i code, const struct fp8_type f, const __m256 scale[2])
 {
     __m256i h = _mm256_slli_epi16(_mm256_cvtepu8_epi16(code), 8);
 
@@ -57,7 +57,7 @@ products(__m256 out[2], __m128i code, const struct fp8 f, const __m256 scale[2])
 }
 
 static ALWAYS_INLINE __m256i
-products_bf16(__m128i code, const struct fp8 f, const __m256 scale[2])
+products_bf16(__m128i code, const struct fp8_type f, const __m256 scale[2])
 {
     __m256 p[2];
 
@@ -74,15 +74,15 @@ scales_load(__m256 v[2], const float *scales)
 }
 
 /* The last n codes and their scales, in buffers. */
-struct last {
+struct fp8_last {
     uint8_t x[16];
     float scales[16];
 };
 
-static ALWAYS_INLINE struct last
+static ALWAYS_INLINE struct fp8_last
 last_of(const uint8_t *x, size_t n, const float *scales, bool each)
 {
-    struct last l = { { 0 }, { 0 } };
+    struct fp8_last l = { { 0 }, { 0 } };
 
     memcpy(l.x, x, n);
     if (each)
@@ -91,11 +91,11 @@ last_of(const uint8_t *x, size_t n, const float *scales, bool each)
 }
 
 /* n products of one scale, or of one each. table: that of the scale, or of 1, for those that look them up. */
-typedef void run_fn(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8 f,
+typedef void run_fn(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f,
     const float *restrict scales, bool each, const struct words16 *table);
 
 static ALWAYS_INLINE void
-run_f32(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8 f, const float *restrict scales,
+run_f32(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scales,
     bool each, const struct words16 *table)
 {
     float *y = to;
@@ -110,7 +110,7 @@ run_f32(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8
         _mm256_storeu_ps(y + 8, p[1]);
     }
     if (n > 0) {
-        const struct last l = last_of(x, n, scales, each);
+        const struct fp8_last l = last_of(x, n, scales, each);
 
         if (each)
             scales_load(s, l.scales);
@@ -120,7 +120,7 @@ run_f32(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8
 }
 
 static ALWAYS_INLINE void
-run_bf16(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8 f, const float *restrict scales,
+run_bf16(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scales,
     bool each, const struct words16 *table)
 {
     uint16_t *y = to;
@@ -133,7 +133,7 @@ run_bf16(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp
         _mm256_storeu_si256((__m256i *)y, products_bf16(_mm_loadu_si128((const __m128i *)x), f, s));
     }
     if (n > 0) {
-        const struct last l = last_of(x, n, scales, each);
+        const struct fp8_last l = last_of(x, n, scales, each);
 
         if (each)
             scales_load(s, l.scales);
@@ -145,7 +145,7 @@ run_bf16(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp
 /* Entry m: the product of code m. From the smallest normal code on, which has the exponent field 1, an
  * exponent less. */
 static ALWAYS_INLINE struct words16
-table_make(const struct fp8 f, float scale)
+table_make(const struct fp8_type f, float scale)
 {
     const __m256 s[2] = { _mm256_set1_ps(scale), _mm256_set1_ps(scale) };
     const __m128i iota = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -158,7 +158,7 @@ table_make(const struct fp8 f, float scale)
 
 /* Look up 32 codes: elements 0..15 to y[0], 16..31 to y[1]. `largest` is kept per byte. */
 static ALWAYS_INLINE void
-lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8 f, __m256i *largest)
+lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8_type f, __m256i *largest)
 {
     const __m256i hidden = _mm256_set1_epi8((char)(1 << f.mantissa_bits));
     const __m256i mantissa = _mm256_set1_epi8((char)((1 << f.mantissa_bits) - 1));
@@ -186,7 +186,7 @@ lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8 f, 
 
 /* `power`: the scale is a power of two, and the table that of 1. */
 static ALWAYS_INLINE void
-run_looked_up(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8 f, const float *restrict scale,
+run_looked_up(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scale,
     const struct words16 *table, const bool power)
 {
     const int exponent = (int)(bits_of_float(*scale) >> 23) - 127;
@@ -215,7 +215,7 @@ run_looked_up(void *restrict to, const uint8_t *restrict x, size_t n, const stru
 }
 
 static ALWAYS_INLINE void
-run_table(void *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, const float *restrict scale,
+run_table(void *restrict y, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scale,
     bool each, const struct words16 *table)
 {
     (void)each;
@@ -223,7 +223,7 @@ run_table(void *restrict y, const uint8_t *restrict x, size_t n, const struct fp
 }
 
 static ALWAYS_INLINE void
-run_power(void *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, const float *restrict scale,
+run_power(void *restrict y, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scale,
     bool each, const struct words16 *table)
 {
     (void)each;
@@ -249,7 +249,7 @@ are_powers(const float *scales, size_t n)
 
 /* Row by row, a run for each scale. tables: NULL, or the first; `step` from each to the next. */
 static ALWAYS_INLINE void
-each_run(void *y, const enum format format, size_t y_stride, const struct fp8_rows *m, const struct fp8 f, run_fn *run,
+each_run(void *y, const enum avx2_to format, size_t y_stride, const struct fp8_rows *m, const struct fp8_type f, run_fn *run,
     const struct words16 *tables, const size_t step)
 {
     const bool each = m->scale_cols == 1;
@@ -264,7 +264,7 @@ each_run(void *y, const enum format format, size_t y_stride, const struct fp8_ro
 
 /* Columns under at most TABLES scales. */
 static ALWAYS_INLINE void
-panel_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m, const struct fp8 f)
+panel_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m, const struct fp8_type f)
 {
     struct words16 tables[TABLES];
     size_t nscales = num_ceil_div(m->cols, m->scale_cols);
@@ -279,7 +279,7 @@ panel_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m, cons
 }
 
 static ALWAYS_INLINE void
-rows_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m, const struct fp8 f)
+rows_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m, const struct fp8_type f)
 {
     size_t all = num_ceil_div(m->cols, m->scale_cols);
 

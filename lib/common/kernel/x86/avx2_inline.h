@@ -11,11 +11,11 @@
 #include "kernel/nan.h"
 
 /* What is written. A constant once inlined. */
-enum format { TO_F32, TO_BF16 };
+enum avx2_to { TO_F32, TO_BF16 };
 
 /* Bytes of an element. */
 static inline size_t
-size_of(const enum format format)
+size_of(const enum avx2_to format)
 {
     return format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
 }

@@ -9,30 +9,30 @@
 #include "kernel/x86/unpack_q.h"
 
 /* A group of 4-bit codes: y = scale * value - min. */
-struct pick {
+struct nibble_pick {
     bool finite;                /* both factors are: no NaN can come out */
     bool has_min;
     float scale, min;
 };
 
 /* The 16 numbers that codes stand for, in the order of words16_rounded: [0] has 0..3 and 8..11, [1] 4..7 and 12..15. */
-struct values {
+struct nibble_values {
     __m256 v[2];
 };
 
-static inline struct values
+static inline struct nibble_values
 values_of(const int8_t table[16])
 {
     __m128i t = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)table), 0xD8);
 
-    return (struct values){ {
+    return (struct nibble_values){ {
         _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(t)),
         _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(t, 8))),
     } };
 }
 
 static ALWAYS_INLINE struct words16
-table_of(const struct values *values, const struct pick f)
+table_of(const struct nibble_values *values, const struct nibble_pick f)
 {
     __m256 v[2];
 
@@ -48,7 +48,7 @@ table_of(const struct values *values, const struct pick f)
 
 /* Two groups; y[i]: 32 elements from the nibbles of the 16 bytes at qs[i], low ones first, with the factors f[i]. */
 static ALWAYS_INLINE void
-pick_pair(uint16_t *const y[2], const uint8_t *const qs[2], const struct values *values, const struct pick f[2])
+pick_pair(uint16_t *const y[2], const uint8_t *const qs[2], const struct nibble_values *values, const struct nibble_pick f[2])
 {
     const __m256i shift = _mm256_set_epi64x(4, 0, 4, 0), nibble = _mm256_set1_epi8(15);
 
@@ -63,7 +63,7 @@ pick_pair(uint16_t *const y[2], const uint8_t *const qs[2], const struct values 
 
 /* Two groups from 32 bytes: y[0] of the low nibbles, y[1] of the high ones. */
 static ALWAYS_INLINE void
-pick_planes(uint16_t *const y[2], const uint8_t *qs, const struct values *values, const struct pick f[2])
+pick_planes(uint16_t *const y[2], const uint8_t *qs, const struct nibble_values *values, const struct nibble_pick f[2])
 {
     const __m256i nibble = _mm256_set1_epi8(15);
     __m256i bytes = _mm256_permute4x64_epi64(_mm256_loadu_si256((const __m256i *)qs), 0xD8);
@@ -79,20 +79,20 @@ static const int8_t signed_values[16] = { -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 
 static const int8_t unsigned_values[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 /* The factors of one block; false if one is infinite or NaN. */
-typedef bool factors_fn(struct unpacked *u, const uint8_t *src);
+typedef bool factors_fn(struct block_unpacked *u, const uint8_t *src);
 
 /* What a decoder of 32-element blocks needs to know. Always a constant once inlined. */
-struct nibbles {
+struct nibble_type {
     factors_fn *factors;
     int bytes, qs;              /* of a block; where its codes begin */
     bool has_min;
 };
 
-static ALWAYS_INLINE struct pick
+static ALWAYS_INLINE struct nibble_pick
 pick_of(factors_fn *factors, const uint8_t *src, bool has_min)
 {
-    struct unpacked u;
-    struct pick f;
+    struct block_unpacked u;
+    struct nibble_pick f;
 
     f.finite = factors(&u, src);
     f.has_min = has_min;
@@ -103,26 +103,26 @@ pick_of(factors_fn *factors, const uint8_t *src, bool has_min)
 
 static ALWAYS_INLINE void
 pick_blocks(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks, const int8_t table[16],
-    const struct nibbles c)
+    const struct nibble_type c)
 {
-    const struct values values = values_of(table);
+    const struct nibble_values values = values_of(table);
     uint16_t unused[32];
 
     for (; nblocks >= 2; nblocks -= 2, src += 2 * c.bytes, y += 64) {
         fetch_ahead(src, 2 * c.bytes);
         pick_pair((uint16_t *[]){ y, y + 32 }, (const uint8_t *[]){ src + c.qs, src + c.bytes + c.qs }, &values,
-            (struct pick[]){ pick_of(c.factors, src, c.has_min), pick_of(c.factors, src + c.bytes, c.has_min) });
+            (struct nibble_pick[]){ pick_of(c.factors, src, c.has_min), pick_of(c.factors, src + c.bytes, c.has_min) });
     }
     if (nblocks > 0) {
-        struct pick f = pick_of(c.factors, src, c.has_min);
+        struct nibble_pick f = pick_of(c.factors, src, c.has_min);
 
         pick_pair((uint16_t *[]){ y, unused }, (const uint8_t *[]){ src + c.qs, src + c.qs }, &values,
-            (struct pick[]){ f, f });
+            (struct nibble_pick[]){ f, f });
     }
 }
 
 static ALWAYS_INLINE bool
-mxfp4_factor(struct unpacked *u, const uint8_t *src)
+mxfp4_factor(struct block_unpacked *u, const uint8_t *src)
 {
     u->scale[0] = mxfp4_scale(src[0]);
     return true;
@@ -131,31 +131,31 @@ mxfp4_factor(struct unpacked *u, const uint8_t *src)
 static void
 q4_0_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    pick_blocks(y, src, nblocks, signed_values, (struct nibbles){ one_scale, Q4_0_BYTES, 2, false });
+    pick_blocks(y, src, nblocks, signed_values, (struct nibble_type){ one_scale, Q4_0_BYTES, 2, false });
 }
 
 static void
 q4_1_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    pick_blocks(y, src, nblocks, unsigned_values, (struct nibbles){ scale_and_sum, Q4_1_BYTES, 4, true });
+    pick_blocks(y, src, nblocks, unsigned_values, (struct nibble_type){ scale_and_sum, Q4_1_BYTES, 4, true });
 }
 
 static void
 iq4_nl_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    pick_blocks(y, src, nblocks, iq4_levels, (struct nibbles){ one_scale, IQ4_NL_BYTES, 2, false });
+    pick_blocks(y, src, nblocks, iq4_levels, (struct nibble_type){ one_scale, IQ4_NL_BYTES, 2, false });
 }
 
 static void
 mxfp4_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    pick_blocks(y, src, nblocks, fp4_levels, (struct nibbles){ mxfp4_factor, MXFP4_BYTES, 1, false });
+    pick_blocks(y, src, nblocks, fp4_levels, (struct nibble_type){ mxfp4_factor, MXFP4_BYTES, 1, false });
 }
 
 static void
 iq4_xs_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    const struct values values = values_of(iq4_levels);
+    const struct nibble_values values = values_of(iq4_levels);
 
     for (; nblocks > 0; nblocks--, src += IQ4_XS_BYTES, y += QK_K) {
         const uint8_t *qs = src + 8;
@@ -168,23 +168,23 @@ iq4_xs_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
         for (int c = 0; c < 8; c += 2)
             pick_pair((uint16_t *[]){ y + 32 * c, y + 32 * c + 32 },
                 (const uint8_t *[]){ qs + 16 * c, qs + 16 * c + 16 }, &values,
-                (struct pick[]){ { finite, false, scale[c], 0 }, { finite, false, scale[c + 1], 0 } });
+                (struct nibble_pick[]){ { finite, false, scale[c], 0 }, { finite, false, scale[c + 1], 0 } });
     }
 }
 
 static void
 q4_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    const struct values values = values_of(unsigned_values);
+    const struct nibble_values values = values_of(unsigned_values);
 
     for (; nblocks > 0; nblocks--, src += Q4_K_BYTES, y += QK_K) {
-        struct unpacked u;
+        struct block_unpacked u;
         bool finite = k_factors(&u, src);
 
         keep_in_memory(&u);
         fetch_ahead(src, Q4_K_BYTES);
         for (int c = 0; c < 8; c += 2)
-            pick_planes((uint16_t *[]){ y + 32 * c, y + 32 * c + 32 }, src + 16 + 16 * c, &values, (struct pick[]){
+            pick_planes((uint16_t *[]){ y + 32 * c, y + 32 * c + 32 }, src + 16 + 16 * c, &values, (struct nibble_pick[]){
                 { finite, true, u.scale[c], u.min[c] }, { finite, true, u.scale[c + 1], u.min[c + 1] } });
     }
 }

@@ -26,7 +26,7 @@ pick(const float *map, const uint8_t *x)
 }
 
 static ALWAYS_INLINE void
-put(void *y, const enum format format, __m256 lo, __m256 hi)
+put(void *y, const enum avx2_to format, __m256 lo, __m256 hi)
 {
     if (format == TO_F32) {
         _mm256_storeu_ps(y, lo);
@@ -54,7 +54,7 @@ look_up(uint16_t *y, const struct words16 *t, const uint8_t *x)
 }
 
 /* What is done to the codes: to each the same, a pair of numbers for a group. */
-struct op {
+struct row_op {
     enum { CODES8, TERM_LAST, TERM_FIRST, FUSED, INT8_ROW } kind;
     bool is_signed;
     enum dtype in;
@@ -66,20 +66,20 @@ struct op {
 };
 
 static ALWAYS_INLINE __m256
-no_nan(const struct op op, __m256 v)
+no_nan(const struct row_op op, __m256 v)
 {
     return op.finite ? v : canonical256(v);
 }
 
 /* The last rounding; that to BF16 is put()'s when it writes BF16. */
 static ALWAYS_INLINE __m256
-last(const struct op op, const enum format format, __m256 v)
+last(const struct row_op op, const enum avx2_to format, __m256 v)
 {
     return op.in == DTYPE_F32 || (op.in == DTYPE_BF16 && format == TO_BF16) ? no_nan(op, v) : rounded256(v, op.in);
 }
 
 static ALWAYS_INLINE __m256
-apply(const struct op op, const enum format format, __m256 v, __m256 a, __m256 b)
+apply(const struct row_op op, const enum avx2_to format, __m256 v, __m256 a, __m256 b)
 {
     switch (op.kind) {
     case TERM_LAST: return last(op, format, _mm256_add_ps(rounded256(_mm256_mul_ps(v, b), op.in), a));
@@ -91,20 +91,20 @@ apply(const struct op op, const enum format format, __m256 v, __m256 a, __m256 b
 }
 
 static ALWAYS_INLINE __m256
-values_of(const struct op op, const uint8_t *x)
+values_of(const struct row_op op, const uint8_t *x)
 {
     return op.map ? pick(op.map, x) : codes_of(x, op.is_signed);
 }
 
 /* The pair's number for LANES codes. */
 static ALWAYS_INLINE __m256
-number_of(const struct op op, const float *p)
+number_of(const struct row_op op, const float *p)
 {
     return op.each ? _mm256_loadu_ps(p) : _mm256_broadcast_ss(p);
 }
 
 static ALWAYS_INLINE void
-step(void *y, const enum format format, const uint8_t *x, const struct op op, const float *a, const float *b)
+step(void *y, const enum avx2_to format, const uint8_t *x, const struct row_op op, const float *a, const float *b)
 {
     __m256 v[2];
 
@@ -119,7 +119,7 @@ step(void *y, const enum format format, const uint8_t *x, const struct op op, co
 
 /* Codes below 16, of one group, to BF16: whole TABLEs of them; how many. */
 static ALWAYS_INLINE size_t
-table_run(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct op op, const float *a, const float *b)
+table_run(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct row_op op, const float *a, const float *b)
 {
     static const uint8_t codes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     float values[16];
@@ -137,7 +137,7 @@ table_run(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struc
 
 /* n codes of one group; or with a pair each. */
 static ALWAYS_INLINE void
-run(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, const struct op op, const float *a,
+run(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t n, const struct row_op op, const float *a,
     const float *b)
 {
     const size_t size = size_of(format), each = op.each ? 1 : 0;
@@ -162,7 +162,7 @@ run(char *restrict y, const enum format format, const uint8_t *restrict x, size_
 /* What is finite stays so, or becomes infinite; and infinity becomes NaN only times 0, where the term came first, or from
  * a map. */
 static ALWAYS_INLINE void
-group_run(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, struct op op, const float *a,
+group_run(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t n, struct row_op op, const float *a,
     const float *b)
 {
     if (op.kind != TERM_FIRST && !op.map && exponents_within(b, 1, 0, 254)
@@ -176,8 +176,8 @@ group_run(char *restrict y, const enum format format, const uint8_t *restrict x,
 }
 
 static ALWAYS_INLINE void
-groups(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n, size_t group,
-    const struct op op)
+groups(void *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t first, size_t n, size_t group,
+    const struct row_op op)
 {
     const size_t size = size_of(format);
     char *to = y;
@@ -195,12 +195,12 @@ groups(void *restrict y, const enum format format, const uint8_t *restrict x, si
 }
 
 static ALWAYS_INLINE void
-codes8(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
+codes8(void *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t first, size_t n,
     const struct codes8 *c)
 {
-    const struct op each = { .is_signed = c->is_signed, .each = true, .a = c->zeros, .b = c->scales };
-    const struct op bytes = { .is_signed = true, .a = c->zeros, .b = c->scales };
-    const struct op codes = { .narrow = c->narrow, .a = c->zeros, .b = c->scales };
+    const struct row_op each = { .is_signed = c->is_signed, .each = true, .a = c->zeros, .b = c->scales };
+    const struct row_op bytes = { .is_signed = true, .a = c->zeros, .b = c->scales };
+    const struct row_op codes = { .narrow = c->narrow, .a = c->zeros, .b = c->scales };
 
     if (c->group == 1)
         groups(y, format, x, first, n, 1, each);
@@ -223,15 +223,15 @@ row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n
 }
 
 static ALWAYS_INLINE void
-affine_in(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
+affine_in(void *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t first, size_t n,
     const struct affine *a, const enum dtype in)
 {
     const bool each = a->group == 1, narrow = a->narrow && !each;
-    const struct op term_first = { .kind = TERM_FIRST, .in = in, .each = each, .narrow = narrow, .a = a->terms,
+    const struct row_op term_first = { .kind = TERM_FIRST, .in = in, .each = each, .narrow = narrow, .a = a->terms,
         .b = a->factors };
-    const struct op term_last = { .kind = TERM_LAST, .in = in, .each = each, .narrow = narrow, .a = a->terms,
+    const struct row_op term_last = { .kind = TERM_LAST, .in = in, .each = each, .narrow = narrow, .a = a->terms,
         .b = a->factors };
-    const struct op fused = { .kind = FUSED, .in = in, .map = a->map, .each = each, .narrow = narrow, .a = a->terms,
+    const struct row_op fused = { .kind = FUSED, .in = in, .map = a->map, .each = each, .narrow = narrow, .a = a->terms,
         .b = a->factors };
 
     if (a->fused)
@@ -243,7 +243,7 @@ affine_in(void *restrict y, const enum format format, const uint8_t *restrict x,
 }
 
 static ALWAYS_INLINE void
-affine(void *restrict y, const enum format format, const uint8_t *restrict x, size_t first, size_t n,
+affine(void *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t first, size_t n,
     const struct affine *a)
 {
     if (a->in == DTYPE_BF16)
@@ -269,13 +269,13 @@ row_affine_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, s
 static void
 row_int8_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax)
 {
-    groups(y, TO_F32, x, 0, n, n, (struct op){ .kind = INT8_ROW, .is_signed = true, .b = &absmax });
+    groups(y, TO_F32, x, 0, n, n, (struct row_op){ .kind = INT8_ROW, .is_signed = true, .b = &absmax });
 }
 
 static void
 row_int8_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax)
 {
-    groups(y, TO_BF16, x, 0, n, n, (struct op){ .kind = INT8_ROW, .is_signed = true, .b = &absmax });
+    groups(y, TO_BF16, x, 0, n, n, (struct row_op){ .kind = INT8_ROW, .is_signed = true, .b = &absmax });
 }
 
 void

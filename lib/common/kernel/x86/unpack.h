@@ -15,15 +15,15 @@
 #include "kernel/blocks.h"
 #include "kernel/x86/x86_priv.h"
 
-/* One block. Scales and mins are per group of `struct codec`.group elements. */
-struct unpacked {
+/* One block. Scales and mins are per group of `struct block_codec`.group elements. */
+struct block_unpacked {
     int8_t q[QK_K] __attribute__((aligned(32)));
     const int8_t *codes;            /* q, or inside the block when they are bytes there */
     float scale[16], min[16];
 };
 
 /* Unpack the block at src. False if a factor is infinite or NaN: then products may be NaN. */
-typedef bool unpack_fn(struct unpacked *u, const uint8_t *src);
+typedef bool unpack_fn(struct block_unpacked *u, const uint8_t *src);
 
 static ALWAYS_INLINE __m256i
 load256(const uint8_t *p)
@@ -64,7 +64,7 @@ fetch_ahead(const uint8_t *block, int bytes)
 
 /* Codes 32c .. 32c + 31. */
 static ALWAYS_INLINE void
-put(struct unpacked *u, int c, __m256i q)
+put(struct block_unpacked *u, int c, __m256i q)
 {
     _mm256_store_si256((__m256i *)(u->q + 32 * c), q);
 }
