@@ -1,3 +1,7 @@
+/* Layer plan: which tensors an output has and what each is composed of, then its bytes in order, as pieces.
+ * Knows no file format, no loader and no descriptor; reads no weight.
+ * Begin here, with choice_make(); then composed.h and pieces.h. */
+
 /* choice: the tensors of an output, in the order of their weights in the input, and what becomes of each. Names and
  * shapes only: where they lie in the output is up to a writer. */
 #ifndef PLAN_CHOICE_H
