@@ -304,17 +304,16 @@ list(struct listing *l, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-int
+enum cli_status
 list_main(int argc, char **argv)
 {
     struct listing l = { 0 };
     struct err err;
-    cli_start(cli_tools[CLI_LIST].name);
     cli_options(&l.cli, CLI_LIST, NULL, NULL, argc, argv);
     err_init(&err);
     page_init(&l.page, stdout);
     ndjson_init(&l.json, &l.page);
     bool ok = list(&l, &err);
     listing_clear(&l);
-    return ok ? 0 : cli_fail(&l.cli, &err);
+    return ok ? CLI_OK : cli_fail(&l.cli, &err);
 }

@@ -361,8 +361,8 @@ main(int argc, char **argv)
     for (size_t i = 0; argc == 2 && i < sizeof shells / sizeof *shells; i++)
         if (strcmp(argv[1], shells[i].shell) == 0) {
             shells[i].put();
-            return cli_finish_stdout(&err) ? 0 : cli_status(err.kind);
+            return cli_finish_stdout(&err) ? CLI_OK : cli_status(err.kind);
         }
     fputs("usage: completions bash|zsh|fish\n", stderr);
-    return cli_status(ERR_USAGE);
+    return CLI_USAGE;
 }

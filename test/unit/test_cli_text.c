@@ -390,7 +390,7 @@ test_tally(void)
 static void
 test_status(void)
 {
-    static const struct { int status; const char *word; } kinds[] = {
+    static const struct { unsigned status; const char *word; } kinds[] = {
         { 0, "none" }, { 2, "usage" }, { 65, "malformed" }, { 66, "open" }, { 69, "unsupported" }, { 70, "bug" },
         { 73, "create" }, { 74, "io" }, { 75, "limit" }, { 75, "memory" }, { 77, "unsafe" },
     };

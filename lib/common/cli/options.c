@@ -321,14 +321,14 @@ finish(const struct cli *cli)
 {
     struct err err;
     err_init(&err);
-    exit(cli_finish_stdout(&err) ? 0 : cli_fail(cli, &err));
+    exit(cli_finish_stdout(&err) ? CLI_OK : cli_fail(cli, &err));
 }
 
 static _Noreturn void
 fail_usage(const struct cli *cli, const struct err *err)
 {
-    int status = cli_fail(cli, err);
-    if (err->kind == ERR_USAGE && !cli->json_errors)
+    enum cli_status status = cli_fail(cli, err);
+    if (status == CLI_USAGE && !cli->json_errors)
         fprintf(stderr, "Try '%s --help'.\n", cli->tool);
     exit(status);
 }
@@ -400,6 +400,7 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
 {
     struct getopt_form form;
     struct err err;
+    cli_start(cli_tools[tool].name);
     err_init(&err);
     *cli = (struct cli){ .tool = cli_tools[tool].name, .limits = limits_default };
 #ifdef M_MMAP_THRESHOLD

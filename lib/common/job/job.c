@@ -149,7 +149,7 @@ run(struct job *job, const struct kernels *kernels, struct err *err)
     return ok;
 }
 
-int
+enum cli_status
 job_run(struct job *job)
 {
     struct cli_progress progress;
@@ -162,5 +162,5 @@ job_run(struct job *job)
     naming_clear(&job->naming);
     reduction_clear(&job->reduction);
     keys_given_clear(&job->keys);
-    return ok ? 0 : cli_fail(&job->cli, &err);
+    return ok ? CLI_OK : cli_fail(&job->cli, &err);
 }

@@ -63,6 +63,6 @@ void job_take_output(struct job *job);
 bool job_check(const struct job *job, struct err *err);
 
 /* Do it, with all that is said meanwhile, and free what the job owns. Returns the exit status. */
-int job_run(struct job *job);
+enum cli_status job_run(struct job *job);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/operands.h"
+#include "job/operands.h"
 
 enum { JOBS_MAX = 256 };
 
@@ -258,6 +258,6 @@ job_check(const struct job *job, struct err *err)
     if (job->instead == JOB_DRY_RUN && is_some(&job->cut))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dry-run lists a whole output: --range and --part do not go with "
             "it");
-    return check_files(job, err) && cli_stdin_once(&job->cli, err)
+    return check_files(job, err) && operands_stdin_once(&job->cli, err)
         && cut_check(&job->cut, job->instead == JOB_PARTS, err);
 }

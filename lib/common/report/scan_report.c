@@ -1,4 +1,4 @@
-#include "report/scan.h"
+#include "report/scan_report.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,12 +15,12 @@ scan_report_begin(struct scan_report *r, FILE *out)
     ndjson_init(&r->json, &r->page);
 }
 
-static enum scan_outcome
+static enum scan_report_outcome
 outcome(const struct scan_report *r, const struct err *fault)
 {
     if (r->verdicts[VERDICT_DANGEROUS] != 0)
-        return SCAN_FOUND;
-    return r->verdicts[VERDICT_SUSPICIOUS] != 0 || fault->kind != ERR_NONE ? SCAN_UNKNOWN : SCAN_CLEAN;
+        return SCAN_REPORT_FOUND;
+    return r->verdicts[VERDICT_SUSPICIOUS] != 0 || fault->kind != ERR_NONE ? SCAN_REPORT_UNKNOWN : SCAN_REPORT_CLEAN;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------------ */
@@ -120,14 +120,14 @@ json_pickle(struct ndjson *j, const struct pickle_found *found)
 static void
 json_end(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
 {
-    static const char *const words[] = { [SCAN_CLEAN] = "clean", [SCAN_FOUND] = "found", [SCAN_UNKNOWN] = "unknown" };
+    static const char *const words[] = { [SCAN_REPORT_CLEAN] = "clean", [SCAN_REPORT_FOUND] = "found", [SCAN_REPORT_UNKNOWN] = "unknown" };
     struct ndjson *j = &r->json;
     ndjson_array_end(j);
     ndjson_set_text(j, "format", pickles->format);
     ndjson_set_u64(j, "count", pickles->count);
     ndjson_set_u64(j, "unlisted", pickles->unlisted);
     ndjson_set_text(j, "verdict", words[r->outcome]);
-    set_bool(j, "allowed", r->outcome == SCAN_CLEAN);
+    set_bool(j, "allowed", r->outcome == SCAN_REPORT_CLEAN);
     for (unsigned v = VERDICT_SUSPICIOUS; v < VERDICTS; v++)
         ndjson_set_u64(j, verdict_name(v), r->verdicts[v]);
     ndjson_set_u64(j, "unresolved", r->unresolved);
@@ -149,7 +149,7 @@ json_end(struct scan_report *r, const struct pickles *pickles, const struct err 
 
 /* Where one more line goes; NULL when there are enough. */
 static struct str *
-one_line(struct scan_lines *lines, const char *label)
+one_line(struct scan_report_lines *lines, const char *label)
 {
     if (lines->count++ >= LINES_MAX)
         return NULL;
@@ -200,7 +200,7 @@ text_pickle(struct scan_report *r, const struct pickle_found *found)
 }
 
 static void
-add_lines(struct str *out, const struct scan_lines *lines)
+add_lines(struct str *out, const struct scan_report_lines *lines)
 {
     if (lines->text.p)
         str_add(out, lines->text.p, lines->text.len);
@@ -213,9 +213,9 @@ add_lines(struct str *out, const struct scan_lines *lines)
 static void
 text_end(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
 {
-    const char *verdict = r->outcome == SCAN_FOUND ? "found: a program that loads it may run code that it contains"
+    const char *verdict = r->outcome == SCAN_REPORT_FOUND ? "found: a program that loads it may run code that it contains"
         : fault->kind != ERR_NONE ? "unknown: not all of it was read"
-        : r->outcome == SCAN_UNKNOWN ? "unknown: it names globals that are not known to be harmless"
+        : r->outcome == SCAN_REPORT_UNKNOWN ? "unknown: it names globals that are not known to be harmless"
         : pickles->count == 0 ? "clean: it contains no pickle" : "clean: it names only what tensors need";
     struct str *out = &r->page.text;
     if (r->heading)
