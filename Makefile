@@ -92,7 +92,7 @@ man_pages   = $(wildcard man/*.[157])
 renderer   := $(shell if command -v mandoc; then echo -T ascii; elif command -v nroff; then echo -mdoc -Tascii -c -rLL=78n; fi)
 page_texts  = $(if $(renderer),$(man_pages:%=$(obj)/%.txt))
 
-lib_src  = $(wildcard lib/common/*/*.c lib/common/kernel/*/*.c)
+lib_src  = $(wildcard lib/common/*/*.c lib/common/*/*/*.c)
 lib_obj  = $(lib_src:%.c=$(obj)/%.o)
 tool_src = $(foreach t,$(tools) lib/amn lib/completions,$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)

@@ -1,26 +1,26 @@
 /* amn-convert: a model in, the same tensors in another format out; what is quantized is decoded on the way. */
-#include "job/job.h"
+#include "command/command.h"
 
 static bool
 take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
-    struct job *job = own;
+    struct command *cmd = own;
     switch (option->key) {
     case OPT_TO:
-        return job_take_format(job, option, arg, err);
+        return command_take_format(cmd, option, arg, err);
     case OPT_TENSOR:
-        job->naming.only = arg;
+        cmd->naming.only = arg;
         return true;
     default:
-        return job_take(job, option, arg, err);
+        return command_take(cmd, option, arg, err);
     }
 }
 
 int
 main(int argc, char **argv)
 {
-    struct job job = { .to = DTYPE_BF16 };
-    cli_options(&job.cli, CLI_CONVERT, take, &job, argc, argv);
-    job_take_output(&job);
-    return job_run(&job);
+    struct command cmd = { .to = DTYPE_BF16 };
+    cli_options(&cmd.cli, CLI_CONVERT, take, &cmd, argc, argv);
+    command_take_output(&cmd);
+    return command_run(&cmd);
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/options.h"
-#include "job/operands.h"
+#include "command/operands.h"
 #include "report/inspect.h"
 #include "scan.h"
 #include "writer/writer.h"

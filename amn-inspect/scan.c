@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/folder.h"
 #include "base/names.h"
 #include "cli/progress.h"
-#include "container/folder.h"
-#include "container/pickles.h"
-#include "container/store.h"
-#include "job/operands.h"
+#include "command/operands.h"
+#include "model/store.h"
 #include "report/scan_report.h"
+#include "scan/pickles.h"
 
 struct scanning {
     const struct cli *cli;
@@ -82,7 +82,7 @@ scan_file(struct scanning *scan, const char *path, const char *file, enum named_
 {
     struct model m = { 0 };             /* of it only the inputs, which the report must not go into */
     struct source *src = NULL;
-    bool ok = source_open(&src, path, true, &m.inputs, err) && model_spares_stdout(&m, err);
+    bool ok = source_open(&src, path, true, &m.inputs, err) && model_check_overwrite(&m, err);
     if (ok)
         source_tell(src, &scan->cli->bar->meter);
     ok = ok && report(scan, src, file, naming, err);

@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 #include "cli/remarks.h"
-#include "job/operands.h"
+#include "command/operands.h"
 #include "report/parse.h"
 
 static bool

@@ -2,6 +2,8 @@
 #
 #   awk -f test/layers.awk lib/common/LAYERS FILE...      paths as in the tree: lib/common/LAYER/..., amn-TOOL/..., lib/amn/...
 #
+# A file belongs to the row of its folder, or of the nearest folder above it that has one.
+#
 # Prints FILE:LINE: for each include beyond the table, then "N passed, N failed"; status 1 when one failed.
 
 function fail(why) {
@@ -23,10 +25,18 @@ NR == FNR {
     next
 }
 
+# The row of a path below lib/common: "" if it has none.
+function row_of(path) {
+    while (sub(/\/[^\/]*$/, "", path))
+        if (path in known)
+            return path
+    return ""
+}
+
 FNR == 1 {
     parts = split(FILENAME, path, "/")
     tool = path[1] ~ /^amn-/ ? path[1] : parts == 3 && path[1] == "lib" && path[2] == "amn" ? "lib/amn" : ""
-    layer = tool != "" ? "amn-*" : parts > 3 && path[1] == "lib" && path[2] == "common" ? path[3] : ""
+    layer = tool != "" ? "amn-*" : FILENAME ~ /^lib\/common\// ? row_of(substr(FILENAME, 12)) : ""
     if (!(layer in known)) {
         fail("this folder has no row in the table")
         failing = 0
@@ -55,13 +65,13 @@ function angle(header) {
 # "layer/noun.h", or a tool's own header.
 function quoted(header,    to, n, part, line) {
     n = split(header, part, "/")
-    to = part[1]
+    to = row_of(header)
     if (tool != "" && n == 1 && (getline line < (tool "/" header)) >= 0)
         return
     if (n < 2 || header ~ /(^|\/)\.\.?(\/|$)/)
         fail("\"" header "\": write \"layer/noun.h\"")
     else if (!(to in known))
-        fail("\"" header "\": there is no layer " to)
+        fail("\"" header "\": there is no layer " part[1])
     else if (to != layer && !((layer, to) in may))
         fail(layer " may not include \"" header "\"")
     else if (to != layer && header ~ /_priv\.h$/)

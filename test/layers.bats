@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# test/layers.awk: what it must refuse.
+# test/layers.awk: what it must refuse. test/tags.awk.
 load helper
 
 setup() {
@@ -34,16 +34,24 @@ refuses() {
 @test "an include beyond the table fails, with file and line" {
     refuses lib/common/base/str.c '#include "catalog/catalog.h"'
     refuses lib/common/source/pipe.c '#include "dtype/dtype.h"'
-    refuses lib/common/plan/pieces.h '#include "sink/sink.h"'
+    refuses lib/common/plan/pieces.h '#include "output/sink/sink.h"'
     refuses lib/common/kernel/ref/fp8.c '#include "container/container.h"'
     refuses lib/common/cli/cli.c '  #  include  "plan/pieces.h"    /* spaces */'
     refuses lib/common/pipeline/block.c '#include "cli/cli.h"'
     try 0 check
 }
 
+@test "a folder inside a layer has a row of its own" {
+    refuses lib/common/container/gguf/gguf.c '#include "container/torch/checkpoint.h"'
+    refuses lib/common/output/sink/sink.c '#include "output/outputs.h"'
+    refuses lib/common/pipeline/block.c '#include "output/outputs.h"'
+    refuses lib/common/container/container.c '#include "container/safetensors/safetensors_priv.h"'
+    try 0 check
+}
+
 @test "libraries only where the table says" {
     refuses lib/common/base/str.c '#include <zlib.h>'
-    refuses lib/common/container/model.c '#include <archive.h>'
+    refuses lib/common/model/model.c '#include <archive.h>'
     refuses amn-parse/main.c '#include <jansson.h>'
     refuses lib/common/catalog/shape.c '#include "jansson.h"'
     refuses amn-parse/main.c '#include "jansson.h"'
@@ -51,7 +59,7 @@ refuses() {
 }
 
 @test "private headers stay in their layer" {
-    refuses lib/common/container/model.c '#include "source/source_priv.h"'
+    refuses lib/common/model/model.c '#include "source/source_priv.h"'
     refuses amn-remember/main.c '#include "source/source_priv.h"'
 }
 
@@ -71,4 +79,13 @@ refuses() {
     printf '#include <stdio.h>\n' >lib/common/utils/utils.c
     try 1 check
     grep -q '^lib/common/utils/utils.c:1: ' out
+}
+
+@test "no struct, enum or union tag is defined twice" {
+    try 0 awk -f "$tests/tags.awk" $(find lib amn-* -name '*.[ch]')
+    grep -qE '[1-9][0-9]* passed, 0 failed' out
+    printf 'struct twice { int a; };\n' >>lib/common/base/str.c
+    printf 'enum twice { B };\n' >>lib/common/cli/cli.c
+    try 1 awk -f "$tests/tags.awk" $(find lib amn-* -name '*.[ch]')
+    grep -qE '^lib/common/(base/str|cli/cli).c:[0-9]+: (struct|enum) twice is also defined at ' out
 }

@@ -14,8 +14,8 @@
 #include "base/num.h"
 #include "base/version.h"
 #include "cli/options.h"
-#include "container/model.h"
-#include "container/store.h"
+#include "model/model.h"
+#include "model/store.h"
 #include "report/ndjson.h"
 #include "report/summary.h"
 
@@ -156,7 +156,7 @@ add_model(struct listing *l, const char *operand, struct err *err)
         l->unread = why;
     else if (!good)
         note(&l->cli, &found);
-    bool ok = err->kind == ERR_NONE && model_spares_stdout(&model, err);
+    bool ok = err->kind == ERR_NONE && model_check_overwrite(&model, err);
     if (ok && cli_human(&l->cli))
         ok = add_row(l, &found, err);
     else if (ok)

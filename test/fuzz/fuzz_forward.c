@@ -1,6 +1,6 @@
 /* A checkpoint in a ZIP archive as it passes once, forward: where it is read at all, what comes out is what the archive
  * holds by its directory. */
-#include "container/checkpoint_zip.h"
+#include "container/torch/checkpoint_zip.h"
 #include "model_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);

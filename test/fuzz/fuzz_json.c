@@ -5,7 +5,7 @@
 
 #include "base/json_pull.h"
 #include "base/tree.h"
-#include "container/index.h"
+#include "model/index.h"
 #include "scheme/config.h"
 #include "writer/keys.h"
 #include "writer/meta_text.h"

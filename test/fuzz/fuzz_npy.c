@@ -1,5 +1,5 @@
 /* The header of an array, and what is made of a file that is one. */
-#include "container/npy.h"
+#include "container/numpy/npy.h"
 #include "model_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);

@@ -1,6 +1,6 @@
 /* A pickle, the checkpoint that it describes, and the whole as stacked pickles or a tar archive. Behind a pickle nothing is read: its
  * storages are said to lie one behind the other. */
-#include "container/checkpoint_priv.h"
+#include "container/torch/checkpoint_priv.h"
 #include "model_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);

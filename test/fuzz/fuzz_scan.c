@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "container/pickle_ops.h"
-#include "container/pickles.h"
+#include "container/torch/pickle_ops.h"
+#include "scan/pickles.h"
 #include "memory_source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);

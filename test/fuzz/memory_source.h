@@ -9,13 +9,13 @@
 #include "source/source_priv.h"
 
 struct memory_layer {
-    struct layer layer;
+    struct source_layer layer;
     const uint8_t *p;           /* borrowed */
     size_t n;
 };
 
 static bool
-memory_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+memory_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct memory_layer *m = (const struct memory_layer *)l;
     (void)err;
@@ -27,7 +27,7 @@ memory_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, stru
 }
 
 static void
-memory_close(struct layer *l)
+memory_close(struct source_layer *l)
 {
     free(l);
 }

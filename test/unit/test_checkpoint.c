@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "container/checkpoint_priv.h"
+#include "container/torch/checkpoint_priv.h"
 
 #define OD "ccollections\nOrderedDict\n)R"
 #define STORAGE_OF(class, key, numel) "(U\7storage" class "U\1" key "U\3cpu" numel "tQ"

@@ -87,8 +87,8 @@ survey(struct work *w)
         CHECK(w->e.encoder->survey(&w->e, &run, i, w->facts, &w->err));
     if (w->e.nfacts != 0 && w->e.encoder->settle)
         w->e.encoder->settle(&w->e, w->facts);
-    if (w->e.encoder->early)
-        CHECK(w->e.encoder->early(&w->e, w->facts, &w->err));
+    if (w->e.encoder->survey_first)
+        CHECK(w->e.encoder->survey_first(&w->e, w->facts, &w->err));
 }
 
 /* A weight m.weight, and its encoding when it fits. */

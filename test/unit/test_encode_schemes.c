@@ -83,7 +83,7 @@ encode(const struct kernels *k, struct catalog *memory, const char *scheme, enum
         ok = encoder->survey(&made.e, &run, r, facts, err);
     if (ok && encoder->settle)
         encoder->settle(&made.e, facts);
-    ok = ok && (!encoder->early || encoder->early(&made.e, facts, err));
+    ok = ok && (!encoder->survey_first || encoder->survey_first(&made.e, facts, err));
     for (unsigned i = 0; ok && i < made.e.nparts; i++)
         ok = make_part(&run, i, rows * cols, err);
     return ok;

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
-#include "container/gather.h"
+#include "model/gather.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/verify.h"
 #include "kernel/crc.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "container/npy.h"
+#include "container/numpy/npy.h"
 
 enum { ROOM = 70000 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "container/pickle_priv.h"
+#include "container/torch/pickle_priv.h"
 
 /* --- opcodes */
 

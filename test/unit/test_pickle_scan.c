@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "container/pickle_globals.h"
-#include "container/pickle_ops.h"
-#include "container/pickle_scan.h"
+#include "container/torch/pickle_globals.h"
+#include "container/torch/pickle_ops.h"
+#include "scan/pickle_scan.h"
 
 struct bytes {
     const uint8_t *p;

@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "pipeline/checksum.h"
 #include "pipeline/pipeline.h"
-#include "plan/cut.h"
+#include "plan/byte_range.h"
 #include "writer/writer.h"
 
 static const struct kernels *kernels;
@@ -143,7 +143,7 @@ test_view(const struct view_row *v)
     make_file(path, file, n);
     struct pieces *pieces = pieces_new(&err);
     if (open_model(&model, path)) {
-        const struct view view = { catalog_at(model.catalog, 0), v->matrices, v->rows, v->cols, 1, NULL };
+        const struct piece_view view = { catalog_at(model.catalog, 0), v->matrices, v->rows, v->cols, 1, NULL };
         CHECK(pieces_view(pieces, &view, &err) && pieces_nbytes(pieces) == nbytes);
         check_ranges(&model, pieces, want);
     }
@@ -337,9 +337,9 @@ test_cuts(void)
         for (uint64_t n = 1; n < 300; n += n < 10 ? 1 : 37) {
             uint64_t end = 0, least = UINT64_MAX, most = 0;
             for (uint64_t i = 1; i <= n; i++) {
-                const struct cut cut = { .part = i, .parts = n };
+                const struct byte_range cut = { .part = i, .parts = n };
                 uint64_t from, to;
-                CHECK(cut_find(&cut, sizes[s], 512, &from, &to, &err) && from == end && to >= from);
+                CHECK(byte_range_find(&cut, sizes[s], 512, &from, &to, &err) && from == end && to >= from);
                 CHECK(to == sizes[s] || to % 512 == 0);
                 least = num_min(least, num_ceil_div(to - from, 512));
                 most = num_max(most, num_ceil_div(to - from, 512));
@@ -349,10 +349,10 @@ test_cuts(void)
         }
     for (uint64_t size = 0; size < 50; size++)
         for (uint64_t each = 1; each < 60; each++) {
-            struct cut cut = { .part_size = each };
-            uint64_t n = cut_parts(&cut, size), end = 0, from, to;
+            struct byte_range cut = { .part_size = each };
+            uint64_t n = byte_range_parts(&cut, size), end = 0, from, to;
             for (cut.part = 1; cut.part <= n; cut.part++) {
-                CHECK(cut_find(&cut, size, 512, &from, &to, &err) && from == end);
+                CHECK(byte_range_find(&cut, size, 512, &from, &to, &err) && from == end);
                 CHECK(to - from == each || (cut.part == n && to == size));
                 end = to;
             }

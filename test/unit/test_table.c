@@ -10,9 +10,9 @@
 /* --- the rows */
 
 static void
-check_row(const struct scheme *s, const struct row *r)
+check_row(const struct scheme *s, const struct scheme_row *r)
 {
-    const struct companion *b = r->beside;
+    const struct companion *b = r->companions;
     unsigned parts = 0;
     CHECK_ROW(r->becomes && (r->codes || r->dtypes || s->code), s->name);
     CHECK_ROW(!r->fits || r->shapes, s->name);

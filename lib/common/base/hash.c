@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-struct state {
+struct hash_state {
     uint64_t v0, v1, v2, v3;
 };
 
@@ -16,7 +16,7 @@ rotate(uint64_t v, unsigned by)
 }
 
 static void
-mix(struct state *s)
+mix(struct hash_state *s)
 {
     s->v0 += s->v1;
     s->v2 += s->v3;
@@ -31,7 +31,7 @@ mix(struct state *s)
 }
 
 static void
-take(struct state *s, uint64_t word)
+take(struct hash_state *s, uint64_t word)
 {
     s->v3 ^= word;
     mix(s);
@@ -51,7 +51,7 @@ uint64_t
 hash_bytes(struct hash_key key, const void *bytes, size_t n)
 {
     const uint8_t *p = bytes;
-    struct state s = {
+    struct hash_state s = {
         key.k0 ^ 0x736f6d6570736575, key.k1 ^ 0x646f72616e646f6d,
         key.k0 ^ 0x6c7967656e657261, key.k1 ^ 0x7465646279746573,
     };

@@ -15,7 +15,7 @@ struct parser {
 
 /* Part of an expression: where it begins, and a list of the ends that lead on from it, chained through their targets:
  * 2 * state, + 1 for or_to. */
-struct part {
+struct matcher_part {
     uint16_t start, ends;
 };
 
@@ -62,11 +62,11 @@ both(struct parser *r, uint16_t a, uint16_t b)
     return a;
 }
 
-static struct part
+static struct matcher_part
 one(struct parser *r, uint8_t op, uint8_t c, uint16_t set)
 {
     uint16_t s = new_state(r, op, c, set);
-    return (struct part){ s, (uint16_t)(2 * s) };
+    return (struct matcher_part){ s, (uint16_t)(2 * s) };
 }
 
 /* --- classes */
@@ -143,7 +143,7 @@ class_byte(struct parser *r, unsigned char *c)
 }
 
 /* [...] behind its bracket; `mark` begins an inverted one. */
-static struct part
+static struct matcher_part
 read_class(struct parser *r, char mark)
 {
     uint32_t *set = new_set(r);
@@ -177,14 +177,14 @@ read_class(struct parser *r, char mark)
 
 /* --- expressions */
 
-static struct part read_choice(struct parser *r);
+static struct matcher_part read_choice(struct parser *r);
 
-static struct part
+static struct matcher_part
 read_escape(struct parser *r)
 {
     if (r->at == r->end) {
         r->bad = true;
-        return (struct part){ 0, NONE };
+        return (struct matcher_part){ 0, NONE };
     }
     char c = *r->at++;
     if (!is_letter_or_digit(c))
@@ -194,7 +194,7 @@ read_escape(struct parser *r)
     return one(r, CLASS, 0, (uint16_t)(r->p->nsets - 1));
 }
 
-static struct part
+static struct matcher_part
 read_group(struct parser *r)
 {
     if (r->end - r->at >= 1 && *r->at == '?') {
@@ -202,14 +202,14 @@ read_group(struct parser *r)
         r->at += 2;
     }
     r->bad = r->bad || ++r->depth > DEPTH;
-    struct part p = r->bad ? (struct part){ 0, NONE } : read_choice(r);
+    struct matcher_part p = r->bad ? (struct matcher_part){ 0, NONE } : read_choice(r);
     r->depth--;
     r->bad = r->bad || r->at >= r->end || *r->at != ')';
     r->at++;
     return p;
 }
 
-static struct part
+static struct matcher_part
 read_atom(struct parser *r)
 {
     char c = *r->at++;
@@ -222,17 +222,17 @@ read_atom(struct parser *r)
     case '$':   return one(r, END, 0, 0);
     case '*': case '+': case '?': case '{': case '}': case ']':
         r->bad = true;
-        return (struct part){ 0, NONE };
+        return (struct matcher_part){ 0, NONE };
     default:
         return one(r, BYTE, (uint8_t)c, 0);
     }
 }
 
 /* An atom and how often it may stand. */
-static struct part
+static struct matcher_part
 read_repeated(struct parser *r)
 {
-    struct part p = read_atom(r);
+    struct matcher_part p = read_atom(r);
     if (r->bad || r->at == r->end || !strchr("*+?", *r->at) || *r->at == '\0')
         return p;
     char how = *r->at++;
@@ -244,17 +244,17 @@ read_repeated(struct parser *r)
     if (r->at < r->end && *r->at == '?')        /* lazy: whether it matches is the same */
         r->at++;
     if (how == '?')
-        return (struct part){ split, both(r, p.ends, skip) };
+        return (struct matcher_part){ split, both(r, p.ends, skip) };
     lead(r, p.ends, split);
-    return (struct part){ how == '*' ? split : p.start, skip };
+    return (struct matcher_part){ how == '*' ? split : p.start, skip };
 }
 
-static struct part
+static struct matcher_part
 read_sequence(struct parser *r)
 {
-    struct part p = { NONE, NONE };
+    struct matcher_part p = { NONE, NONE };
     while (!r->bad && r->at < r->end && *r->at != '|' && *r->at != ')') {
-        struct part next = read_repeated(r);
+        struct matcher_part next = read_repeated(r);
         if (r->bad)
             break;
         if (p.start == NONE)
@@ -266,28 +266,28 @@ read_sequence(struct parser *r)
     if (p.start != NONE || r->bad)
         return p;
     uint16_t empty = new_state(r, SPLIT, 0, 0);         /* nothing: on, or on */
-    return (struct part){ empty, (uint16_t)(2 * empty) };
+    return (struct matcher_part){ empty, (uint16_t)(2 * empty) };
 }
 
-static struct part
+static struct matcher_part
 read_choice(struct parser *r)
 {
-    struct part p = read_sequence(r);
+    struct matcher_part p = read_sequence(r);
     while (!r->bad && r->at < r->end && *r->at == '|') {
         r->at++;
-        struct part other = read_sequence(r);
+        struct matcher_part other = read_sequence(r);
         uint16_t split = new_state(r, SPLIT, 0, 0);
         if (r->bad)
             break;
         r->p->state[split].to = p.start;
         r->p->state[split].or_to = other.start;
-        p = (struct part){ split, both(r, p.ends, other.ends) };
+        p = (struct matcher_part){ split, both(r, p.ends, other.ends) };
     }
     return p;
 }
 
 static bool
-finish(struct parser *r, struct part p)
+finish(struct parser *r, struct matcher_part p)
 {
     if (r->bad || r->at != r->end)
         return false;
@@ -304,7 +304,7 @@ matcher_regex(struct matcher *p, const char *text, size_t n)
 {
     struct parser r = { .p = p, .at = text, .end = text + n };
     p->nstates = p->nsets = 0;
-    struct part all = read_choice(&r);
+    struct matcher_part all = read_choice(&r);
     return finish(&r, all);
 }
 
@@ -313,10 +313,10 @@ matcher_glob(struct matcher *p, const char *text, size_t n)
 {
     struct parser r = { .p = p, .at = text, .end = text + n };
     p->nstates = p->nsets = 0;
-    struct part all = one(&r, SPLIT, 0, 0);             /* nothing, for a glob that is empty */
+    struct matcher_part all = one(&r, SPLIT, 0, 0);             /* nothing, for a glob that is empty */
     while (!r.bad && r.at < r.end) {
         char c = *r.at++;
-        struct part next;
+        struct matcher_part next;
         if (c == '*') {
             uint16_t split = new_state(&r, SPLIT, 0, 0);
             next = one(&r, ANY, 0, 0);
@@ -324,7 +324,7 @@ matcher_glob(struct matcher *p, const char *text, size_t n)
                 break;
             p->state[split].to = next.start;
             lead(&r, next.ends, split);
-            next = (struct part){ split, (uint16_t)(2 * split + 1) };
+            next = (struct matcher_part){ split, (uint16_t)(2 * split + 1) };
         } else {
             next = c == '[' ? read_class(&r, '!') : one(&r, c == '?' ? ANY : BYTE, (uint8_t)c, 0);
         }

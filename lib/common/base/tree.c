@@ -13,15 +13,15 @@ static bool over, refused;
 /* All pieces that it has, the newest first. While a text is read, a refusal does not return to jansson, which would go on with
  * a token that its buffer had no room for and copy what lies behind it (2.14): the reading ends, and its pieces are taken
  * back. */
-static union piece *newest;
+static union tree_chunk *newest;
 static jmp_buf refusal;
 static bool reading;
 
 /* In front of each piece, so that giving it back is counted. */
-union piece {
+union tree_chunk {
     struct {
         size_t n;
-        union piece *older, *newer;
+        union tree_chunk *older, *newer;
     };
     max_align_t align;
 };
@@ -30,7 +30,7 @@ static void *
 take(size_t n)
 {
     over = over || n > TREE_BUDGET - used;
-    union piece *p = over ? NULL : malloc(sizeof *p + n);
+    union tree_chunk *p = over ? NULL : malloc(sizeof *p + n);
     refused = refused || !p;
     if (!p && reading)
         longjmp(refusal, 1);
@@ -49,7 +49,7 @@ take(size_t n)
 static void
 give_back(void *of)
 {
-    union piece *p = of ? (union piece *)of - 1 : NULL;
+    union tree_chunk *p = of ? (union tree_chunk *)of - 1 : NULL;
     if (!p)
         return;
     *(p->newer ? &p->newer->older : &newest) = p->older;
@@ -63,7 +63,7 @@ give_back(void *of)
 static json_t *
 read_text(const char *text, size_t n, json_error_t *why)
 {
-    const union piece *before = newest;
+    const union tree_chunk *before = newest;
     json_t *root = NULL;
     reading = true;
     if (setjmp(refusal) == 0)

@@ -13,8 +13,8 @@
 enum { CHUNK = 64 << 10, LARGE = CHUNK / 8 };
 
 /* Memory that is only ever given back as a whole; what is in it never moves. */
-struct chunk {
-    struct chunk *next;
+struct catalog_chunk {
+    struct catalog_chunk *next;
     size_t used, room;
     _Alignas(8) uint8_t bytes[];
 };
@@ -22,7 +22,7 @@ struct chunk {
 struct catalog {
     bool lost;                          /* a remark found no memory */
     struct budget budget;
-    struct chunk *chunks;               /* the first has room; large pieces lie alone behind it */
+    struct catalog_chunk *chunks;               /* the first has room; large pieces lie alone behind it */
     struct tensor *tensors;
     size_t ntensors, room_tensors;
     struct table names;                 /* of the tensors; empty until sealed */
@@ -55,7 +55,7 @@ catalog_free(struct catalog *c)
 {
     if (!c)
         return;
-    for (struct chunk *next; c->chunks; c->chunks = next) {
+    for (struct catalog_chunk *next; c->chunks; c->chunks = next) {
         next = c->chunks->next;
         free(c->chunks);
     }
@@ -80,12 +80,12 @@ catalog_limits(const struct catalog *c)
     return &c->budget.limits;
 }
 
-static struct chunk *
-new_chunk(size_t room, struct chunk *next, struct err *err)
+static struct catalog_chunk *
+new_chunk(size_t room, struct catalog_chunk *next, struct err *err)
 {
-    struct chunk *chunk = malloc(sizeof *chunk + room);
+    struct catalog_chunk *chunk = malloc(sizeof *chunk + room);
     if (chunk)
-        *chunk = (struct chunk){ .next = next, .room = room };
+        *chunk = (struct catalog_chunk){ .next = next, .room = room };
     else
         err_memory(err, room);
     return chunk;
@@ -99,7 +99,7 @@ take(struct catalog *c, size_t n, size_t align, struct err *err)
     if (!budget_bytes(&c->budget, n, "names, shapes and metadata", err))
         return NULL;
     if (c->chunks && n > LARGE) {
-        struct chunk *own = new_chunk(n, c->chunks->next, err);
+        struct catalog_chunk *own = new_chunk(n, c->chunks->next, err);
         if (!own)
             return NULL;
         own->used = n;
@@ -108,7 +108,7 @@ take(struct catalog *c, size_t n, size_t align, struct err *err)
     }
     size_t at = c->chunks ? (c->chunks->used + align - 1) & ~(align - 1) : 0;
     if (!c->chunks || at > c->chunks->room || n > c->chunks->room - at) {
-        struct chunk *chunk = new_chunk(n > CHUNK ? n : CHUNK, c->chunks, err);
+        struct catalog_chunk *chunk = new_chunk(n > CHUNK ? n : CHUNK, c->chunks, err);
         if (!chunk)
             return NULL;
         c->chunks = chunk;

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "container/archive_priv.h"
-#include "container/checkpoint_zip.h"
+#include "container/numpy/npz.h"
+#include "container/torch/checkpoint_zip.h"
 
 enum { SETTLE = 1 << 20 };      /* an archive from a pipe of no more bytes stays in memory */
 
@@ -90,5 +90,5 @@ const struct container container_zip = {
     .probe = archive_probe,
     .read = archive_read,
     .tail_ok = true,
-    .beside = true,
+    .has_configs = true,
 };

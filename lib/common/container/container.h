@@ -22,7 +22,7 @@ struct container {
     bool (*read)(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
         struct err *err);
     bool tail_ok;               /* bytes may follow the last tensor */
-    bool beside;                /* config.json and an index may lie beside it */
+    bool has_configs;           /* config.json and an index may be in its directory */
 };
 
 extern const struct container container_safetensors, container_gguf, container_zip, container_npy, container_stacked,

@@ -21,27 +21,27 @@
 #include "kernel/bnb_maps.h"
 #include "kernel/encode_bnb.h"
 
-enum rule { NF4, FP4, FP4_CPU };
+enum bnb4_rule { NF4, FP4, FP4_CPU };
 enum { CODES, ABSMAX, QUANT_MAP, NESTED_ABSMAX, MINUS_ZERO = 8 };
 
-struct form {
-    enum rule rule;
+struct bnb4_form {
+    enum bnb4_rule rule;
     bool nested;
 };
 
-struct bnb4 {
+struct bnb4_encoding {
     uint64_t blocksize, blocks;
     struct bnb4_sum sum;
     float offset;
 };
 
-static const struct form *
+static const struct bnb4_form *
 form(const struct encoding *e)
 {
     return e->encoder->numbers;
 }
 
-static const struct bnb4 *
+static const struct bnb4_encoding *
 own(const struct encoding *e)
 {
     return e->own;
@@ -135,7 +135,7 @@ static enum encode_fit
 fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     uint64_t numel = e->rows * e->cols, dim[] = { num_ceil_div(numel, 2), 1 };
-    struct bnb4 *b = encode_alloc(e, sizeof *b, err);
+    struct bnb4_encoding *b = encode_alloc(e, sizeof *b, err);
     if (!b || !take_blocksize(e, options, &b->blocksize, err))
         return ENCODE_FAIL;
     if (e->weight.shape.rank != 2) {
@@ -219,9 +219,9 @@ settle(const struct encoding *e, float *facts)
 
 /* The mean is kept, and what it came of is not wanted again. */
 static bool
-early(struct encoding *e, const float *facts, struct err *err)
+survey_first(struct encoding *e, const float *facts, struct err *err)
 {
-    struct bnb4 *b = e->own;
+    struct bnb4_encoding *b = e->own;
     b->offset = facts[0];
     e->nfacts = 0;
     e->nparts--;
@@ -327,7 +327,7 @@ config(struct str *out, const struct roster *m)
         "\"load_in_8bit\": false}", quant_type(e), form(e)->nested ? "true" : "false", dtype_word(e));
 }
 
-static const struct form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cpu = { FP4_CPU, false }, nf4_nested = { NF4, true },
+static const struct bnb4_form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cpu = { FP4_CPU, false }, nf4_nested = { NF4, true },
     fp4_nested = { FP4, true }, fp4_cpu_nested = { FP4_CPU, true };
 
 #define BNB4(code, text, form) .name = code, .label = "bitsandbytes " text, .type = DTYPE_UNKNOWN, .numbers = &form, \
@@ -335,7 +335,7 @@ static const struct form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cpu = {
     .joins_experts = roster_join_none
 #define PLAIN(code, text, form) { BNB4(code, text, form) }
 #define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), .survey = survey, .settle = settle, \
-    .early = early }
+    .survey_first = survey_first }
 
 /* "fp4" rounds as the CUDA kernel does, and "fp4-cpu" as that of the CPU. */
 const struct encoder encode_bnb4[] = {

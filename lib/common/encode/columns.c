@@ -21,52 +21,52 @@
 #include "encode/roster.h"
 #include "kernel/encode_int.h"
 
-enum kind { INDEX, SCALES, ZEROS, CODES };
+enum columns_kind { INDEX, SCALES, ZEROS, CODES };
 
-struct numbers {
+struct columns_numbers {
     const struct int_method *method;
     unsigned bits;
     bool awq;
 };
 
-struct own {
+struct columns_own {
     struct int_rule rule;
     uint32_t group;
     uint8_t kind[ENCODE_PARTS];
 };
 
 /* How a part lies. */
-struct form {
+struct columns_form {
     uint64_t width;             /* places of a line */
     uint32_t rows;              /* of the weight, for a place */
     uint32_t lines;             /* of a group */
     uint32_t bytes;             /* of a place */
 };
 
-static const struct numbers *
+static const struct columns_numbers *
 numbers_of(const struct encoding *e)
 {
     return e->encoder->numbers;
 }
 
-static struct form
-form_of(const struct encoding *e, enum kind kind)
+static struct columns_form
+form_of(const struct encoding *e, enum columns_kind kind)
 {
-    const struct numbers *n = numbers_of(e);
-    const struct own *own = e->own;
+    const struct columns_numbers *n = numbers_of(e);
+    const struct columns_own *own = e->own;
     uint32_t f = 32 / n->bits;
     if (kind == SCALES)
-        return (struct form){ e->rows, 1, 1, 2 };
+        return (struct columns_form){ e->rows, 1, 1, 2 };
     if (kind == ZEROS)
-        return (struct form){ e->rows / f, f, 1, 4 };
-    return n->awq ? (struct form){ e->rows / f, f, own->group, 4 } : (struct form){ e->rows, 1, own->group / f, 4 };
+        return (struct columns_form){ e->rows / f, f, 1, 4 };
+    return n->awq ? (struct columns_form){ e->rows / f, f, own->group, 4 } : (struct columns_form){ e->rows, 1, own->group / f, 4 };
 }
 
 static bool
-add(struct encoding *e, enum kind kind, const char *suffix, enum dtype dtype, uint32_t rank, struct err *err)
+add(struct encoding *e, enum columns_kind kind, const char *suffix, enum dtype dtype, uint32_t rank, struct err *err)
 {
-    struct own *own = e->own;
-    struct form form = form_of(e, kind);
+    struct columns_own *own = e->own;
+    struct columns_form form = form_of(e, kind);
     uint64_t dim[2] = { e->cols / own->group * form.lines, form.width };
     if (kind == INDEX)
         dim[0] = e->cols;
@@ -77,7 +77,7 @@ add(struct encoding *e, enum kind kind, const char *suffix, enum dtype dtype, ui
 static enum encode_fit
 fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
-    const struct numbers *n = numbers_of(e);
+    const struct columns_numbers *n = numbers_of(e);
     const struct groups_choice choice = { 128, 32, GROUPS_MOST, .symmetric = !n->awq, .asymmetric = true };
     uint32_t group;
     enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
@@ -87,10 +87,10 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         e->why = n->awq ? "its rows are no multiple of 8" : "its rows are no multiple of 32";
         return ENCODE_NO;
     }
-    struct own *own = e->own = encode_alloc(e, sizeof *own, err);
+    struct columns_own *own = e->own = encode_alloc(e, sizeof *own, err);
     if (!own)
         return ENCODE_FAIL;
-    *own = (struct own){ .rule = { DTYPE_F16, n->bits, n->awq || options->asymmetric }, .group = group };
+    *own = (struct columns_own){ .rule = { DTYPE_F16, n->bits, n->awq || options->asymmetric }, .group = group };
     return (n->awq || add(e, INDEX, ".g_idx", DTYPE_I32, 1, err)) && add(e, SCALES, ".scales", DTYPE_F16, 2, err)
         && add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err) && add(e, CODES, ".qweight", DTYPE_I32, 2, err)
         ? ENCODE_YES : ENCODE_FAIL;
@@ -100,7 +100,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
 
 /* Of codes that are `stride` bytes apart. */
 static uint32_t
-word_of(const struct numbers *n, const uint8_t *q, size_t stride)
+word_of(const struct columns_numbers *n, const uint8_t *q, size_t stride)
 {
     static const unsigned char order[8] = { 0, 2, 4, 6, 1, 3, 5, 7 };       /* of AWQ, from the lowest nibble up */
     uint32_t word = 0, f = 32 / n->bits;
@@ -111,7 +111,7 @@ word_of(const struct numbers *n, const uint8_t *q, size_t stride)
 
 /* What stands for a zero point: of GPTQ one less, where 0 becomes the largest. */
 static uint8_t
-zero_field(const struct numbers *n, const struct int_group *g)
+zero_field(const struct columns_numbers *n, const struct int_group *g)
 {
     int zero = g->zero >= 0 ? (int)g->zero : 0;         /* of what is not finite it is NaN */
     return (uint8_t)((unsigned)(zero - !n->awq) & ((1u << n->bits) - 1));
@@ -132,11 +132,11 @@ _Static_assert(8 * GROUPS_MOST <= ENCODE_ROOM, "the codes of a tile have room");
 
 /* The places of the wanted lines: y is that of the first one, others are `pitch` bytes apart. */
 static bool
-put_tile(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct form *form,
+put_tile(const struct encoding *e, const struct encode_run *run, enum columns_kind kind, const struct columns_form *form,
     const struct tile *t, uint8_t *y, size_t pitch, struct err *err)
 {
-    const struct numbers *n = numbers_of(e);
-    const struct own *own = e->own;
+    const struct columns_numbers *n = numbers_of(e);
+    const struct columns_own *own = e->own;
     uint8_t *q = run->room, zeros[8];
     struct int_group g = { 0 };
     for (uint32_t r = 0; r < form->rows; r++) {
@@ -166,10 +166,10 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum kind kind,
 
 /* The lines [from, to) of one place; y is that of the first one. */
 static bool
-put_place(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct form *form,
+put_place(const struct encoding *e, const struct encode_run *run, enum columns_kind kind, const struct columns_form *form,
     uint64_t place, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
 {
-    const struct own *own = e->own;
+    const struct columns_own *own = e->own;
     size_t pitch = (size_t)form->width * form->bytes;
     uint64_t end = num_ceil_div(to, form->lines), most = ENCODE_FLOATS / form->rows / own->group;
     struct tile t = { .row = place * form->rows };
@@ -194,10 +194,10 @@ put_place(const struct encoding *e, const struct encode_run *run, enum kind kind
 
 /* Symmetric codes have all the same zero point, and which group a column is of is known. */
 static void
-put_known(const struct encoding *e, enum kind kind, uint64_t first, uint64_t count, uint8_t *y)
+put_known(const struct encoding *e, enum columns_kind kind, uint64_t first, uint64_t count, uint8_t *y)
 {
-    const struct numbers *n = numbers_of(e);
-    const struct own *own = e->own;
+    const struct columns_numbers *n = numbers_of(e);
+    const struct columns_own *own = e->own;
     const struct int_group g = { .zero = (float)(1u << (n->bits - 1)) };
     uint8_t zeros[8];
     for (int i = 0; i < 8; i++)
@@ -210,13 +210,13 @@ static bool
 encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
-    const struct own *own = e->own;
-    enum kind kind = own->kind[part];
+    const struct columns_own *own = e->own;
+    enum columns_kind kind = own->kind[part];
     if (kind == INDEX || (kind == ZEROS && !own->rule.asymmetric)) {
         put_known(e, kind, first, count, y);
         return true;
     }
-    struct form form = form_of(e, kind);
+    struct columns_form form = form_of(e, kind);
     uint64_t end = first + count, width = form.width;
     for (uint64_t place = 0; place < width; place++) {
         uint64_t from = first > place ? num_ceil_div(first - place, width) : 0;
@@ -257,7 +257,7 @@ put_exceptions(struct str *out, const struct roster *m)
 static void
 config_gptq(struct str *out, const struct roster *m)
 {
-    const struct own *own = m->group[0].e->own;
+    const struct columns_own *own = m->group[0].e->own;
     str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": false, "
         "\"sym\": %s, %s\"checkpoint_format\": \"gptq\"", numbers_of(m->group[0].e)->bits, (unsigned)own->group,
         own->rule.asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
@@ -273,7 +273,7 @@ config_gptq(struct str *out, const struct roster *m)
 static void
 config_awq(struct str *out, const struct roster *m)
 {
-    const struct own *own = m->group[0].e->own;
+    const struct columns_own *own = m->group[0].e->own;
     str_format(out, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": %u, \"zero_point\": true, "
         "\"version\": \"gemm\", \"modules_to_not_convert\": ", (unsigned)own->group);
     roster_not_converted(out, m, false);
@@ -292,11 +292,11 @@ mixes(const struct encoding *a, const struct encoding *b)
 static const char *
 refused(const struct encoding *e)
 {
-    const struct own *own = e->own;
+    const struct columns_own *own = e->own;
     return loaders_refusal(e, own->rule.asymmetric, own->group);
 }
 
-static const struct numbers gptq = { &encode_int_gptq, 4, false }, gptq8 = { &encode_int_gptq, 8, false },
+static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8 = { &encode_int_gptq, 8, false },
     awq = { &encode_int_awq, 4, true };
 
 #define COLUMNS(code, label_, numbers_, config_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \

@@ -31,20 +31,20 @@
 #include "kernel/rounded.h"
 #include "kernel/tiles.h"
 
-enum kind { FP8, INT8, MXFP8, NVFP4 };
+enum comfy_kind { FP8, INT8, MXFP8, NVFP4 };
 
 enum { MARKER, ROTATED = 256 };
 
-struct own {
+struct comfy_own {
     uint32_t block;                     /* elements that share a scale; 0: all */
     uint32_t rotated;                   /* columns of a group; 0: not */
     uint64_t rows, cols;                /* of the codes, with those that are added */
 };
 
-static enum kind
+static enum comfy_kind
 kind_of(const struct encoding *e)
 {
-    return *(const enum kind *)e->encoder->numbers;
+    return *(const enum comfy_kind *)e->encoder->numbers;
 }
 
 /* --- fit */
@@ -53,7 +53,7 @@ static bool
 add_marker(struct encoding *e, struct err *err)
 {
     static const char *const formats[] = { "float8_e4m3fn", "int8_tensorwise", "mxfp8", "nvfp4" };
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     struct str text = { 0 };
     str_format(&text, "{\"format\": \"%s\"", formats[kind_of(e)]);
     if (own->rotated != 0)
@@ -75,7 +75,7 @@ add_marker(struct encoding *e, struct err *err)
 static bool
 add_grid(struct encoding *e, enum dtype dtype, struct err *err)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     const uint64_t dim[2] = { num_ceil_div(e->rows, TILE_ROWS) * TILE_ROWS,
         num_ceil_div(own->cols / own->block, TILE_BLOCKS) * TILE_BLOCKS };
     return groups_part(e, ".weight_scale", dtype, dim, 2, 0, TILE, err);
@@ -84,7 +84,7 @@ add_grid(struct encoding *e, enum dtype dtype, struct err *err)
 static bool
 is_padded(const struct encoding *e)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     return own->rows != e->rows || own->cols != e->cols;
 }
 
@@ -92,7 +92,7 @@ is_padded(const struct encoding *e)
 static bool
 add_codes(struct encoding *e, enum dtype dtype, uint32_t per_byte, uint32_t elems, struct err *err)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     const uint64_t dim[2] = { own->rows, own->cols / per_byte };
     bool padded = is_padded(e);
     return groups_part(e, ".weight", dtype, dim, 2, padded ? 0 : elems, padded ? (uint32_t)dim[1] : elems / per_byte, err);
@@ -101,7 +101,7 @@ add_codes(struct encoding *e, enum dtype dtype, uint32_t per_byte, uint32_t elem
 static bool
 add_parts(struct encoding *e, struct err *err)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     const uint64_t one = 1, row[2] = { e->rows, 1 };
     uint32_t cols = (uint32_t)e->cols, elems = own->block == 0 ? 32 : groups_elems(e, own->block);
     if (e->cols % elems != 0)
@@ -127,7 +127,7 @@ static enum encode_fit
 fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     static const uint32_t blocks[] = { 0, 0, 32, 16 };
-    enum kind kind = kind_of(e);
+    enum comfy_kind kind = kind_of(e);
     bool rotates = kind == INT8 && options->convrot;
     const struct groups_choice choice = { rotates ? ROTATED : 0, rotates ? 4 : 0, rotates ? 4096 : 0,
         .symmetric = true, .convrot = kind == INT8 };
@@ -145,10 +145,10 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         e->why = "its rows are too long";
         return ENCODE_NO;
     }
-    struct own *own = e->own = encode_alloc(e, sizeof *own, err);
+    struct comfy_own *own = e->own = encode_alloc(e, sizeof *own, err);
     if (!own)
         return ENCODE_FAIL;
-    *own = (struct own){ kind == INT8 ? (uint32_t)e->cols : blocks[kind], rotates ? group : 0, rows, cols };
+    *own = (struct comfy_own){ kind == INT8 ? (uint32_t)e->cols : blocks[kind], rotates ? group : 0, rows, cols };
     if (kind == FP8 || kind == NVFP4)
         groups_absmax_fit(e);
     return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
@@ -167,7 +167,7 @@ tensor_scale(const struct encoding *e, const float *facts)
 static uint8_t
 block_code(const struct encoding *e, const struct encode_run *run, const float *x)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     float most = run->kernels->encode_most(x, own->block);
     if (kind_of(e) == MXFP8)
         return encode_mx_ceil(most / 448.0f);
@@ -187,7 +187,7 @@ static bool
 grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, uint64_t at, uint64_t n, uint8_t *y,
     struct err *err)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     uint64_t blocks = own->cols / own->block, from = at * TILE_BLOCKS, to = num_min(blocks, (at + n) * TILE_BLOCKS);
     uint64_t first = from * own->block, end = to * own->block, here = num_min(end, e->cols) - first;
     memset(y, 0, (size_t)n * TILE);
@@ -205,7 +205,7 @@ static bool
 grid(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     uint64_t tiles = num_ceil_div(own->cols / own->block, TILE_BLOCKS), most = ENCODE_FLOATS / TILE_BLOCKS / own->block;
     for (uint64_t n; count != 0; first += n, count -= n, y += n * TILE) {
         n = num_min(num_min(count, tiles - first % tiles), most);
@@ -235,7 +235,7 @@ fp8_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
 static void
 block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     bool small = kind_of(e) == NVFP4;
     for (size_t i = 0, n = own->block, bytes = small ? n / 2 : n; i < run->n; i += n, y += bytes) {
         const float *x = run->x + i, s = block_scale(e, run, block_code(e, run, x));
@@ -259,7 +259,7 @@ static bool
 padded_codes(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     struct encode_run row = *run;
     row.n = (size_t)own->cols;
     for (uint64_t r = first; r < first + count; r++, y += e->part[part].grain) {
@@ -320,7 +320,7 @@ static bool
 compare_row(const struct encoding *e, const struct encode_run *run, uint64_t row, float *x, const uint8_t *q,
     float scale, struct err *err)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     size_t n = (size_t)e->cols;
     for (size_t i = 0; own->rotated == 0 && i < n; i++)
         run->back[i] = (float)(int8_t)q[i] * scale;
@@ -337,7 +337,7 @@ static bool
 int8_rows(const struct encoding *e, const struct encode_run *run, bool codes, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
-    const struct own *own = e->own;
+    const struct comfy_own *own = e->own;
     size_t n = (size_t)e->cols;
     for (uint64_t i = 0; i < count; i++) {
         float *x = run->x + i * n;
@@ -362,7 +362,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     uint8_t *y, struct err *err)
 {
     bool codes = part + 1 == e->nparts;
-    enum kind kind = kind_of(e);
+    enum comfy_kind kind = kind_of(e);
     if (kind == INT8)
         return int8_rows(e, run, codes, first, count, y, err);
     if (!codes && e->part[part].grain == TILE)
@@ -382,7 +382,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-static const enum kind fp8 = FP8, int8 = INT8, mxfp8 = MXFP8, nvfp4 = NVFP4;
+static const enum comfy_kind fp8 = FP8, int8 = INT8, mxfp8 = MXFP8, nvfp4 = NVFP4;
 
 #define BLOCKS(code, label_, kind) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &kind, .fit = fit, \
     .encode = encode

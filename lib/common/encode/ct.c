@@ -18,19 +18,19 @@
 #include "encode/roster.h"
 #include "kernel/encode_int.h"
 
-enum kind { SCALES, ZEROS, PACKED_ZEROS, CODES, WORDS, SHAPE };
+enum ct_kind { SCALES, ZEROS, PACKED_ZEROS, CODES, WORDS, SHAPE };
 
-struct own {
+struct ct_own {
     struct int_rule rule;
     uint32_t group;                     /* of int8-channel: a row */
     uint8_t kind[ENCODE_PARTS];
 };
 
 static bool
-add(struct encoding *e, enum kind kind, const char *suffix, enum dtype dtype, uint64_t rows, uint64_t cols,
+add(struct encoding *e, enum ct_kind kind, const char *suffix, enum dtype dtype, uint64_t rows, uint64_t cols,
     uint32_t elems, uint32_t grain, struct err *err)
 {
-    struct own *own = e->own;
+    struct ct_own *own = e->own;
     const uint64_t dim[2] = { rows, cols };
     own->kind[e->nparts] = (uint8_t)kind;
     return groups_part(e, suffix, dtype, dim, cols != 0 ? 2 : 1, elems, grain, err);
@@ -48,12 +48,12 @@ add_shape(struct encoding *e, struct err *err)
     return true;
 }
 
-static struct own *
+static struct ct_own *
 own_of(struct encoding *e, unsigned bits, uint32_t group, const struct encode_options *options, struct err *err)
 {
-    struct own *own = encode_alloc(e, sizeof *own, err);
+    struct ct_own *own = encode_alloc(e, sizeof *own, err);
     if (own)
-        *own = (struct own){ .rule = { groups_dtype(e), bits, options->asymmetric }, .group = group };
+        *own = (struct ct_own){ .rule = { groups_dtype(e), bits, options->asymmetric }, .group = group };
     e->own = own;
     return own;
 }
@@ -70,7 +70,7 @@ fit_channel(struct encoding *e, const struct encode_options *options, struct err
         e->why = "its rows are too long";
         return ENCODE_NO;
     }
-    struct own *own = own_of(e, 8, cols, options, err);
+    struct ct_own *own = own_of(e, 8, cols, options, err);
     enum dtype d = groups_dtype(e);
     return own && add(e, SCALES, ".weight_scale", d, e->rows, 1, cols, dtype_facts(d)->bytes, err)
         && (!own->rule.asymmetric || add(e, ZEROS, ".weight_zero_point", DTYPE_I8, e->rows, 1, cols, 1, err))
@@ -85,7 +85,7 @@ fit_group(struct encoding *e, const struct encode_options *options, struct err *
     enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
     if (fit != ENCODE_YES)
         return fit;
-    struct own *own = own_of(e, 4, group, options, err);
+    struct ct_own *own = own_of(e, 4, group, options, err);
     uint64_t groups = e->cols / group;
     enum dtype d = groups_dtype(e);
     return own && add_shape(e, err)
@@ -100,7 +100,7 @@ fit_group(struct encoding *e, const struct encode_options *options, struct err *
 static bool
 zero_words(const struct encoding *e, const struct encode_run *run, uint64_t at, size_t n, uint8_t *y, struct err *err)
 {
-    const struct own *own = e->own;
+    const struct ct_own *own = e->own;
     uint64_t groups = e->cols / own->group, row = at / groups * 8, col = at % groups * own->group;
     memset(y, 0, n * 4);
     for (uint64_t i = 0; i < 8 && row + i < e->rows; i++) {
@@ -119,7 +119,7 @@ static bool
 packed_zeros(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
-    const struct own *own = e->own;
+    const struct ct_own *own = e->own;
     uint64_t groups = e->cols / own->group;
     for (uint64_t n; count != 0; first += n, count -= n, y += 4 * n) {
         n = num_min(num_min(count, groups - first % groups), ENCODE_FLOATS / own->group);
@@ -131,10 +131,10 @@ packed_zeros(const struct encoding *e, const struct encode_run *run, uint64_t fi
 
 /* The codes of a group, whose element `first` is x[0]. */
 static uint8_t *
-put_codes(const struct encoding *e, const struct encode_run *run, enum kind kind, const struct int_group *g,
+put_codes(const struct encoding *e, const struct encode_run *run, enum ct_kind kind, const struct int_group *g,
     const float *x, uint8_t *y, uint64_t first)
 {
-    const struct own *own = e->own;
+    const struct ct_own *own = e->own;
     uint8_t packed[GROUPS_MOST], *q = kind == WORDS ? packed : y;
     size_t n = own->group;
     encode_int_ct.codes(q, x, n, g, &own->rule);
@@ -153,8 +153,8 @@ static bool
 encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
-    const struct own *own = e->own;
-    enum kind kind = own->kind[part];
+    const struct ct_own *own = e->own;
+    enum ct_kind kind = own->kind[part];
     if (kind == PACKED_ZEROS)
         return packed_zeros(e, run, first, count, y, err);
     for (uint64_t i = 0; i < count; i++) {
@@ -235,7 +235,7 @@ ct_mixes(const struct encoding *a, const struct encoding *b)
 static void
 config_group(struct str *out, const struct encoding *e)
 {
-    const struct own *own = e->own;
+    const struct ct_own *own = e->own;
     const char *symmetric = own->rule.asymmetric ? "false" : "true";
     if (own->rule.bits == 8)
         str_format(out, "\"weights\": {\"num_bits\": 8, \"type\": \"int\", \"symmetric\": %s, \"group_size\": null, "
@@ -252,7 +252,7 @@ config_group(struct str *out, const struct encoding *e)
 static bool
 joins_experts(const struct encoding *e)
 {
-    const struct own *own = e->own;
+    const struct ct_own *own = e->own;
     return own->rule.bits == 4 && !own->rule.asymmetric;
 }
 
@@ -260,7 +260,7 @@ joins_experts(const struct encoding *e)
 static const char *
 differs(const struct encoding *e)
 {
-    const struct own *own = e->own;
+    const struct ct_own *own = e->own;
     return own->rule.bits == 4 && own->rule.asymmetric ? "transformers 5 reads zero points of groups with \"dequantize\": true "
         "in quantization_config alone" : NULL;
 }
@@ -268,7 +268,7 @@ differs(const struct encoding *e)
 static const char *
 refused(const struct encoding *e)
 {
-    const struct own *own = e->own;
+    const struct ct_own *own = e->own;
     return loaders_refusal(e, own->rule.asymmetric, own->rule.bits == 4 ? own->group : 0);
 }
 

@@ -106,7 +106,7 @@ struct encoder {
      * nregions and nfacts, and leaves what encode() uses at its beginning. */
     bool fuses;
     /* NULL, or: a part's size or bytes depend on facts. Called before any output is laid out; facts go then. */
-    bool (*early)(struct encoding *e, const float *facts, struct err *err);
+    bool (*survey_first)(struct encoding *e, const float *facts, struct err *err);
 
     /* Grains [first, first + count) of a part whose bytes are not known; y needs no alignment. With `elems` they need no more
      * than ENCODE_FLOATS elements, which are at run->x. */

@@ -30,25 +30,25 @@
 
 enum { BLOCK = 128, GRAIN = 32, REGION = 1 << 20, CODES = 0, SCALES = 1 };
 enum share { BLOCKS, ROWS, TENSOR };
-enum rule { DIVIDED, MULTIPLIED, POWER, COMPRESSED };
+enum fp8_rule { DIVIDED, MULTIPLIED, POWER, COMPRESSED };
 
-struct form {
+struct fp8_form {
     enum dtype codes;
     enum share share;
-    enum rule rule;
+    enum fp8_rule rule;
 };
 
-struct fp8 {
+struct fp8_encoding {
     uint64_t rows, grid_rows, grid_cols;        /* of one matrix */
 };
 
-static const struct form *
+static const struct fp8_form *
 form(const struct encoding *e)
 {
     return e->encoder->numbers;
 }
 
-static const struct fp8 *
+static const struct fp8_encoding *
 own(const struct encoding *e)
 {
     return e->own;
@@ -73,7 +73,7 @@ add_parts(struct encoding *e, enum dtype scales, const uint64_t *dim, uint32_t r
 static bool
 fit_blocks(struct encoding *e, struct err *err)
 {
-    struct fp8 *f = encode_alloc(e, sizeof *f, err);
+    struct fp8_encoding *f = encode_alloc(e, sizeof *f, err);
     uint32_t rank = e->weight.shape.rank;
     if (!f)
         return false;
@@ -317,7 +317,7 @@ mixes_blocks(const struct encoding *a, const struct encoding *b)
 static const char *
 differs(const struct encoding *e)
 {
-    const struct fp8 *f = own(e);
+    const struct fp8_encoding *f = own(e);
     return (f->grid_rows > 1 && f->rows % BLOCK != 0) || (f->grid_cols > 1 && e->cols % BLOCK != 0)
         ? "128 does not divide its sizes: transformers 5 takes blocks of other sizes when it dequantizes, as it does without a "
           "GPU" : NULL;
@@ -332,7 +332,7 @@ config_group(struct str *out, const struct encoding *e)
         "\"output_activations\": null", form(e)->share == ROWS ? "channel" : "tensor");
 }
 
-static const struct form divided = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, BLOCKS, DIVIDED },
+static const struct fp8_form divided = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, BLOCKS, DIVIDED },
     multiplied = { DTYPE_F8_E4M3, BLOCKS, MULTIPLIED }, power = { DTYPE_F8_E4M3, BLOCKS, POWER },
     rows = { DTYPE_F8_E4M3, ROWS, COMPRESSED }, rows_e5m2 = { DTYPE_F8_E5M2, ROWS, COMPRESSED },
     tensor = { DTYPE_F8_E4M3, TENSOR, COMPRESSED }, tensor_e5m2 = { DTYPE_F8_E5M2, TENSOR, COMPRESSED };

@@ -15,7 +15,7 @@ struct exact {
     bool lost;                  /* something was added that is no number */
 };
 
-struct sums {
+struct loss_sums {
     uint64_t n;
     float most;
     struct exact distance, noise, signal, back, both;
@@ -24,11 +24,11 @@ struct sums {
 struct losses {
     pthread_mutex_t lock;
     struct weight_loss {
-        struct sums *sums;      /* while not all of the weight is added; owned */
+        struct loss_sums *sums;      /* while not all of the weight is added; owned */
         struct loss loss;       /* then */
     } *list;                    /* n, by number */
     size_t n;
-    struct sums all;            /* of the weights that are complete */
+    struct loss_sums all;            /* of the weights that are complete */
     bool failed;                /* there was no memory */
 };
 
@@ -115,7 +115,7 @@ add_lanes(struct exact *to, const double lanes[LOSS_LANES])
 }
 
 static void
-join(struct sums *to, const struct sums *from)
+join(struct loss_sums *to, const struct loss_sums *from)
 {
     to->n += from->n;
     to->most = from->most > to->most ? from->most : to->most;
@@ -137,7 +137,7 @@ decibels(double signal, double noise)
 }
 
 static struct loss
-value_of(const struct sums *s)
+value_of(const struct loss_sums *s)
 {
     double noise = exact_value(&s->noise), signal = exact_value(&s->signal), back = exact_value(&s->back);
     double length = sqrt(signal) * sqrt(back);
@@ -166,7 +166,7 @@ losses_add(struct losses *l, const struct encoding *e, const struct loss_lanes *
 {
     struct weight_loss *w = &l->list[e->number];
     pthread_mutex_lock(&l->lock);
-    struct sums *s = w->sums = w->sums ? w->sums : calloc(1, sizeof *s);
+    struct loss_sums *s = w->sums = w->sums ? w->sums : calloc(1, sizeof *s);
     l->failed = l->failed || !s;
     if (s) {
         s->n += n;
@@ -186,7 +186,7 @@ losses_add(struct losses *l, const struct encoding *e, const struct loss_lanes *
 bool
 losses_check(const struct losses *l, struct err *err)
 {
-    return !l->failed || err_memory(err, sizeof(struct sums));
+    return !l->failed || err_memory(err, sizeof(struct loss_sums));
 }
 
 struct loss

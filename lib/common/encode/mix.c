@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 
-enum name {
+enum mix_name {
     Q4_0, Q5_0, Q4_1, Q5_1, Q8_0, Q6_K, Q1_0, Q2_0, TQ1_0, TQ2_0, Q2_K, Q2_K_S, Q3_K_S, Q3_K_M, Q3_K_L, Q4_K_S, Q4_K_M,
     Q5_K_S, Q5_K_M, IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ2_M, IQ3_XXS, IQ3_XS, IQ3_S, IQ3_M, IQ4_NL, IQ4_XS, MXFP4_MOE,
     NVFP4, NAMES
@@ -103,7 +103,7 @@ mix_begin(struct mix_state *s, const struct mix *mix, const struct mix_model *mo
 
 /* --- names */
 
-enum kind { OTHER, EMBEDDING, OUTPUT, VALUE, KEY, QUERY, ATTENTION, DOWN, GATE, UP };
+enum mix_kind { OTHER, EMBEDDING, OUTPUT, VALUE, KEY, QUERY, ATTENTION, DOWN, GATE, UP };
 
 static bool
 has(const struct tensor *t, const char *word)
@@ -117,12 +117,12 @@ is(const struct tensor *t, const char *name)
     return t->name_len == strlen(name) && memcmp(t->name, name, t->name_len) == 0;
 }
 
-static enum kind
+static enum mix_kind
 kind_of(const struct tensor *t)
 {
     static const struct {
         const char *word;
-        enum kind kind;
+        enum mix_kind kind;
     } words[] = {
         { "attn_qkv.weight", VALUE }, { "attn_kv_b.weight", VALUE }, { "attn_v.weight", VALUE }, { "attn_k.weight", KEY },
         { "attn_q.weight", QUERY }, { "attn_output.weight", ATTENTION }, { "ffn_up", UP }, { "ffn_gate", GATE },
@@ -148,7 +148,7 @@ mix_is_vector(const struct tensor *t)
 }
 
 const char *
-mix_spares(const struct tensor *t)
+mix_exempts(const struct tensor *t)
 {
     static const char *const norms[] = { "_norm.weight", NULL };
     static const char *const routers[] = { "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", NULL };
@@ -204,7 +204,7 @@ mix_order(const struct tensor *a, const struct tensor *b)
 void
 mix_count(struct mix_state *s, const struct tensor *t)
 {
-    enum kind kind = kind_of(t);
+    enum mix_kind kind = kind_of(t);
     s->values += kind == VALUE;
     s->tied = s->tied && kind != OUTPUT;
 }
@@ -232,8 +232,8 @@ enum when {
 #define IQ4 (IN(IQ4_NL) | IN(IQ4_XS))
 
 /* The first rule that holds says the type. */
-static const struct rule {
-    enum kind kind;
+static const struct mix_rule {
+    enum mix_kind kind;
     uint64_t mixes;
     unsigned when;
     enum dtype type;
@@ -312,7 +312,7 @@ holds(const struct mix_state *s, uint64_t i, uint64_t n)
 }
 
 static enum dtype
-by_rules(const struct mix_state *s, enum kind kind, uint64_t i, uint64_t n)
+by_rules(const struct mix_state *s, enum mix_kind kind, uint64_t i, uint64_t n)
 {
     unsigned now = holds(s, i, n);
     uint64_t mix = IN(s->mix - mix_list);
@@ -343,7 +343,7 @@ ordinal(const struct mix_state *s, const struct tensor *t, uint64_t *count)
 enum dtype
 mix_type(struct mix_state *s, const struct tensor *t)
 {
-    enum kind kind = kind_of(t);
+    enum mix_kind kind = kind_of(t);
     if (kind == OUTPUT || (kind == EMBEDDING && s->tied))
         return of_output(s, t);
     if (s->mix == &mix_list[MXFP4_MOE])
@@ -389,7 +389,7 @@ mix_fallback(enum dtype type, uint64_t cols)
 bool
 mix_wants_importance(const struct tensor *t, enum dtype type, const char *name)
 {
-    enum kind kind = kind_of(t);
+    enum mix_kind kind = kind_of(t);
     return kind != EMBEDDING && kind != OUTPUT && (type == DTYPE_IQ3_XXS || type == DTYPE_IQ2_S || type == DTYPE_IQ1_M
         || (type == DTYPE_Q2_K && strcasecmp(name, mix_list[Q2_K_S].name) == 0));
 }

@@ -50,7 +50,7 @@ int mix_order(const struct tensor *a, const struct tensor *b);
 bool mix_is_vector(const struct tensor *t);
 
 /* Why a tensor is none of those that are quantized, or NULL; static. */
-const char *mix_spares(const struct tensor *t);
+const char *mix_exempts(const struct tensor *t);
 
 /* The type of a tensor that is quantized. */
 enum dtype mix_type(struct mix_state *s, const struct tensor *t);

@@ -11,7 +11,7 @@
 
 enum { MLX_MOST = 128 };
 
-struct own {
+struct mlx_own {
     struct int_rule rule;
     uint32_t group;
 };
@@ -31,10 +31,10 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     unsigned bits = bits_of(e);
     uint32_t group;
     enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
-    struct own *own = fit == ENCODE_YES ? e->own = encode_alloc(e, sizeof *own, err) : NULL;
+    struct mlx_own *own = fit == ENCODE_YES ? e->own = encode_alloc(e, sizeof *own, err) : NULL;
     if (!own)
         return fit == ENCODE_YES ? ENCODE_FAIL : fit;
-    *own = (struct own){ { groups_dtype(e), bits, true }, group };
+    *own = (struct mlx_own){ { groups_dtype(e), bits, true }, group };
     const uint64_t scales[2] = { e->rows, e->cols / group }, codes[2] = { e->rows, e->cols / 32 * bits };
     enum dtype d = own->rule.dtype;
     uint32_t size = dtype_facts(d)->bytes;
@@ -47,7 +47,7 @@ static bool
 encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
-    const struct own *own = e->own;
+    const struct mlx_own *own = e->own;
     const struct int_rule *rule = &own->rule;
     size_t n = own->group;
     for (uint64_t i = 0; i < count; i++) {
@@ -77,7 +77,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 static void
 config(struct str *out, const struct roster *m)
 {
-    const struct own *own = m->group[0].e->own;
+    const struct mlx_own *own = m->group[0].e->own;
     str_format(out, "{\"group_size\": %u, \"bits\": %u, \"mode\": \"affine\"", (unsigned)own->group, own->rule.bits);
     for (size_t i = 1; i < m->n; i++) {
         own = m->group[i].e->own;

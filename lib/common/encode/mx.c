@@ -31,23 +31,23 @@
 #include "kernel/encode_mx.h"
 #include "kernel/rounded.h"
 
-enum kind { MXFP4, MXFP8, NVFP4 };
+enum mx_kind { MXFP4, MXFP8, NVFP4 };
 
 /* Of a row. */
-struct numbers {
-    enum kind kind;
+struct mx_numbers {
+    enum mx_kind kind;
     bool modelopt;
 };
 
 enum { BLOCK_MX = 32, BLOCK_NV = 16 };
 
 /* What a block shares: its code, and what codes are multiplied by. */
-struct block {
+struct mx_block {
     uint8_t code;
     float scale;
 };
 
-static const struct numbers *
+static const struct mx_numbers *
 numbers_of(const struct encoding *e)
 {
     return e->encoder->numbers;
@@ -62,7 +62,7 @@ block_of(const struct encoding *e)
 static bool
 add_parts(struct encoding *e, struct err *err)
 {
-    const struct numbers *n = numbers_of(e);
+    const struct mx_numbers *n = numbers_of(e);
     uint32_t block = block_of(e), elems = groups_elems(e, block);
     const uint64_t one = 1, scale[2] = { e->rows, e->cols / block }, bytes[2] = { e->rows, e->cols / 2 },
         codes[2] = { e->rows, e->cols };
@@ -107,36 +107,36 @@ tensor_scale(const struct encoding *e, const float *facts)
     return numbers_of(e)->modelopt ? facts[0] / 2688.0f : ct_global(groups_dtype(e), facts[0]);
 }
 
-static struct block
+static struct mx_block
 nvfp4_ct(enum dtype d, float most, float global)
 {
     float s = global * rounded(d, most / 6.0f);
     uint8_t code = e4m3_of_float(s > 448 ? 448 : s);
-    struct block b = { code != 0 ? code : 0x20, 0 };
+    struct mx_block b = { code != 0 ? code : 0x20, 0 };
     b.scale = float8_to_float(DTYPE_F8_E4M3, b.code) / global;
     return b;
 }
 
 /* A tensor of zeros has a scale of 0, whatever its blocks have. */
-static struct block
+static struct mx_block
 nvfp4_modelopt(float most, float scale_2)
 {
     float s = scale_2 > 0 ? most / (6.0f * scale_2) : 0.0f;
     s = s == 0 ? 1.0f : s;
-    struct block b = { e4m3_of_float(s > 448 ? 448 : s < 0x1p-9f ? 0x1p-9f : s), 0 };
+    struct mx_block b = { e4m3_of_float(s > 448 ? 448 : s < 0x1p-9f ? 0x1p-9f : s), 0 };
     b.scale = float8_to_float(DTYPE_F8_E4M3, b.code) * scale_2;
     return b;
 }
 
 /* --- all */
 
-static struct block
+static struct mx_block
 find(const struct encoding *e, const struct encode_run *run, const float *x)
 {
-    const struct numbers *n = numbers_of(e);
+    const struct mx_numbers *n = numbers_of(e);
     enum dtype d = groups_dtype(e);
     float most = run->kernels->encode_most(x, block_of(e));
-    struct block b = { 0 };
+    struct mx_block b = { 0 };
     if (n->kind == NVFP4)
         return n->modelopt ? nvfp4_modelopt(most, tensor_scale(e, run->facts))
             : nvfp4_ct(d, most, tensor_scale(e, run->facts));
@@ -147,7 +147,7 @@ find(const struct encoding *e, const struct encode_run *run, const float *x)
 
 /* One block of MXFP8, or of E2M1. */
 static void
-put_e4m3(const struct encode_run *run, uint8_t *y, float *back, const float *x, const struct block *b, enum dtype d)
+put_e4m3(const struct encode_run *run, uint8_t *y, float *back, const float *x, const struct mx_block *b, enum dtype d)
 {
     run->kernels->encode_e4m3(y, x, BLOCK_MX, &(const struct encode_fp8){ .scale = b->scale, .adds_zero = true,
         .quotient = d });
@@ -158,13 +158,13 @@ put_e4m3(const struct encode_run *run, uint8_t *y, float *back, const float *x, 
 static void
 put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first, uint8_t *y)
 {
-    const struct numbers *n = numbers_of(e);
+    const struct mx_numbers *n = numbers_of(e);
     const enum dtype d = groups_dtype(e);
     uint32_t block = block_of(e);
     struct encode_e2m1 how = { .quotient = n->kind == MXFP4 && !n->modelopt ? d : DTYPE_F32,
         .rule = n->kind == MXFP4 && n->modelopt ? E2M1_DOWN : E2M1_PLAIN, .plus_zero = n->kind == NVFP4 && n->modelopt };
     for (size_t i = 0; i < run->n; i += block) {
-        struct block b = find(e, run, run->x + i);
+        struct mx_block b = find(e, run, run->x + i);
         float *back = run->compare ? run->back + i : NULL;
         how.scale = b.scale;
         if (n->kind == MXFP8)
@@ -236,7 +236,7 @@ refused(const struct encoding *e)
     return loaders_refusal(e, false, block_of(e));
 }
 
-static const struct numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, nvfp4 = { NVFP4, false },
+static const struct mx_numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, nvfp4 = { NVFP4, false },
     mxfp4_modelopt = { MXFP4, true }, nvfp4_modelopt_row = { NVFP4, true };
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \

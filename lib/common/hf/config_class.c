@@ -20,15 +20,15 @@ enum {
 
 /* A member of these classes: its types, and its default: a number, or with NONE among the types and NULLED none. What has
  * no meaning here has no default either. */
-enum fill { LEAVE, NULLED, NUMBER, REAL };
-struct member {
+enum class_fill { LEAVE, NULLED, NUMBER, REAL };
+struct class_member {
     const char *name;
     unsigned classes, takes;
-    enum fill fill;
+    enum class_fill fill;
     double value;
 };
 
-static const struct member members_of[] = {
+static const struct class_member members_of[] = {
     { "vocab_size", LLAMA | MISTRAL | MIXTRAL, INT, NUMBER, 32000 },
     { "vocab_size", QWENS, INT, NUMBER, 151936 },
     { "vocab_size", GEMMA2, INT, NUMBER, 256000 },
@@ -136,7 +136,7 @@ is_taken(unsigned takes, const json_t *value)
 }
 
 static bool
-fill_in(json_t *members, const struct member *m, struct err *err)
+fill_in(json_t *members, const struct class_member *m, struct err *err)
 {
     switch (m->fill) {
     case LEAVE:
@@ -155,7 +155,7 @@ static bool
 check_members(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
 {
     for (size_t i = 0; *takes && i < sizeof members_of / sizeof *members_of; i++) {
-        const struct member *m = &members_of[i];
+        const struct class_member *m = &members_of[i];
         const json_t *value = json_object_get(members, m->name);
         if (!(m->classes & 1u << kind))
             continue;

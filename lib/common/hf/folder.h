@@ -3,7 +3,7 @@
 #define HF_FOLDER_H
 
 #include "base/names.h"
-#include "container/model.h"
+#include "model/model.h"
 
 enum hf_file {
     HF_CONFIG,                  /* config.json */

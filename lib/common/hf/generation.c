@@ -6,11 +6,11 @@
 
 static const char file[] = "generation_config.json";
 
-enum kind { TEXT, I32, F32 };
+enum generation_kind { TEXT, I32, F32 };
 
-static const struct row {
+static const struct generation_row {
     const char *key, *name;
-    enum kind kind;
+    enum generation_kind kind;
     const char *other;          /* the name when the first is not there */
 } rows[] = {
     { "sequence", "sequence", TEXT, NULL },
@@ -28,7 +28,7 @@ static const struct row {
 };
 
 static bool
-put(struct keys *keys, const struct row *row, const char *name, const json_t *value, struct err *err)
+put(struct keys *keys, const struct generation_row *row, const char *name, const json_t *value, struct err *err)
 {
     static const char prefix[] = "general.sampling";
     int32_t i;
@@ -51,7 +51,7 @@ bool
 hf_generation_keys(struct keys *keys, const json_t *generation, struct err *err)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct row *row = &rows[i];
+        const struct generation_row *row = &rows[i];
         const char *name = row->other && !json_object_get(generation, row->name) ? row->other : row->name;
         const json_t *value = hf_get(generation, name);
         if (value && !put(keys, row, name, value, err))

@@ -8,13 +8,13 @@
 
 /* --- the front matter of README.md: lines of YAML between two of "---" */
 
-struct line {
+struct name_line {
     const char *p;
     size_t n;
 };
 
 static bool
-next_line(struct line *line, const char **at, const char *end)
+next_line(struct name_line *line, const char **at, const char *end)
 {
     if (*at == end)
         return false;
@@ -28,13 +28,13 @@ next_line(struct line *line, const char **at, const char *end)
 }
 
 static bool
-line_is(const struct line *line, const char *text)
+line_is(const struct name_line *line, const char *text)
 {
     return line->n == strlen(text) && memcmp(line->p, text, line->n) == 0;
 }
 
 static void
-trim(struct line *s)
+trim(struct name_line *s)
 {
     while (s->n != 0 && (*s->p == ' ' || *s->p == '\t')) {
         s->p++;
@@ -46,7 +46,7 @@ trim(struct line *s)
 
 /* Checks for a plain scalar that YAML reads as a string: no number, date, true, false or null, no list and no object. */
 static bool
-is_plain_string(const struct line *s)
+is_plain_string(const struct name_line *s)
 {
     static const char *const words[] = { "null", "true", "false", "yes", "no", "on", "off" };
     bool number = strchr("0123456789.+-", *s->p) != NULL;
@@ -65,7 +65,7 @@ is_plain_string(const struct line *s)
 
 /* Reads a scalar that stands on one line: plain, or in quotes without an escape. False for any other. */
 static bool
-read_scalar(struct line *s)
+read_scalar(struct name_line *s)
 {
     trim(s);
     if (s->n == 0)
@@ -73,11 +73,11 @@ read_scalar(struct line *s)
     if (*s->p == '"' || *s->p == '\'') {
         const char *close = memchr(s->p + 1, *s->p, s->n - 1);
         size_t n = close ? (size_t)(close - s->p - 1) : 0;
-        struct line rest = { close ? close + 1 : s->p, close ? s->n - n - 2 : 0 };
+        struct name_line rest = { close ? close + 1 : s->p, close ? s->n - n - 2 : 0 };
         trim(&rest);
         if (!close || (rest.n != 0 && *rest.p != '#') || memchr(s->p + 1, '\\', n))
             return false;
-        *s = (struct line){ s->p + 1, n };
+        *s = (struct name_line){ s->p + 1, n };
         return true;
     }
     for (size_t i = 1; i < s->n; i++)
@@ -88,10 +88,10 @@ read_scalar(struct line *s)
 }
 
 /* Finds the value of a key at the beginning of a line; that of the last one counts. */
-static struct line
+static struct name_line
 member(const struct hf_text *card, const char *key)
 {
-    struct line line, found = { NULL, 0 };
+    struct name_line line, found = { NULL, 0 };
     const char *at = card->p, *end = card->p ? card->p + card->n : NULL;
     size_t n = strlen(key);
     if (!card->p || !next_line(&line, &at, end) || !line_is(&line, "---"))
@@ -101,7 +101,7 @@ member(const struct hf_text *card, const char *key)
             && (line.n == n + 1 || line.p[n + 1] == ' ' || line.p[n + 1] == '\t');
         if (!is)
             continue;
-        found = (struct line){ line.p + n + 1, line.n - n - 1 };
+        found = (struct name_line){ line.p + n + 1, line.n - n - 1 };
         bool goes_on = at < end && *at == ' ';      /* a scalar of several lines, or an object */
         if (goes_on || !read_scalar(&found))
             found.p = NULL;
@@ -254,7 +254,7 @@ hf_name_put(struct keys *keys, const struct hf_folder *folder, const struct hf_f
     struct hf_value config, value;
     struct hf_string id = { 0 };
     struct str name = { 0 };
-    struct line line = member(card, "name");
+    struct name_line line = member(card, "name");
     if (!line.p)
         line = member(card, "model_name");
     bool ok = hf_value_file(&config, &folder->file[HF_CONFIG], err) && hf_value_members(&value, member_of, 1, &config, err)

@@ -12,7 +12,7 @@ enum {
 };
 
 /* A tensor of these families, and those for which llama.cpp loads its bias. */
-struct row {
+struct name_row {
     const char *hf, *gguf;
     unsigned families;
     enum hf_change change;
@@ -20,7 +20,7 @@ struct row {
 };
 
 /* Outside of layers, and in them, without "model."; # is the number of an expert. */
-static const struct row whole[] = {
+static const struct name_row whole[] = {
     { "embed_tokens", "token_embd", ALL, HF_EMBEDDING, 0 },
     { "norm", "output_norm", ALL, HF_AS_IS, 0 },
     { "lm_head", "output", ALL, HF_HEAD, QWEN2 },
@@ -88,7 +88,7 @@ matches(const char *pattern, const char *text, size_t n, uint64_t *number)
 }
 
 static bool
-find(struct hf_name *name, const struct hf_family *family, const struct row *rows, size_t nrows, const char *text, size_t n)
+find(struct hf_name *name, const struct hf_family *family, const struct name_row *rows, size_t nrows, const char *text, size_t n)
 {
     bool bias = strcmp(name->suffix, ".bias") == 0;
     for (size_t i = 0; i < nrows; i++)

@@ -2,7 +2,7 @@
 #ifndef HF_SAME_H
 #define HF_SAME_H
 
-#include "container/model.h"
+#include "model/model.h"
 
 /* Compares type, shape and all bytes of two tensors. A file that is not seekable is spooled first, ERR_LIMIT if that is not
  * allowed. */

@@ -20,7 +20,7 @@ struct message {
     uint64_t at, end;
 };
 
-struct field {
+struct protobuf_field {
     uint64_t number, value;     /* value: of a varint; of bytes, how many; of 4 bytes, they */
     enum wire wire;
     uint64_t at;                /* of the bytes, or of the tag */
@@ -48,12 +48,12 @@ read_varint(struct message *m, uint64_t *out, struct err *err)
 }
 
 static bool
-read_field(struct message *m, struct field *f, struct err *err)
+read_field(struct message *m, struct protobuf_field *f, struct err *err)
 {
     uint64_t tag, begin = m->at;
     if (!read_varint(m, &tag, err))
         return false;
-    *f = (struct field){ .number = tag >> 3, .wire = (enum wire)(tag & 7), .at = begin };
+    *f = (struct protobuf_field){ .number = tag >> 3, .wire = (enum wire)(tag & 7), .at = begin };
     if (f->number == 0 || f->number >= 1 << 29)
         return bad(m, begin, "a field has no number", err);
     if (f->wire == WIRE_VARINT)
@@ -73,7 +73,7 @@ read_field(struct message *m, struct field *f, struct err *err)
 }
 
 static bool
-take(struct hf_piece *piece, struct message *m, const struct field *f, struct err *err)
+take(struct hf_piece *piece, struct message *m, const struct protobuf_field *f, struct err *err)
 {
     static const enum wire wires[] = { [PIECE_TEXT] = WIRE_BYTES, [PIECE_SCORE] = WIRE_4, [PIECE_TYPE] = WIRE_VARINT };
     if (f->number > PIECE_TYPE)
@@ -95,7 +95,7 @@ take(struct hf_piece *piece, struct message *m, const struct field *f, struct er
 static bool
 read_piece(struct hf_piece *piece, struct message m, struct err *err)
 {
-    struct field f;
+    struct protobuf_field f;
     *piece = (struct hf_piece){ .type = HF_PIECE_NORMAL, .at = m.at };
     while (m.at < m.end)
         if (!read_field(&m, &f, err) || !take(piece, &m, &f, err))
@@ -109,7 +109,7 @@ bool
 hf_pieces_next(struct hf_pieces *pieces, struct hf_piece *piece, bool *end, struct err *err)
 {
     struct message all = { pieces->file, pieces->at, pieces->file->n };
-    struct field f = { 0 };
+    struct protobuf_field f = { 0 };
     while (all.at < all.end) {
         if (!read_field(&all, &f, err))
             return false;

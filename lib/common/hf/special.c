@@ -32,7 +32,7 @@ static const char *const id_members[ROLES] = {
 
 /* A token as tokenizer_config.json names it: a string, or an object with one, which is no text that others could
  * equal. */
-struct named {
+struct special_name {
     struct hf_string text;
     bool object;
 };
@@ -42,7 +42,7 @@ struct special {
     uint64_t limit;
     bool configured;            /* tokenizer_config.json says something */
     bool has_eot, has_eom;      /* these roles were found on the way */
-    struct named name[ROLES];
+    struct special_name name[ROLES];
     enum duty flag_order[ROLES];
     size_t nflags;
     bool flagged[ROLES], flag[ROLES];
@@ -51,21 +51,21 @@ struct special {
 };
 
 static bool
-equal(const struct named *a, const struct hf_string *text)
+equal(const struct special_name *a, const struct hf_string *text)
 {
     return !a->object && hf_strings_equal(&a->text, text);
 }
 
 static bool
-is_set(const struct named *a)
+is_set(const struct special_name *a)
 {
     return a->object || a->text.n != 0;
 }
 
-static struct named
+static struct special_name
 plain(const struct hf_string *text)
 {
-    return (struct named){ .text = *text };
+    return (struct special_name){ .text = *text };
 }
 
 static void
@@ -78,11 +78,11 @@ set_flag(struct special *s, enum duty role, bool yes)
 }
 
 static bool
-read_name(struct named *name, struct hf_vocab *v, const struct hf_value *value, struct err *err)
+read_name(struct special_name *name, struct hf_vocab *v, const struct hf_value *value, struct err *err)
 {
     static const char *const content[] = { "content" };
     struct hf_value inner = *value;
-    *name = (struct named){ .object = hf_value_kind(value) == PULL_OBJECT };
+    *name = (struct special_name){ .object = hf_value_kind(value) == PULL_OBJECT };
     return (!name->object || hf_value_members(&inner, content, 1, value, err))
         && hf_value_string(&name->text, &v->chars, &inner, err);
 }
@@ -138,7 +138,7 @@ read_template(struct template *t, struct hf_vocab *v, const struct hf_value *val
 static void
 take_ends(struct special *s, const struct hf_string *first, const struct hf_string *last)
 {
-    struct named *bos = &s->name[BOS], *cls = &s->name[CLS], *eos = &s->name[EOS];
+    struct special_name *bos = &s->name[BOS], *cls = &s->name[CLS], *eos = &s->name[EOS];
     if (first->n != 0) {
         if (!s->configured)
             *bos = plain(first);
@@ -173,7 +173,7 @@ take_pair(struct special *s, const struct template *pair, const struct hf_string
         || !hf_string_is(&pair->list[end - 1].text, "B"))
         return;
     const struct hf_string *one = &pair->list[begin + 1].token, *two = &pair->list[begin + 2].token;
-    struct named *sep = &s->name[SEP], *eos = &s->name[EOS];
+    struct special_name *sep = &s->name[SEP], *eos = &s->name[EOS];
     bool add = one->n != 0 && last->n == 0 && (equal(sep, one) || equal(eos, one));
     if (end - begin == 4)
         add = add || (two->n != 0 && (equal(sep, two) || equal(eos, two)));
@@ -220,7 +220,7 @@ take_roberta(struct special *s, const struct hf_value *cls, const struct hf_valu
     set_flag(s, EOS, true);
     set_flag(s, SEP, true);
     for (int i = 0; i < 2; i++) {
-        struct named *name = &s->name[roles[i]];
+        struct special_name *name = &s->name[roles[i]];
         struct hf_string text;
         if (is_set(name) || !s->configured)
             continue;

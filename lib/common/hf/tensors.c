@@ -14,7 +14,7 @@
 enum { LAYERS_MAX = 1 << 16, WORDS = 3, SHAPE_MAX = 4 };
 
 /* A tensor of the input, under the name that it has there. */
-struct entry {
+struct tensor_row {
     struct chosen chosen;
     struct tensor t;
     uint32_t file;
@@ -24,7 +24,7 @@ struct entry {
 /* The experts of a layer, of each word: those that were met so far. */
 struct experts {
     struct made_part *part[WORDS];      /* config->experts of them; of the catalog. NULL: none yet */
-    const struct entry *first[WORDS];
+    const struct tensor_row *first[WORDS];
     uint64_t have;
 };
 
@@ -32,7 +32,7 @@ struct work {
     const struct hf_tensors_options *how;
     const struct hf_config *config;
     struct catalog *memory;
-    struct entry *list;         /* n; owned */
+    struct tensor_row *list;         /* n; owned */
     size_t n;
     struct experts *experts;    /* config->layers of them; owned */
     struct chosen *out;         /* nout; owned until they are the choice's */
@@ -42,7 +42,7 @@ struct work {
 };
 
 static bool
-fail(const struct entry *e, enum err_kind kind, const char *what, struct err *err)
+fail(const struct tensor_row *e, enum err_kind kind, const char *what, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT];
     return err_set(err, kind, ERR_NO_OFFSET, "tensor %s %s: %s", str_shown(name, e->t.name, e->t.name_len),
@@ -77,7 +77,7 @@ is_small(const char *word, const struct hf_name *name, uint32_t rank)
 }
 
 static enum dtype
-type_of(const struct work *w, const struct entry *e, const char *word, uint32_t rank)
+type_of(const struct work *w, const struct tensor_row *e, const char *word, uint32_t rank)
 {
     if (is_small(word, &e->name, rank))
         return DTYPE_F32;
@@ -112,7 +112,7 @@ add(struct work *w, const struct chosen *chosen, struct err *err)
 
 /* One more, under the name that llama.cpp has for it. */
 static bool
-add_called(struct work *w, const struct entry *e, const char *word, const struct chosen *of, struct err *err)
+add_called(struct work *w, const struct tensor_row *e, const char *word, const struct chosen *of, struct err *err)
 {
     struct chosen chosen = *of;
     const struct tensor t = chosen_source(of);
@@ -123,7 +123,7 @@ add_called(struct work *w, const struct entry *e, const char *word, const struct
 
 /* One that is put together, of the parts and with the count that it has. */
 static bool
-add_made(struct work *w, const struct entry *e, const char *word, const struct made *of, const uint64_t *dim, uint32_t rank,
+add_made(struct work *w, const struct tensor_row *e, const char *word, const struct made *of, const uint64_t *dim, uint32_t rank,
     struct err *err)
 {
     struct made *made = catalog_alloc(w->memory, sizeof *made, err);
@@ -150,14 +150,14 @@ parts_new(struct work *w, uint64_t n, struct err *err)
 }
 
 static struct made_part
-part_of(const struct entry *e, uint64_t first)
+part_of(const struct tensor_row *e, uint64_t first)
 {
     return (struct made_part){ .copy = e->chosen.copy, .decode = e->chosen.decode, .first = first };
 }
 
 /* One of all of a tensor, or of its first rows. */
 static bool
-add_changed(struct work *w, const struct entry *e, struct made *made, uint64_t rows, struct err *err)
+add_changed(struct work *w, const struct tensor_row *e, struct made *made, uint64_t rows, struct err *err)
 {
     uint64_t dim[SHAPE_MAX], numel = 1;
     uint32_t rank = e->t.shape.rank;
@@ -188,7 +188,7 @@ head_size(const struct hf_config *c)
 
 /* Queries and keys: as many rows as the heads have, in pairs. */
 static bool
-add_heads(struct work *w, const struct entry *e, struct err *err)
+add_heads(struct work *w, const struct tensor_row *e, struct err *err)
 {
     const struct hf_config *c = w->config;
     uint64_t heads = e->name.change == HF_QUERY ? c->heads : c->kv_heads, size = head_size(c), rows;
@@ -204,7 +204,7 @@ add_heads(struct work *w, const struct entry *e, struct err *err)
 
 /* Rows that a Gemma 3 has beyond its tokens are cut off. */
 static bool
-add_tokens(struct work *w, const struct entry *e, struct err *err)
+add_tokens(struct work *w, const struct tensor_row *e, struct err *err)
 {
     uint64_t tokens = w->how->tokens;
     if (w->config->family->kind != HF_GEMMA3 || e->t.shape.rank != 2 || tokens == 0 || tokens >= shape_dim(&e->t.shape, 0))
@@ -213,7 +213,7 @@ add_tokens(struct work *w, const struct entry *e, struct err *err)
 }
 
 static bool
-add_embedding(struct work *w, const struct entry *e, struct err *err)
+add_embedding(struct work *w, const struct tensor_row *e, struct err *err)
 {
     const struct hf_config *c = w->config;
     uint64_t rows = e->t.shape.rank == 2 ? shape_dim(&e->t.shape, 0) : 0;
@@ -224,9 +224,9 @@ add_embedding(struct work *w, const struct entry *e, struct err *err)
 
 /* A head that is not used has to be the embeddings. Values that are stored otherwise are not compared. */
 static bool
-check_tied(struct work *w, const struct entry *e, struct err *err)
+check_tied(struct work *w, const struct tensor_row *e, struct err *err)
 {
-    const struct entry *embedding = NULL;
+    const struct tensor_row *embedding = NULL;
     bool same = false;
     for (size_t i = 0; i < w->n; i++)
         if (w->list[i].name.change == HF_EMBEDDING)
@@ -241,7 +241,7 @@ check_tied(struct work *w, const struct entry *e, struct err *err)
 }
 
 static bool
-add_head(struct work *w, const struct entry *e, struct err *err)
+add_head(struct work *w, const struct tensor_row *e, struct err *err)
 {
     w->has_head = true;
     return w->config->family->tied ? check_tied(w, e, err) : add_tokens(w, e, err);
@@ -260,7 +260,7 @@ check_head(const struct work *w, struct err *err)
 static bool
 add_stack(struct work *w, const struct experts *x, unsigned i, struct err *err)
 {
-    const struct entry *e = x->first[i];
+    const struct tensor_row *e = x->first[i];
     uint64_t dim[] = { w->config->experts, shape_dim(&e->t.shape, 0), shape_dim(&e->t.shape, 1) }, numel;
     if (!num_mul(&numel, dim[1], dim[2]) || numel == 0)
         return fail(e, ERR_MALFORMED, "it has no elements", err);
@@ -269,7 +269,7 @@ add_stack(struct work *w, const struct experts *x, unsigned i, struct err *err)
 
 /* One expert: when it is the last one of its layer, all are there. */
 static bool
-take_expert(struct work *w, const struct entry *e, struct err *err)
+take_expert(struct work *w, const struct tensor_row *e, struct err *err)
 {
     const struct hf_config *c = w->config;
     struct experts *x = &w->experts[e->name.layer];
@@ -295,7 +295,7 @@ take_expert(struct work *w, const struct entry *e, struct err *err)
 
 /* Experts that are one tensor already: [experts, rows, columns], and with gates [experts, 2 * rows, columns]. */
 static bool
-add_experts(struct work *w, const struct entry *e, struct err *err)
+add_experts(struct work *w, const struct tensor_row *e, struct err *err)
 {
     bool both = e->name.change == HF_EXPERTS_GATE_UP;
     const char *const words[] = { e->name.word, hf_up_experts };
@@ -332,7 +332,7 @@ check_experts(const struct work *w, struct err *err)
 /* --- all of them */
 
 static bool
-add_entry(struct work *w, const struct entry *e, struct err *err)
+add_entry(struct work *w, const struct tensor_row *e, struct err *err)
 {
     const struct hf_family *family = w->config->family;
     char what[128];
@@ -386,7 +386,7 @@ add_factors(struct work *w, struct err *err)
 static int
 compare(const void *pa, const void *pb)
 {
-    const struct entry *a = pa, *b = pb;
+    const struct tensor_row *a = pa, *b = pb;
     return a->file != b->file ? (a->file > b->file) - (a->file < b->file)
         : str_compare(a->t.name, a->t.name_len, b->t.name, b->t.name_len);
 }
@@ -400,7 +400,7 @@ read_entries(struct work *w, const struct choice *choice, struct err *err)
     if (!w->list || !w->experts)
         return err_memory(err, (choice->n + 1) * sizeof *w->list);
     for (; w->n < choice->n; w->n++) {
-        struct entry *e = &w->list[w->n];
+        struct tensor_row *e = &w->list[w->n];
         e->chosen = choice->list[w->n];
         e->t = chosen_source(&e->chosen);
         e->file = e->t.extent.file;
@@ -417,7 +417,7 @@ find_type(const struct work *w)
     if (w->how->matrices != DTYPE_UNKNOWN || w->how->exact)
         return w->how->matrices;
     for (size_t i = 0; i < w->n; i++) {
-        const struct entry *e = &w->list[i];
+        const struct tensor_row *e = &w->list[i];
         if (e->t.shape.rank >= 2 && (e->chosen.dtype == DTYPE_BF16 || e->chosen.dtype == DTYPE_F16))
             return e->chosen.dtype;
     }

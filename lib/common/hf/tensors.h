@@ -3,7 +3,7 @@
 #ifndef HF_TENSORS_H
 #define HF_TENSORS_H
 
-#include "container/model.h"
+#include "model/model.h"
 #include "hf/config.h"
 #include "plan/choice.h"
 

@@ -2,7 +2,7 @@
 #ifndef PIPELINE_AUDIT_H
 #define PIPELINE_AUDIT_H
 
-#include "container/model.h"
+#include "model/model.h"
 #include "kernel/nonfinite.h"
 #include "scheme/roles.h"
 

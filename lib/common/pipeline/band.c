@@ -18,7 +18,7 @@ band_need(const struct piece *piece, unsigned p)
 void
 band_strip(struct strip *strip, const struct piece *piece, unsigned p)
 {
-    const struct view *view = piece->of.view;
+    const struct piece_view *view = piece->of.view;
     if (piece->kind == PIECE_VIEW)
         *strip = (struct strip){ view->matrices, view->rows, view->cols, 1,
             view->unit * dtype_facts(view->tensor->dtype)->bytes };

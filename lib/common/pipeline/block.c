@@ -17,7 +17,7 @@ enum {
 };
 
 bool
-bench_init(struct bench *b, size_t block, struct err *err)
+workspace_init(struct workspace *b, size_t block, struct err *err)
 {
     void *p;
     size_t n = block + BLOCK_WINDOW + BLOCK_SPARE;
@@ -30,20 +30,20 @@ bench_init(struct bench *b, size_t block, struct err *err)
 }
 
 void
-bench_clear(struct bench *b)
+workspace_clear(struct workspace *b)
 {
     free(b->out);
     free(b->room);
     free(b->floats);
     free(b->grain.p);
-    *b = (struct bench){ 0 };
+    *b = (struct workspace){ 0 };
 }
 
 /* What one call makes pieces of. */
 struct maker {
     const struct pipeline *p;
     struct panels *panels;
-    struct bench *b;
+    struct workspace *b;
 };
 
 /* Bytes of a tensor that no other block needs; where the output leaves the page cache alone, so do they. */
@@ -107,7 +107,7 @@ drop_codes(const struct maker *m, const struct piece *piece, uint64_t end)
 
 /* Makes b->room hold n bytes, aligned to a cache line: rows rotated in groups of 4096 took 10 % longer without. */
 static bool
-find_room(struct bench *b, size_t n, struct err *err)
+find_room(struct workspace *b, size_t n, struct err *err)
 {
     if (n <= b->room_size)
         return true;
@@ -126,8 +126,8 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
     struct span spans[SCHEME_PARTS];
     struct part_bytes in[SCHEME_PARTS] = { { 0 } };
     size_t size = dtype_facts(piece->to)->bytes;
-    bool crooked = (uintptr_t)y % size != 0;        /* kernels store whole elements */
-    uint64_t n = crooked ? num_min(*count, BLOCK_SPARE / size) : *count;
+    bool misaligned = (uintptr_t)y % size != 0;        /* kernels store whole elements */
+    uint64_t n = misaligned ? num_min(*count, BLOCK_SPARE / size) : *count;
     n = panel ? num_min(n, panel->end - first) : n;
     while (find_spans(w, spans, first, n) > BLOCK_WINDOW)
         if ((n /= 2) == 0)
@@ -136,8 +136,8 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
         in[p] = panel_part(panel, p, first);
     if (!find_room(m->b, w->scheme->room, err) || !read_spans(m, w, spans, in, err))
         return false;
-    w->scheme->decode(w, m->p->kernels, in, first, n, piece->to, crooked ? m->b->spare : y, m->b->room);
-    if (crooked)
+    w->scheme->decode(w, m->p->kernels, in, first, n, piece->to, misaligned ? m->b->spare : y, m->b->room);
+    if (misaligned)
         memcpy(y, m->b->spare, (size_t)n * size);
     if (piece->to == DTYPE_F16)
         nonfinite_add(&m->b->values, DTYPE_F16, y, (size_t)n);
@@ -183,7 +183,7 @@ change(const struct tensor *t, uint8_t *y, size_t count)
 
 /* Elements [col, col + count) of an output row, whose units lie in the order of their stored rows. */
 static void
-pick_units(const struct view *view, const uint8_t *row, uint64_t col, uint64_t count, size_t item, uint8_t *y)
+pick_units(const struct piece_view *view, const uint8_t *row, uint64_t col, uint64_t count, size_t item, uint8_t *y)
 {
     const struct layout *order = view->order;
     const struct layout_dim inner = order->dim[order->rank - 1];
@@ -204,7 +204,7 @@ pick_units(const struct view *view, const uint8_t *row, uint64_t col, uint64_t c
 static void
 view_some(const struct piece *piece, const struct panel *panel, uint64_t first, uint64_t *count, uint8_t *y)
 {
-    const struct view *view = piece->of.view;
+    const struct piece_view *view = piece->of.view;
     size_t item = dtype_facts(view->tensor->dtype)->bytes;
     const uint8_t *row = panel_part(panel, 0, first).p;
     uint64_t col = first % panel->cols;
@@ -390,7 +390,7 @@ all_finite(const struct kernels *k, const struct piece *elements, uint64_t first
 }
 
 bool
-block_floats(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *elements,
+block_floats(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *elements,
     uint64_t first, size_t n, float *x, struct err *err)
 {
     const struct maker m = { p, panels, b };
@@ -407,7 +407,7 @@ block_floats(const struct pipeline *p, struct panels *panels, struct bench *b, c
 }
 
 bool
-block_make(const struct pipeline *p, struct panels *panels, struct bench *b, uint64_t from, uint64_t to,
+block_make(const struct pipeline *p, struct panels *panels, struct workspace *b, uint64_t from, uint64_t to,
     struct err *err)
 {
     const struct maker m = { p, panels, b };

@@ -7,7 +7,7 @@
 #include "pipeline/pipeline.h"
 
 /* Buffers of one worker. */
-struct bench {
+struct workspace {
     uint8_t *out;               /* room for one block, page aligned; owned */
     uint8_t *in;                /* BLOCK_WINDOW bytes behind it */
     uint8_t *spare;             /* BLOCK_SPARE bytes behind that, for elements that would lie across words */
@@ -28,15 +28,15 @@ struct bench {
  * panels are read through. */
 enum { BLOCK_WINDOW = 320 << 10, BLOCK_SPARE = 64 << 10 };
 
-bool bench_init(struct bench *b, size_t block, struct err *err);        /* bytes of a block */
-void bench_clear(struct bench *b);
+bool workspace_init(struct workspace *b, size_t block, struct err *err);        /* bytes of a block */
+void workspace_clear(struct workspace *b);
 
 /* Elements [first, first + n) of a COPY, VIEW or DECODE as floats. What is no number is ERR_MALFORMED. */
-bool block_floats(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *elements,
+bool block_floats(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *elements,
     uint64_t first, size_t n, float *x, struct err *err);
 
 /* Make output bytes [from, to), no more than a block, in b->out; those of LATE pieces are left as they are. */
-bool block_make(const struct pipeline *p, struct panels *panels, struct bench *b, uint64_t from, uint64_t to,
+bool block_make(const struct pipeline *p, struct panels *panels, struct workspace *b, uint64_t from, uint64_t to,
     struct err *err);
 
 #endif

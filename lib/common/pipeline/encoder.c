@@ -9,10 +9,10 @@
 #include "plan/fused.h"
 
 /* What reads elements for one call. */
-struct reader {
+struct encoder_reader {
     const struct pipeline *p;
     struct panels *panels;
-    struct bench *b;
+    struct workspace *b;
     const struct piece *elements;
     const struct piece *const *fused;   /* of a survey: struct encoded's, or NULL */
     struct loss_lanes *loss;            /* what is taken is added up, or NULL */
@@ -23,7 +23,7 @@ struct reader {
 static bool
 read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
 {
-    const struct reader *r = of;
+    const struct encoder_reader *r = of;
     return block_floats(r->p, r->panels, r->b, r->elements, first, count, x, err);
 }
 
@@ -31,14 +31,14 @@ read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
 static void
 compare(void *of, uint64_t first, const float *x, const float *back, size_t n)
 {
-    struct reader *r = of;
+    struct encoder_reader *r = of;
     (void)first;
     r->p->kernels->loss(r->loss, x, back, n);
     r->compared += n;
 }
 
 static struct encode_run
-lend(struct reader *r, const float *facts)
+lend(struct encoder_reader *r, const float *facts)
 {
     return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats,
         .compare = r->loss ? compare : NULL, .back = r->b->floats + ENCODE_FLOATS,
@@ -49,7 +49,7 @@ lend(struct reader *r, const float *facts)
 static bool
 look(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err)
 {
-    struct reader r = *(const struct reader *)of;
+    struct encoder_reader r = *(const struct encoder_reader *)of;
     if (r.fused) {
         const struct chosen *member = e->fused->member;
         for (; region >= member->encoding->nregions; member++) {
@@ -64,7 +64,7 @@ look(void *of, const struct encoding *e, uint64_t region, float *facts, struct e
 }
 
 static bool
-find_room(struct bench *b, struct err *err)
+find_room(struct workspace *b, struct err *err)
 {
     size_t n = 2 * ENCODE_FLOATS * sizeof *b->floats + ENCODE_ROOM;
     if (!b->floats)
@@ -74,7 +74,7 @@ find_room(struct bench *b, struct err *err)
 
 /* Grains [first, first + count) of a part. */
 static bool
-make_grains(struct reader *r, const struct encoded *of, const float *facts, uint64_t first, uint64_t count, uint8_t *y,
+make_grains(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     const struct encoding *e = of->encoding;
@@ -94,7 +94,7 @@ make_grains(struct reader *r, const struct encoded *of, const float *facts, uint
 /* Bytes [from, to) of one grain: made whole, once for the two blocks that have some of it. What it takes counts where it
  * begins. */
 static bool
-cut_grain(struct reader *r, const struct encoded *of, const float *facts, uint64_t number, uint32_t from, uint32_t to,
+cut_grain(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t number, uint32_t from, uint32_t to,
     uint8_t *y, struct err *err)
 {
     struct grain *g = &r->b->grain;
@@ -122,7 +122,7 @@ cut_grain(struct reader *r, const struct encoded *of, const float *facts, uint64
 }
 
 static bool
-make(struct reader *r, const struct encoded *of, const float *facts, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+make(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
 {
     uint32_t size = of->encoding->part[of->part].grain, skip = (uint32_t)(from % size);
     if (skip != 0) {
@@ -139,7 +139,7 @@ make(struct reader *r, const struct encoded *of, const float *facts, uint64_t fr
 
 /* The same, and what it takes is added up, in runs that do not depend on the size of a block. */
 static bool
-make_counted(struct reader *r, const struct encoded *of, const float *facts, uint64_t at, uint64_t from, uint64_t to,
+make_counted(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t at, uint64_t from, uint64_t to,
     uint8_t *y, struct err *err)
 {
     if (!r->p->losses)
@@ -158,21 +158,21 @@ make_counted(struct reader *r, const struct encoded *of, const float *facts, uin
 }
 
 const float *
-encoder_facts(const struct pipeline *p, struct panels *panels, struct bench *b, const struct encoded *of, struct err *err)
+encoder_facts(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct encoded *of, struct err *err)
 {
-    struct reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .fused = of->fused };
+    struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .fused = of->fused };
     const struct surveyor by = { look, &r };
     const struct encoding *e = of->fused ? &of->encoding->fused->all : of->encoding;
     return find_room(b, err) ? surveys_take(p->surveys, e, &by, err) : NULL;
 }
 
 bool
-encoder_bytes(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *piece,
+encoder_bytes(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *piece,
     uint64_t from, uint64_t to, uint8_t *y, struct err *err)
 {
     const struct encoded *of = piece->of.encoded;
     const struct encoding *e = of->encoding;
-    struct reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements };
+    struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements };
     if (e->part[of->part].bytes) {
         memcpy(y, e->part[of->part].bytes + from, (size_t)(to - from));
         return true;

@@ -5,11 +5,11 @@
 #include "pipeline/block.h"
 
 /* Bytes [from, to) of an ENCODE piece; y needs no alignment. */
-bool encoder_bytes(const struct pipeline *p, struct panels *panels, struct bench *b, const struct piece *piece,
+bool encoder_bytes(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *piece,
     uint64_t from, uint64_t to, uint8_t *y, struct err *err);
 
 /* Returns the facts of a weight, or of all that it is fused with, from p->surveys: surveys_release() them. NULL on failure. */
-const float *encoder_facts(const struct pipeline *p, struct panels *panels, struct bench *b, const struct encoded *of,
+const float *encoder_facts(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct encoded *of,
     struct err *err);
 
 #endif

@@ -12,7 +12,7 @@ enum {
     GAP = 4096                  /* bytes that are read over rather than with another call */
 };
 
-enum state { EMPTY, LOADING, READY, FAILED };
+enum panel_state { EMPTY, LOADING, READY, FAILED };
 
 /* One part of a panel while it is read. */
 struct load {
@@ -29,7 +29,7 @@ struct load {
 struct slot {
     struct panel panel;         /* first: a panel is its slot */
     const struct piece *piece;
-    enum state state;
+    enum panel_state state;
     unsigned users;
     uint64_t stamp;             /* of the last use */
     uint8_t *mem;               /* owned, `size` bytes */

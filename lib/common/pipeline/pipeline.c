@@ -10,7 +10,7 @@
 #include "pipeline/surveys.h"
 #include "pipeline/ticket.h"
 #include "pipeline/verify.h"
-#include "plan/arrival.h"
+#include "plan/streaming.h"
 
 enum { KEEP_MAX = 16 << 20 };           /* companions of a pipe held in memory; more of them are spooled */
 
@@ -37,7 +37,7 @@ struct shared {
 
 /* --- one block */
 
-struct block {
+struct pipeline_block {
     uint8_t *p;                         /* bytes [from, to) of the output */
     uint64_t from, to;
     bool late;                          /* some belong to LATE pieces */
@@ -45,7 +45,7 @@ struct block {
 };
 
 static void
-digest(const struct shared *s, struct block *b)
+digest(const struct shared *s, struct pipeline_block *b)
 {
     for (size_t i = 0; i < s->nhooks; i++) {
         const struct hook *h = s->hook[i];
@@ -54,7 +54,7 @@ digest(const struct shared *s, struct block *b)
 }
 
 static void
-show(const struct shared *s, const struct block *b)
+show(const struct shared *s, const struct pipeline_block *b)
 {
     for (size_t i = 0; i < s->nhooks; i++)
         s->hook[i]->see(s->hook[i]->of, b->from, b->p, (size_t)(b->to - b->from), b->digest[i]);
@@ -62,9 +62,9 @@ show(const struct shared *s, const struct block *b)
 
 /* Digest and show bytes [from, to) of a block. */
 static void
-show_some(const struct shared *s, const struct block *b, uint64_t from, uint64_t to)
+show_some(const struct shared *s, const struct pipeline_block *b, uint64_t from, uint64_t to)
 {
-    struct block some = { .p = b->p + (from - b->from), .from = from, .to = to };
+    struct pipeline_block some = { .p = b->p + (from - b->from), .from = from, .to = to };
     if (from == to)
         return;
     digest(s, &some);
@@ -73,7 +73,7 @@ show_some(const struct shared *s, const struct block *b, uint64_t from, uint64_t
 
 /* In turn: make the LATE pieces of a block, each when all before it was shown. */
 static void
-make_late(const struct shared *s, const struct block *b)
+make_late(const struct shared *s, const struct pipeline_block *b)
 {
     const struct pieces *pieces = s->p->pieces;
     for (uint64_t at = b->from, next; at < b->to; at = next) {
@@ -90,7 +90,7 @@ make_late(const struct shared *s, const struct block *b)
 
 /* Out of turn: all of a block that can be known. */
 static bool
-make(const struct shared *s, struct bench *bench, struct block *b, struct err *err)
+make(const struct shared *s, struct workspace *bench, struct pipeline_block *b, struct err *err)
 {
     b->p = bench->out;
     b->late = pieces_next_late(s->p->pieces, b->from) < b->to;
@@ -103,7 +103,7 @@ make(const struct shared *s, struct bench *bench, struct block *b, struct err *e
 
 /* In turn: what the hooks see, and the write that appends. */
 static bool
-take_turn(const struct shared *s, const struct block *b, struct err *err)
+take_turn(const struct shared *s, const struct pipeline_block *b, struct err *err)
 {
     if (b->late)
         make_late(s, b);
@@ -130,14 +130,14 @@ fail(struct shared *s, uint64_t block, const struct err *err)
 
 /* Make blocks until none is left or one fails. They are written in turn, or where the sink is direct behind it. */
 static void
-work(struct shared *s, struct bench *bench)
+work(struct shared *s, struct workspace *bench)
 {
     struct pipeline *p = s->p;
     struct err err;
     err_init(&err);
     uint64_t i;
     while (!atomic_load(&s->stop) && (i = atomic_fetch_add(&s->next, 1)) < s->nblocks) {
-        struct block b = { .from = p->from + i * s->block };
+        struct pipeline_block b = { .from = p->from + i * s->block };
         b.to = num_min(p->to, b.from + s->block);
         bool made = make(s, bench, &b, &err);
         ticket_wait(&s->ticket, i);
@@ -162,12 +162,12 @@ static void *
 help(void *of)
 {
     struct shared *s = of;
-    struct bench bench = { 0 };
+    struct workspace bench = { 0 };
     struct err ignored;
     err_init(&ignored);
-    if (bench_init(&bench, s->block, &ignored))
+    if (workspace_init(&bench, s->block, &ignored))
         work(s, &bench);
-    bench_clear(&bench);
+    workspace_clear(&bench);
     return NULL;
 }
 
@@ -204,12 +204,12 @@ static bool
 run_workers(struct shared *s, struct err *err)
 {
     unsigned n = worker_count(s->p, s->nblocks);
-    struct bench bench = { 0 };
-    if (!bench_init(&bench, s->block, err))
+    struct workspace bench = { 0 };
+    if (!workspace_init(&bench, s->block, err))
         return false;
     pthread_t *threads = calloc(n, sizeof *threads);
     if (!threads) {
-        bench_clear(&bench);
+        workspace_clear(&bench);
         return err_memory(err, n * sizeof *threads);
     }
     ticket_init(&s->ticket, !s->direct);
@@ -218,7 +218,7 @@ run_workers(struct shared *s, struct err *err)
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     ticket_clear(&s->ticket);
-    bench_clear(&bench);
+    workspace_clear(&bench);
     free(threads);
     return err->kind == ERR_NONE;
 }
@@ -248,19 +248,19 @@ static bool
 prepare_pipe(const struct pipeline *p, struct err *err)
 {
     struct source *src = p->model->src[0];
-    struct arrival a;
+    struct streaming a;
     bool forward;
     if (p->model->nsrc != 1)
         return model_spool(p->model, err);
     if (source_seekable(src))
         return true;
-    bool ok = arrival_order(&a, p->pieces, &forward, err);
+    bool ok = streaming_order(&a, p->pieces, &forward, err);
     if (ok && (!forward || a.nbytes > KEEP_MAX))
         ok = model_spool(p->model, err);
     else
         for (size_t i = 0; ok && i < a.n; i++)
             ok = source_keep(src, a.keep[i].at, a.keep[i].nbytes, err);
-    arrival_clear(&a);
+    streaming_clear(&a);
     return ok;
 }
 

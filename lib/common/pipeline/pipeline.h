@@ -9,11 +9,10 @@
 #define PIPELINE_PIPELINE_H
 
 #include "base/err.h"
-#include "container/model.h"
+#include "model/model.h"
 #include "kernel/kernels.h"
-#include "pipeline/outputs.h"
 #include "plan/pieces.h"
-#include "sink/sink.h"
+#include "output/sink/sink.h"
 
 /* Output bytes of a block. With its input it stays in a core's L2 cache. Measured with two workers, to a file and
  * to /dev/null, against cat: 64 KiB 0.52 and 0.82, 256 KiB 0.43 and 0.68, 512 KiB 0.40 and 0.64. */
@@ -26,6 +25,8 @@ enum { PIPELINE_JOBS = 2 };
  * seconds of 4.3 GB with a cold input, medians of five on a busy machine: 512 KiB and 4 workers 2.0, 1 MiB and 3 1.7,
  * 2 MiB and 3 1.8, 4 MiB and 2 1.5; the last was also among the two quickest. */
 enum { PIPELINE_DIRECT_BLOCK = 4 << 20, PIPELINE_DIRECT_JOBS = 2 };
+
+struct outputs;                         /* output/outputs.h */
 
 struct pipeline {
     struct model *model;                /* its sources are read; a pipe may be spooled */

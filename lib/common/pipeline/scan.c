@@ -6,15 +6,15 @@
 #include "base/num.h"
 
 bool
-scan_init(struct scan *scan, const struct pieces *pieces, struct err *err)
+scan_init(struct nonfinite_scan *scan, const struct pieces *pieces, struct err *err)
 {
     size_t n = pieces_count(pieces);
-    *scan = (struct scan){ .pieces = pieces, .count = calloc(num_max(n, 1), sizeof *scan->count) };
+    *scan = (struct nonfinite_scan){ .pieces = pieces, .count = calloc(num_max(n, 1), sizeof *scan->count) };
     return scan->count || err_memory(err, n * sizeof *scan->count);
 }
 
 void
-scan_clear(struct scan *scan)
+scan_clear(struct nonfinite_scan *scan)
 {
     free(scan->count);
     scan->count = NULL;
@@ -22,7 +22,7 @@ scan_clear(struct scan *scan)
 
 /* Count in piece i. */
 static void
-look(struct scan *scan, size_t i, enum dtype dtype, const uint8_t *p, size_t n)
+look(struct nonfinite_scan *scan, size_t i, enum dtype dtype, const uint8_t *p, size_t n)
 {
     struct nonfinite found = { 0 };
     nonfinite_add(&found, dtype, p, n);
@@ -47,7 +47,7 @@ value_size(const struct piece *piece, enum dtype *dtype)
 static uint64_t
 digest(void *of, uint64_t at, const uint8_t *p, size_t n)
 {
-    struct scan *scan = of;
+    struct nonfinite_scan *scan = of;
     uint64_t end = at + n;
     for (size_t i = pieces_find(scan->pieces, at); i < pieces_count(scan->pieces); i++) {
         const struct piece *piece = pieces_at(scan->pieces, i);
@@ -66,7 +66,7 @@ digest(void *of, uint64_t at, const uint8_t *p, size_t n)
 }
 
 static void
-keep_tail(struct scan *scan, const uint8_t *p, size_t n)
+keep_tail(struct nonfinite_scan *scan, const uint8_t *p, size_t n)
 {
     size_t new = (size_t)num_min(n, SCAN_TAIL);
     memmove(scan->tail, scan->tail + new, SCAN_TAIL - new);
@@ -78,7 +78,7 @@ keep_tail(struct scan *scan, const uint8_t *p, size_t n)
 static void
 see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 {
-    struct scan *scan = of;
+    struct nonfinite_scan *scan = of;
     size_t i = pieces_find(scan->pieces, at);
     const struct piece *piece = pieces_at(scan->pieces, i);
     enum dtype dtype;
@@ -94,13 +94,13 @@ see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 }
 
 struct hook
-scan_hook(struct scan *scan)
+scan_hook(struct nonfinite_scan *scan)
 {
     return (struct hook){ .digest = digest, .see = see, .of = scan };
 }
 
 struct nonfinite
-scan_found(const struct scan *scan, size_t i)
+scan_found(const struct nonfinite_scan *scan, size_t i)
 {
     return (struct nonfinite){ .nan = atomic_load(&scan->count[i].nan), .infinite = atomic_load(&scan->count[i].infinite) };
 }

@@ -10,7 +10,7 @@
 
 enum { SCAN_TAIL = 7 };                 /* bytes of a value but its last */
 
-struct scan {
+struct nonfinite_scan {
     const struct pieces *pieces;        /* borrowed */
     struct scan_count {
         atomic_uint_fast64_t nan, infinite;
@@ -19,13 +19,13 @@ struct scan {
     size_t ntail;
 };
 
-bool scan_init(struct scan *scan, const struct pieces *pieces, struct err *err);
-void scan_clear(struct scan *scan);     /* takes a zeroed one */
+bool scan_init(struct nonfinite_scan *scan, const struct pieces *pieces, struct err *err);
+void scan_clear(struct nonfinite_scan *scan);     /* takes a zeroed one */
 
 /* The hook that counts; the scan is borrowed as long as the hook is called. A value that a range cuts is not counted. */
-struct hook scan_hook(struct scan *scan);
+struct hook scan_hook(struct nonfinite_scan *scan);
 
 /* What was found in piece i. */
-struct nonfinite scan_found(const struct scan *scan, size_t i);
+struct nonfinite scan_found(const struct nonfinite_scan *scan, size_t i);
 
 #endif

@@ -13,15 +13,15 @@
 enum { STEP = 256 << 10 };
 
 /* Bytes [from, to) of a checked extent, counted from its begin. */
-struct run {
+struct verify_run {
     uint64_t from, to;
     uint32_t crc;
 };
 
-struct checked {
+struct verify_member {
     const struct catalog_check *check;
     const struct tensor *tensor;        /* the first of the output that is made of it; NULL: none is, and it is left alone */
-    struct run *run;                    /* n of them, in order, with gaps between; owned */
+    struct verify_run *run;                    /* n of them, in order, with gaps between; owned */
     size_t n, room;
 };
 
@@ -29,14 +29,14 @@ struct verify {
     const struct model *model;
     const struct kernels *kernels;
     pthread_mutex_t lock;
-    struct checked *list;               /* n of them, in the order of the files; owned */
+    struct verify_member *list;               /* n of them, in the order of the files; owned */
     size_t n;
 };
 
 /* --- what has to be checked ------------------------------------------------------------------------------ */
 
 /* What has this byte of a file and is checked, or NULL. */
-static struct checked *
+static struct verify_member *
 find(struct verify *v, uint32_t file, uint64_t at)
 {
     size_t lo = 0, hi = v->n;           /* the first one that begins behind it */
@@ -59,7 +59,7 @@ find_of_piece(struct verify *v, const struct piece *piece)
 {
     for (unsigned part = 0; part < SCHEME_PARTS; part++) {
         const struct tensor *t = piece_input(piece, part);
-        struct checked *c = t && t->extent.nbytes != 0 ? find(v, t->extent.file, t->extent.at) : NULL;
+        struct verify_member *c = t && t->extent.nbytes != 0 ? find(v, t->extent.file, t->extent.at) : NULL;
         if (c && !c->tensor)
             c->tensor = t;
     }
@@ -120,7 +120,7 @@ verify_free(struct verify *v)
 
 /* The place of a run that begins at `from`: behind those that begin before. Runs come nearly in order. */
 static size_t
-place_of(const struct checked *c, uint64_t from)
+place_of(const struct verify_member *c, uint64_t from)
 {
     size_t i = c->n;
     while (i != 0 && c->run[i - 1].from >= from)
@@ -130,9 +130,9 @@ place_of(const struct checked *c, uint64_t from)
 
 /* Join run i + 1 to run i when nothing lies between. */
 static void
-join(struct checked *c, size_t i)
+join(struct verify_member *c, size_t i)
 {
-    struct run *a = &c->run[i], *b = a + 1;
+    struct verify_run *a = &c->run[i], *b = a + 1;
     if (i + 1 >= c->n || a->to != b->from)
         return;
     a->crc = crc_joined(a->crc, b->crc, b->to - b->from);
@@ -143,14 +143,14 @@ join(struct checked *c, size_t i)
 
 /* One more run; bytes that were seen before count once. */
 static bool
-add(struct checked *c, const struct run *run, struct err *err)
+add(struct verify_member *c, const struct verify_run *run, struct err *err)
 {
     size_t i = place_of(c, run->from);
     if ((i != 0 && c->run[i - 1].to > run->from) || (i < c->n && c->run[i].from < run->to))
         return true;
     if (!c->run && (c->run = malloc(sizeof *c->run)) != NULL)
         c->room = 1;                    /* of small tensors, of which there may be many, no more is needed */
-    struct run *list = array_grow(c->run, c->n, &c->room, sizeof *list, err);
+    struct verify_run *list = array_grow(c->run, c->n, &c->room, sizeof *list, err);
     if (!list)
         return false;
     c->run = list;
@@ -166,10 +166,10 @@ add(struct checked *c, const struct run *run, struct err *err)
 bool
 verify_saw(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
 {
-    struct checked *c = find(v, file, at);
+    struct verify_member *c = find(v, file, at);
     if (!c || !c->tensor || n == 0)
         return true;
-    const struct run run = { at - c->check->extent.at, at - c->check->extent.at + n, v->kernels->crc(0, p, n) };
+    const struct verify_run run = { at - c->check->extent.at, at - c->check->extent.at + n, v->kernels->crc(0, p, n) };
     pthread_mutex_lock(&v->lock);
     bool ok = add(c, &run, err);
     pthread_mutex_unlock(&v->lock);
@@ -180,7 +180,7 @@ verify_saw(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_
 
 /* Read bytes [from, to) of what is checked. */
 static bool
-read_gap(struct verify *v, struct checked *c, uint64_t from, uint64_t to, uint8_t *buf, struct err *err)
+read_gap(struct verify *v, struct verify_member *c, uint64_t from, uint64_t to, uint8_t *buf, struct err *err)
 {
     const struct extent *e = &c->check->extent;
     for (uint64_t n; from < to; from += n) {
@@ -193,7 +193,7 @@ read_gap(struct verify *v, struct checked *c, uint64_t from, uint64_t to, uint8_
 }
 
 static bool
-read_gaps(struct verify *v, struct checked *c, uint8_t *buf, struct err *err)
+read_gaps(struct verify *v, struct verify_member *c, uint8_t *buf, struct err *err)
 {
     uint64_t nbytes = c->check->extent.nbytes;
     while (c->n == 0 || c->run[0].from != 0 || c->run[0].to != nbytes) {
@@ -206,7 +206,7 @@ read_gaps(struct verify *v, struct checked *c, uint8_t *buf, struct err *err)
 }
 
 static bool
-compare_crc(const struct verify *v, const struct checked *c, struct err *err)
+compare_crc(const struct verify *v, const struct verify_member *c, struct err *err)
 {
     char name[STR_SHOWN];
     if (c->n != 1 || c->run[0].to - c->run[0].from != c->check->extent.nbytes || c->run[0].crc == c->check->crc)

@@ -3,7 +3,7 @@
 #ifndef PIPELINE_VERIFY_H
 #define PIPELINE_VERIFY_H
 
-#include "container/model.h"
+#include "model/model.h"
 #include "kernel/kernels.h"
 #include "plan/pieces.h"
 

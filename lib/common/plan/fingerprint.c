@@ -60,7 +60,7 @@ add_input(struct fingerprint *f, const struct tensor *t)
 }
 
 static void
-add_view(struct fingerprint *f, const struct view *view)
+add_view(struct fingerprint *f, const struct piece_view *view)
 {
     add_input(f, view->tensor);
     ADD_NUMBERS(f, view->matrices, view->rows, view->cols, view->unit);

@@ -134,14 +134,14 @@ are_dense(const struct layout *l, uint64_t *n)
  * dimension, or the one behind that of the matrices, is then the one that lies innermost; the others are the stored rows,
  * in any order. What lies side by side in both is a unit. */
 static bool
-find_view(struct view *view, struct layout *order, const struct tensor *t)
+find_view(struct piece_view *view, struct layout *order, const struct tensor *t)
 {
     const struct layout *l = t->layout;
     uint64_t item = dtype_facts(t->dtype)->bytes, matrix;
     uint32_t n = l ? l->rank : 0, first;
     if (n < 2)
         return false;
-    *view = (struct view){ .tensor = t, .matrices = 1, .unit = 1 };
+    *view = (struct piece_view){ .tensor = t, .matrices = 1, .unit = 1 };
     if (l->dim[n - 1].stride == 1) {
         if (l->dim[n - 1].n * item > VIEW_UNIT)
             return false;               /* these are read run by run */
@@ -166,7 +166,7 @@ find_view(struct view *view, struct layout *order, const struct tensor *t)
 
 /* A piece of all elements of what is chosen. A view is at `view`, its order at `order`, which the caller has. */
 static bool
-find_elements(struct piece *piece, struct view *view, struct layout *order, const struct chosen *chosen, struct err *err)
+find_elements(struct piece *piece, struct piece_view *view, struct layout *order, const struct chosen *chosen, struct err *err)
 {
     const struct tensor t = chosen_source(chosen);
     bool whole;
@@ -188,16 +188,16 @@ find_elements(struct piece *piece, struct view *view, struct layout *order, cons
 }
 
 static size_t
-view_size(const struct view *view)
+view_size(const struct piece_view *view)
 {
     return sizeof *view + (view->order ? layout_size(view->order) : 0);
 }
 
 /* Copy a view and its order to memory of view_size(). */
-static const struct view *
-copy_view(void *memory, const struct view *view)
+static const struct piece_view *
+copy_view(void *memory, const struct piece_view *view)
 {
-    struct view *copy = memory;
+    struct piece_view *copy = memory;
     *copy = *view;
     if (view->order)
         copy->order = memcpy(copy + 1, view->order, layout_size(view->order));
@@ -246,7 +246,7 @@ piece_elements(const struct chosen *chosen, struct err *err)
 {
     struct piece piece, *copy;
     struct layout order;
-    struct view view;
+    struct piece_view view;
     if (!find_elements(&piece, &view, &order, chosen, err))
         return NULL;
     size_t more = piece.kind == PIECE_VIEW ? view_size(&view) : 0;
@@ -313,7 +313,7 @@ pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
 {
     struct piece piece;
     struct layout order;
-    struct view view;
+    struct piece_view view;
     if (chosen->encoding)
         return add_encoded(p, chosen, err);
     if (!find_elements(&piece, &view, &order, chosen, err))
@@ -328,7 +328,7 @@ pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
 }
 
 bool
-pieces_view(struct pieces *p, const struct view *view, struct err *err)
+pieces_view(struct pieces *p, const struct piece_view *view, struct err *err)
 {
     struct piece piece = { .kind = PIECE_VIEW, .to = view->tensor->dtype, .nbytes = view->tensor->extent.nbytes,
         .of.view = view };

@@ -20,7 +20,7 @@ enum piece_kind {
 
 /* Stored matrices that are transposed: matrices times cols x rows units come out. The layout of the tensor is not looked
  * at. */
-struct view {
+struct piece_view {
     const struct tensor *tensor;
     uint64_t matrices, rows, cols;      /* as stored, in units */
     uint32_t unit;                      /* elements that stay side by side */
@@ -47,7 +47,7 @@ struct piece {
     union {
         const char *text;               /* TEXT: owned by the pieces */
         const struct tensor *tensor;    /* COPY */
-        const struct view *view;        /* VIEW: owned by the pieces */
+        const struct piece_view *view;        /* VIEW: owned by the pieces */
         const struct weight *weight;    /* DECODE */
         const struct built *built;      /* MADE: owned by the pieces */
         const struct encoded *encoded;  /* ENCODE: owned by the pieces */
@@ -90,7 +90,7 @@ void pieces_free(struct pieces *p);                     /* takes NULL */
 /* Append a piece. All together have less than 2^63 bytes: else ERR_LIMIT. */
 bool pieces_text(struct pieces *p, struct str *text, struct err *err);      /* takes the text, and clears it */
 bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY, VIEW, DECODE, MADE or ENCODE */
-bool pieces_view(struct pieces *p, const struct view *view, struct err *err);           /* copied */
+bool pieces_view(struct pieces *p, const struct piece_view *view, struct err *err);           /* copied */
 bool pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err);
 bool pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err);
 

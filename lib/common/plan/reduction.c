@@ -185,7 +185,7 @@ look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct
     if (!find_rule(&one->rule, r, t, err))
         return false;
     if (!one->rule && !naming_includes(&r->which))
-        *why = keyed ? mix_spares(t) : r->pure ? NULL : spared_by_name(t, one->cols, r->encoder);
+        *why = keyed ? mix_exempts(t) : r->pure ? NULL : spared_by_name(t, one->cols, r->encoder);
     *stays = *why;
     return true;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/version.h"
-#include "container/pickle_ops.h"
+#include "container/torch/pickle_ops.h"
 
 enum { LABEL_WIDTH = 14, LINES_MAX = 100 };
 

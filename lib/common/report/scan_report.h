@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "container/pickles.h"
+#include "scan/pickles.h"
 #include "report/ndjson.h"
 
 /* A kind of lines in the text: the first of them, and how many there were. */

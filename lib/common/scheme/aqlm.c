@@ -35,13 +35,13 @@ struct aqlm {
 
 /* The names are anybody's: without scales it takes the shapes. */
 static bool
-is_aqlm(const struct found *f)
+is_aqlm(const struct table_match *f)
 {
     return f->with[1] || (f->codes->shape.rank == 3 && f->with[0]->shape.rank == 4);
 }
 
 static bool
-fits(const struct found *f)
+fits(const struct table_match *f)
 {
     const struct shape *codes = &f->codes->shape, *books = &f->with[0]->shape, *scales = &f->with[1]->shape;
     return codes->rank == 3 && books->rank == 4 && scales->rank == 4 && shape_dim(books, 0) == shape_dim(codes, 2)
@@ -60,7 +60,7 @@ code_bits(const struct aqlm *q)
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct shape *codes = &f->codes->shape, *books = &w->part[BOOKS]->shape;
     struct aqlm *q = claims_alloc(f->claims, sizeof *q, err);
@@ -187,9 +187,9 @@ const struct scheme aqlm_schemes[] = {
         .code = "aqlm",
         .name = "AQLM",
         ROWS({ .codes = ".codes", .dtypes = SCALARS, .becomes = ".weight", .is = is_aqlm, .fits = fits,
-            .shapes = "[out/og, in/ig, n], codebooks [n, entries, og, ig], scales [out/og, 1, 1, 1]", .beside = {
-            BESIDE(".codebooks", FLOAT_TYPES, NAMED, CODEBOOK, .part = BOOKS),
-            BESIDE(".scales", FLOAT_TYPES, REQUIRED, SCALE, .part = SCALES) } }),
+            .shapes = "[out/og, in/ig, n], codebooks [n, entries, og, ig], scales [out/og, 1, 1, 1]", .companions = {
+            COMPANION(".codebooks", FLOAT_TYPES, NAMED, CODEBOOK, .part = BOOKS),
+            COMPANION(".scales", FLOAT_TYPES, REQUIRED, SCALE, .part = SCALES) } }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [BOOKS] = NEED_WHOLE, [SCALES] = NEED_AGAIN },
         .run = run,

@@ -56,7 +56,7 @@ gemm_bits(const struct tensor *codes, const struct tensor *scales)
 
 /* Shapes of GEMV; GEMM would have groups of one. */
 static bool
-is_gemv(const struct found *f)
+is_gemv(const struct table_match *f)
 {
     const struct tensor *codes = f->codes, *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
     return zeros && codes->shape.rank == 2 && dim_same_rows(codes, scales) && dim_same_rows(codes, zeros)
@@ -64,7 +64,7 @@ is_gemv(const struct found *f)
 }
 
 static bool
-is_gemm(const struct found *f)
+is_gemm(const struct table_match *f)
 {
     const struct tensor *scales = f->with[WITH_SCALES];
     return f->codes->shape.rank == 2 && scales->shape.rank == 2 && gemm_bits(f->codes, scales) != 0 && !is_gemv(f);
@@ -72,7 +72,7 @@ is_gemm(const struct found *f)
 
 /* AutoAWQ lays GEMM out anew for the Marlin kernel, [in/16, 2*out]. */
 static bool
-is_marlin(const struct found *f)
+is_marlin(const struct table_match *f)
 {
     const struct tensor *scales = f->with[WITH_SCALES];
     return f->codes->shape.rank == 2 && scales->shape.rank == 2 && dim_cols(f->codes) % 2 == 0
@@ -103,7 +103,7 @@ why_open(const struct weight *w)
 
 /* Give the weight its shape and its numbers. */
 static bool
-shape_weight(struct found *f, struct weight *w, const struct awq *awq, struct err *err)
+shape_weight(struct table_match *f, struct weight *w, const struct awq *awq, struct err *err)
 {
     const uint64_t dim[2] = { awq->blocks.rows, awq->blocks.cols };
     struct awq *own = claims_alloc(f->claims, sizeof *own, err);
@@ -120,7 +120,7 @@ shape_weight(struct found *f, struct weight *w, const struct awq *awq, struct er
 
 /* Without qzeros config.json has to say that there are none. */
 static bool
-check_zeros(const struct found *f, const struct weight *w, struct awq *awq, struct err *err)
+check_zeros(const struct table_match *f, const struct weight *w, struct awq *awq, struct err *err)
 {
     const json_t *block = config_block(f->claims->config), *said = json_object_get(block, "zero_point");
     char name[STR_SHOWN];
@@ -134,7 +134,7 @@ check_zeros(const struct found *f, const struct weight *w, struct awq *awq, stru
 
 /* Inputs of a group; 0: the scales fit no number of them. */
 static uint64_t
-gemm_group(const struct found *f)
+gemm_group(const struct table_match *f)
 {
     uint64_t in = dim_rows(f->codes), groups = dim_rows(f->with[WITH_SCALES]), group = group_hint(f->claims);
     if (group != 0 && num_ceil_div(in, group) == groups)
@@ -143,7 +143,7 @@ gemm_group(const struct found *f)
 }
 
 static bool
-gemm_fits(const struct found *f)
+gemm_fits(const struct table_match *f)
 {
     const struct tensor *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
     return gemm_group(f) != 0 && (!zeros || (zeros->shape.rank == 2 && dim_rows(zeros) == dim_rows(scales)
@@ -151,7 +151,7 @@ gemm_fits(const struct found *f)
 }
 
 static bool
-gemm_fit(struct found *f, struct weight *w, struct err *err)
+gemm_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct awq awq = { .bits = gemm_bits(f->codes, w->part[SCALES]), .open = why_open(w) };
     awq.blocks = (struct blocks){ .rows = dim_cols(w->part[SCALES]), .cols = dim_rows(f->codes), .b0 = 1,
@@ -245,21 +245,21 @@ padded_group(const struct claims *c, uint64_t in, uint64_t words, const char **o
 /* --- GEMV */
 
 static uint64_t
-gemv_group(const struct found *f, const char **open)
+gemv_group(const struct table_match *f, const char **open)
 {
     uint64_t in;
     return num_mul(&in, dim_cols(f->codes), 8) ? padded_group(f->claims, in, dim_cols(f->with[WITH_ZEROS]), open) : 0;
 }
 
 static bool
-gemv_fits(const struct found *f)
+gemv_fits(const struct table_match *f)
 {
     const char *ignored;
     return gemv_group(f, &ignored) != 0;
 }
 
 static bool
-gemv_fit(struct found *f, struct weight *w, struct err *err)
+gemv_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct awq awq = { .bits = 4, .open = why_open(w) };
     awq.blocks = (struct blocks){ .rows = dim_rows(f->codes), .cols = 8 * dim_cols(f->codes), .b0 = 1,
@@ -317,13 +317,13 @@ gemv_decode(const struct weight *w, const struct kernels *k, const struct part_b
 enum { FAST_INPUTS = 64, FAST_ROWS = 4, FAST_WORDS = 16 };
 
 static uint64_t
-fast_group(const struct found *f, const char **open)
+fast_group(const struct table_match *f, const char **open)
 {
     return padded_group(f->claims, dim_cols(f->codes), dim_rows(f->with[WITH_SCALES]) / 8, open);
 }
 
 static bool
-fast_fits(const struct found *f)
+fast_fits(const struct table_match *f)
 {
     const struct tensor *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
     const char *ignored;
@@ -333,7 +333,7 @@ fast_fits(const struct found *f)
 }
 
 static bool
-fast_fit(struct found *f, struct weight *w, struct err *err)
+fast_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct awq awq = { .bits = 4, .open = w->part[ZEROS]->dtype == DTYPE_F64 ? "with zero points of F64" : why_open(w) };
     awq.blocks = (struct blocks){ .rows = dim_cols(w->part[SCALES]), .cols = dim_cols(f->codes), .b0 = 1,
@@ -413,8 +413,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         blocks_describe(&awq->blocks, buf, n);
 }
 
-#define SCALES_PART BESIDE(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES)
-#define ZEROS_PART BESIDE(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS)
+#define SCALES_PART COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES)
+#define ZEROS_PART COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS)
 
 const struct scheme awq_schemes[] = {
     {
@@ -422,7 +422,7 @@ const struct scheme awq_schemes[] = {
         .name = "AWQ GEMM",
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemm,
             .fits = gemm_fits, .shapes = "[in, out*bits/32], scales [G, out] that divide in, qzeros [G, out*bits/32]",
-            .beside = { SCALES_PART, ZEROS_PART } }),
+            .companions = { SCALES_PART, ZEROS_PART } }),
         .fit = gemm_fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
         .strip = gemm_strip,
@@ -435,7 +435,7 @@ const struct scheme awq_schemes[] = {
         .name = "AWQ GEMV",
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemv,
             .fits = gemv_fits, .shapes = "[out, in/8], scales [out, 8*n], qzeros [out, n] of padded groups",
-            .beside = { SCALES_PART, ZEROS_PART } }),
+            .companions = { SCALES_PART, ZEROS_PART } }),
         .fit = gemv_fit,
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, [ZEROS] = NEED_RUN },
         .run = gemv_run,
@@ -447,8 +447,8 @@ const struct scheme awq_schemes[] = {
         .code = "awq-gemv-fast",
         .name = "AWQ GEMV_FAST",
         ROWS({ .codes = ".qweight", .dtypes = IS(I16), .becomes = ".weight", .fits = fast_fits,
-            .shapes = "[out/4, in], scales [8*n, out] of padded groups, and zeros like them", .beside = { SCALES_PART,
-            BESIDE(".qzeros", FLOAT, REQUIRED, ZERO_POINT, .part = ZEROS), OR(".scaled_zeros", .left = LEFT_SCALES) } }),
+            .shapes = "[out/4, in], scales [8*n, out] of padded groups, and zeros like them", .companions = { SCALES_PART,
+            COMPANION(".qzeros", FLOAT, REQUIRED, ZERO_POINT, .part = ZEROS), OR(".scaled_zeros", .left = LEFT_SCALES) } }),
         .fit = fast_fit,
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
         .run = fast_run,
@@ -459,6 +459,6 @@ const struct scheme awq_schemes[] = {
     },
     RECOGNISED("awq-marlin", "AWQ Marlin", {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_marlin,
-        .beside = { BESIDE(".scales", FLOAT, EVIDENCE, SCALE), BESIDE(".qzeros", IS(I32), OPTIONAL, ZERO_POINT) } }),
+        .companions = { COMPANION(".scales", FLOAT, EVIDENCE, SCALE), COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT) } }),
     { 0 },
 };

@@ -49,13 +49,13 @@ find_scaling(const struct config *config)
 }
 
 static bool
-is_bitnet(const struct found *f)
+is_bitnet(const struct table_match *f)
 {
     return f->codes->shape.rank == 2 && dim_is_one(f->with[0]);
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct bitnet *b = claims_alloc(f->claims, sizeof *b, err);
     uint8_t *packed = b ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
@@ -125,7 +125,7 @@ const struct scheme bitnet_schemes[] = {
         .name = "BitNet",
         .ask = "linear_class in config.json, beside it or with --config, can tell which",
         ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_bitnet,
-            .beside = { BESIDE(".weight_scale", IS(F32) | IS(BF16) | IS(F16), EVIDENCE, SCALE, .part = SCALE) } }),
+            .companions = { COMPANION(".weight_scale", IS(F32) | IS(BF16) | IS(F16), EVIDENCE, SCALE, .part = SCALE) } }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN },
         .run = run,

@@ -17,7 +17,7 @@ set(struct blocks *b, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_m
 
 /* The columns of a group by config.json; 0 where it does not say, or not what the shapes allow. */
 static bool
-find_group_size(uint64_t *size, const struct blocks *b, const struct found *f, uint64_t groups, struct err *err)
+find_group_size(uint64_t *size, const struct blocks *b, const struct table_match *f, uint64_t groups, struct err *err)
 {
     const json_t *value;
     if (!config_weights(f->claims->config, f->base.base, f->base.base_len, "group_size", &value, err))
@@ -29,7 +29,7 @@ find_group_size(uint64_t *size, const struct blocks *b, const struct found *f, u
 
 /* Blocks by config.json, where they fit a matrix of scales k0 x k1. */
 static bool
-find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struct found *f, const uint64_t k[2],
+find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struct table_match *f, const uint64_t k[2],
     struct err *err)
 {
     uint64_t size;
@@ -48,7 +48,7 @@ find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struc
 
 /* A matrix of scales k0 x k1. */
 static bool
-find_blocks(struct blocks *b, enum blocks_told *told, const struct found *f, const uint64_t k[2], struct err *err)
+find_blocks(struct blocks *b, enum blocks_told *told, const struct table_match *f, const uint64_t k[2], struct err *err)
 {
     uint64_t block[2];
     bool known;
@@ -70,7 +70,7 @@ find_blocks(struct blocks *b, enum blocks_told *told, const struct found *f, con
 }
 
 bool
-blocks_find(struct blocks *b, enum blocks_told *told, const struct found *f, const struct tensor *scale,
+blocks_find(struct blocks *b, enum blocks_told *told, const struct table_match *f, const struct tensor *scale,
     uint64_t rows, uint64_t cols, struct err *err)
 {
     const struct tensor *codes = f->codes;

@@ -25,7 +25,7 @@ enum blocks_told {
 };
 
 /* Lay scales over stacked matrices of rows x cols, as many as the codes have. False: err is set, about config.json. */
-bool blocks_find(struct blocks *b, enum blocks_told *told, const struct found *f, const struct tensor *scale,
+bool blocks_find(struct blocks *b, enum blocks_told *told, const struct table_match *f, const struct tensor *scale,
     uint64_t rows, uint64_t cols, struct err *err);
 
 /* The scale of a row, counted over all matrices, and a column. */

@@ -28,15 +28,15 @@
 #include "scheme/table.h"
 
 enum { CODES = BNB4_CODES, ABSMAX = BNB4_ABSMAX, QUANT_MAP = BNB4_QUANT_MAP, NESTED_ABSMAX, NESTED_MAP };    /* parts */
-enum type { TYPE_UNREAD, TYPE_NF4, TYPE_FP4 };
+enum bnb4_type { TYPE_UNREAD, TYPE_NF4, TYPE_FP4 };
 
-struct bnb4 {
+struct bnb4_weight {
     uint32_t blocksize, nested_blocksize;
     float offset;
-    enum type type;
+    enum bnb4_type type;
 };
 
-static const struct bnb4 *
+static const struct bnb4_weight *
 own(const struct weight *w)
 {
     return w->own;
@@ -93,7 +93,7 @@ check_codes(const struct tensor *codes, struct err *err)
 
 /* Take the shape and the numbers from the blob, and hold the parts against them. */
 static bool
-define(struct weight *w, struct bnb4 *b, const char *type, struct claims *c, const struct tensor *blob, struct err *err)
+define(struct weight *w, struct bnb4_weight *b, const char *type, struct claims *c, const struct tensor *blob, struct err *err)
 {
     struct bnb4_state s;
     char name[STR_SHOWN];
@@ -105,14 +105,14 @@ define(struct weight *w, struct bnb4 *b, const char *type, struct claims *c, con
             dtype_name(w->part[ABSMAX]->dtype));
     uint64_t blocks = num_ceil_div(s.numel, s.blocksize);
     w->shape = s.shape;
-    *b = (struct bnb4){ (uint32_t)s.blocksize, (uint32_t)s.nested_blocksize, s.nested_offset,
+    *b = (struct bnb4_weight){ (uint32_t)s.blocksize, (uint32_t)s.nested_blocksize, s.nested_offset,
         s.fp4 ? TYPE_FP4 : TYPE_NF4 };
     return check_parts(c, w, blocks, s.nested ? num_ceil_div(blocks, s.nested_blocksize) : 0, err);
 }
 
 /* Codes are bytes, or a column of what the bytes were taken for: most tensors are neither. */
 static enum claim
-choose(struct found *f, struct weight *w, struct err *err)
+choose(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *t = f->codes;
     bool bytes = t->dtype == DTYPE_U8 || t->dtype == DTYPE_I8;
@@ -121,15 +121,15 @@ choose(struct found *f, struct weight *w, struct err *err)
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *blob = table_found(f, ROLE_STATE);
     struct part_name ignored;
     const char *type = name_strip(blob, "nf4", &ignored) ? "nf4" : name_strip(blob, "fp4", &ignored) ? "fp4" : NULL;
-    struct bnb4 *b = claims_alloc(f->claims, sizeof *b, err);
+    struct bnb4_weight *b = claims_alloc(f->claims, sizeof *b, err);
     if (!b || !check_codes(f->codes, err) || !check_parts(f->claims, w, ANY, ANY, err))
         return false;
-    *b = (struct bnb4){ .type = !type ? TYPE_UNREAD : strcmp(type, "fp4") == 0 ? TYPE_FP4 : TYPE_NF4 };
+    *b = (struct bnb4_weight){ .type = !type ? TYPE_UNREAD : strcmp(type, "fp4") == 0 ? TYPE_FP4 : TYPE_NF4 };
     w->own = b;
     w->vague = !f->claims->contents;
     return w->vague || define(w, b, type, f->claims, blob, err);
@@ -138,9 +138,9 @@ fit(struct found *f, struct weight *w, struct err *err)
 bool
 bnb4_set_nf4(struct claims *c, struct weight *w, uint32_t blocksize, struct err *err)
 {
-    struct bnb4 *b = claims_alloc(c, sizeof *b, err);
+    struct bnb4_weight *b = claims_alloc(c, sizeof *b, err);
     if (b)
-        *b = (struct bnb4){ .blocksize = blocksize, .type = TYPE_NF4 };
+        *b = (struct bnb4_weight){ .blocksize = blocksize, .type = TYPE_NF4 };
     w->own = b;
     return b != NULL;
 }
@@ -238,20 +238,20 @@ const struct scheme bnb4_schemes[] = {
     {
         .code = "bnb-4bit",
         .name = "bitsandbytes 4-bit",
-        ROWS({ .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, .beside = {
-            BESIDE(".quant_state.bitsandbytes__nf4", IS(U8), EVIDENCE, STATE, .left = LEFT_PACKED),
+        ROWS({ .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, .companions = {
+            COMPANION(".quant_state.bitsandbytes__nf4", IS(U8), EVIDENCE, STATE, .left = LEFT_PACKED),
             OR(".quant_state.bitsandbytes__fp4", .left = LEFT_PACKED),
-            BESIDE(".absmax", IS(F32) | IS(U8), REQUIRED, SCALE, .part = ABSMAX, .left = LEFT_PACKED),
-            BESIDE(".quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
-            BESIDE(".nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX, .left = LEFT_PACKED),
-            BESIDE(".nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP, .left = LEFT_PACKED) } }, {
+            COMPANION(".absmax", IS(F32) | IS(U8), REQUIRED, SCALE, .part = ABSMAX, .left = LEFT_PACKED),
+            COMPANION(".quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
+            COMPANION(".nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX, .left = LEFT_PACKED),
+            COMPANION(".nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP, .left = LEFT_PACKED) } }, {
             /* GPTQModel's names */
-            .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, .beside = {
-            BESIDE("_quant_state", IS(U8), EVIDENCE, STATE),
-            BESIDE("_absmax", IS(F32) | IS(U8), REQUIRED, SCALE, .part = ABSMAX),
-            BESIDE("_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
-            BESIDE("_nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX),
-            BESIDE("_nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP) } }),
+            .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, .companions = {
+            COMPANION("_quant_state", IS(U8), EVIDENCE, STATE),
+            COMPANION("_absmax", IS(F32) | IS(U8), REQUIRED, SCALE, .part = ABSMAX),
+            COMPANION("_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
+            COMPANION("_nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX),
+            COMPANION("_nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP) } }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [ABSMAX] = NEED_RUN, [QUANT_MAP] = NEED_WHOLE, [NESTED_ABSMAX] = NEED_RUN,
             [NESTED_MAP] = NEED_WHOLE },

@@ -31,14 +31,14 @@ static const char *const keys[KEYS] = {
 };
 
 /* A blob while it is read. */
-struct reading {
+struct bnb4_reading {
     const struct tensor *blob;
     struct { const char *p; size_t n; } value[KEYS];        /* as it stands in the text; NULL: missing */
     struct err *err;
 };
 
 static bool
-wrong(const struct reading *r, int key, const char *expected)
+wrong(const struct bnb4_reading *r, int key, const char *expected)
 {
     char name[STR_SHOWN], value[STR_SHOWN] = "missing";
     if (r->value[key].p)
@@ -49,7 +49,7 @@ wrong(const struct reading *r, int key, const char *expected)
 
 /* Whether the value is this text, quotes included. */
 static bool
-is(const struct reading *r, int key, const char *text)
+is(const struct bnb4_reading *r, int key, const char *text)
 {
     size_t n = strlen(text);
     return r->value[key].p && r->value[key].n == n && memcmp(r->value[key].p, text, n) == 0;
@@ -57,7 +57,7 @@ is(const struct reading *r, int key, const char *text)
 
 /* The tokens of a value; its first one. */
 static enum pull_token
-open_value(struct pull *json, const struct reading *r, int key)
+open_value(struct pull *json, const struct bnb4_reading *r, int key)
 {
     const char *p = r->value[key].p;
     pull_init(json, p ? p : "", p ? r->value[key].n : 0, 0, limits_default.json_depth);
@@ -66,7 +66,7 @@ open_value(struct pull *json, const struct reading *r, int key)
 }
 
 static bool
-read_type(struct bnb4_state *s, const struct reading *r, const char *type)
+read_type(struct bnb4_state *s, const struct bnb4_reading *r, const char *type)
 {
     s->fp4 = is(r, QUANT_TYPE, "\"fp4\"");
     if (!s->fp4 && !is(r, QUANT_TYPE, "\"nf4\""))
@@ -78,14 +78,14 @@ read_type(struct bnb4_state *s, const struct reading *r, const char *type)
 
 /* The dtype that the weight had; the output's is the user's choice. */
 static bool
-check_dtype(const struct reading *r)
+check_dtype(const struct bnb4_reading *r)
 {
     return is(r, DTYPE, "\"bfloat16\"") || is(r, DTYPE, "\"float16\"") || is(r, DTYPE, "\"float32\"")
         || wrong(r, DTYPE, "\"bfloat16\", \"float16\" or \"float32\"");
 }
 
 static bool
-read_blocksize(uint64_t *blocksize, const struct reading *r, int key)
+read_blocksize(uint64_t *blocksize, const struct bnb4_reading *r, int key)
 {
     struct pull json;
     uint64_t n;
@@ -97,7 +97,7 @@ read_blocksize(uint64_t *blocksize, const struct reading *r, int key)
 }
 
 static bool
-read_shape(struct bnb4_state *s, const struct reading *r, struct claims *c, const struct tensor *codes)
+read_shape(struct bnb4_state *s, const struct bnb4_reading *r, struct claims *c, const struct tensor *codes)
 {
     struct pull json;
     enum pull_token token;
@@ -124,7 +124,7 @@ read_shape(struct bnb4_state *s, const struct reading *r, struct claims *c, cons
 }
 
 static bool
-read_nested(struct bnb4_state *s, const struct reading *r)
+read_nested(struct bnb4_state *s, const struct bnb4_reading *r)
 {
     struct pull json;
     double offset;
@@ -142,7 +142,7 @@ read_nested(struct bnb4_state *s, const struct reading *r)
 }
 
 static bool
-not_an_object(const struct reading *r, const struct pull *json)
+not_an_object(const struct bnb4_reading *r, const struct pull *json)
 {
     char name[STR_SHOWN], why[PULL_EXPLAIN];
     str_shown(name, r->blob->name, r->blob->name_len);
@@ -154,7 +154,7 @@ not_an_object(const struct reading *r, const struct pull *json)
 
 /* Find the values of the JSON object in text[0..n). */
 static bool
-parse(struct reading *r, const char *text, size_t n)
+parse(struct bnb4_reading *r, const char *text, size_t n)
 {
     struct pull json;
     enum pull_token token;
@@ -185,7 +185,7 @@ bool
 bnb4_state_read(struct bnb4_state *s, struct claims *c, const struct tensor *blob, const char *type,
     const struct tensor *codes, struct err *err)
 {
-    struct reading r = { .blob = blob, .err = err };
+    struct bnb4_reading r = { .blob = blob, .err = err };
     const struct contents *contents = c->contents;
     uint64_t n = blob->extent.nbytes;
     *s = (struct bnb4_state){ 0 };

@@ -54,7 +54,7 @@ check_format(const struct claims *c, const struct tensor *format, const struct t
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *format = table_found(f, ROLE_STATE);
     return check_scb(f->codes, w->part[SCB], err) && (!format || check_format(f->claims, format, f->codes, err));
@@ -104,9 +104,9 @@ const struct scheme bnb8_schemes[] = {
     {
         .code = "bnb-int8",
         .name = "bitsandbytes INT8",
-        ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .beside = {
-            BESIDE(".SCB", IS(F32), NAMED, SCALE, .part = SCB, .left = LEFT_SCALES), OR(".weight_scb"),
-            BESIDE(".weight_format", IS(U8), OPTIONAL, STATE) } }),
+        ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .companions = {
+            COMPANION(".SCB", IS(F32), NAMED, SCALE, .part = SCB, .left = LEFT_SCALES), OR(".weight_scb"),
+            COMPANION(".weight_format", IS(U8), OPTIONAL, STATE) } }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCB] = NEED_RUN },
         .run = run,

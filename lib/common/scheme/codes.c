@@ -68,7 +68,7 @@ codes_emit4(struct codes_piece *p, const struct codes_target *t, const uint8_t *
 }
 
 bool
-codes_check_zeros(const struct found *f, const struct tensor *zero, struct err *err)
+codes_check_zeros(const struct table_match *f, const struct tensor *zero, struct err *err)
 {
     const json_t *symmetric = NULL;
     char name[STR_SHOWN];

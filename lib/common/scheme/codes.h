@@ -49,6 +49,6 @@ void codes_emit(struct codes_piece *p, const struct codes_target *t, const uint8
 void codes_emit4(struct codes_piece *p, const struct codes_target *t, const uint8_t *x, uint8_t *y);
 
 /* Whether zero points are there where config.json says that the module has them; else as claims_missing. */
-bool codes_check_zeros(const struct found *f, const struct tensor *zero, struct err *err);
+bool codes_check_zeros(const struct table_match *f, const struct tensor *zero, struct err *err);
 
 #endif

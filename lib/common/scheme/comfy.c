@@ -44,9 +44,9 @@ enum {
 };
 
 /* A weight while its format is checked. */
-struct checked {
+struct comfy_checked {
     const struct comfy_marker *marker;
-    const struct found *f;
+    const struct table_match *f;
     const struct tensor *codes;
     bool stacked;
     uint64_t experts, rows, stored, cols;       /* stored: bytes a row; cols: C */
@@ -56,23 +56,23 @@ struct checked {
 };
 
 /* What a format says besides its row of the table; in the order of comfy_schemes. */
-struct format {
+struct comfy_format {
     const char *name;
     uint64_t per_byte;          /* codes; 0: `params` finds C */
     uint64_t block;             /* of which C is a multiple, and which share a scale; 0: no such thing */
     bool any_rank;              /* with a scale of one element */
-    bool (*params)(struct checked *w, struct err *err);
+    bool (*params)(struct comfy_checked *w, struct err *err);
 };
 
 static bool
-wrong(const struct checked *w, const char *key, const char *expected, struct err *err)
+wrong(const struct comfy_checked *w, const char *key, const char *expected, struct err *err)
 {
     return comfy_marker_wrong(w->marker, w->codes, key, expected, err);
 }
 
 /* An integer from 1 on; `otherwise` where the marker has none. */
 static bool
-number(const struct checked *w, const char *key, uint64_t otherwise, uint64_t *out, struct err *err)
+number(const struct comfy_checked *w, const char *key, uint64_t otherwise, uint64_t *out, struct err *err)
 {
     const json_t *v = comfy_marker_get(w->marker, key);
     *out = v ? (uint64_t)json_integer_value(v) : otherwise;
@@ -80,7 +80,7 @@ number(const struct checked *w, const char *key, uint64_t otherwise, uint64_t *o
 }
 
 static bool
-flag(const struct checked *w, const char *key, bool *out, struct err *err)
+flag(const struct comfy_checked *w, const char *key, bool *out, struct err *err)
 {
     const json_t *v = comfy_marker_get(w->marker, key);
     *out = v && json_is_true(v);
@@ -89,7 +89,7 @@ flag(const struct checked *w, const char *key, bool *out, struct err *err)
 
 /* Rotated in groups of 4^k columns. */
 static bool
-rotation(struct checked *w, struct err *err)
+rotation(struct comfy_checked *w, struct err *err)
 {
     static const char key[] = "convrot_groupsize";
     uint64_t g, power = 4;
@@ -107,20 +107,20 @@ rotation(struct checked *w, struct err *err)
 }
 
 static bool
-int8_params(struct checked *w, struct err *err)
+int8_params(struct comfy_checked *w, struct err *err)
 {
     bool convrot;
     return flag(w, "convrot", &convrot, err) && (!convrot || rotation(w, err));
 }
 
 static bool
-w4a4_params(struct checked *w, struct err *err)
+w4a4_params(struct comfy_checked *w, struct err *err)
 {
     return rotation(w, err);
 }
 
 static bool
-bad_codes(const struct checked *w, const char *format, const char *expected, struct err *err)
+bad_codes(const struct comfy_checked *w, const char *format, const char *expected, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT];
     return err_set(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: is %s %s, but ComfyUI %s has %s",
@@ -131,7 +131,7 @@ bad_codes(const struct checked *w, const char *format, const char *expected, str
 /* Whether rows hold codes of 4 or 6 bits, when so many columns share a scale: C hides in the number of scales a row,
  * the bits in C. */
 static bool
-w4a8_fits(struct checked *w, const struct tensor *scale, uint64_t gs)
+w4a8_fits(struct comfy_checked *w, const struct tensor *scale, uint64_t gs)
 {
     bool codebook = table_found(w->f, ROLE_CODEBOOK) != NULL;
     w->block = gs;
@@ -148,7 +148,7 @@ w4a8_group(uint64_t gs)
 
 /* The group_size of a marker that is not read: that of 4 or of 6 bits, where not both are possible. */
 static uint64_t
-w4a8_guess(struct checked *w, const struct tensor *scale, uint64_t otherwise)
+w4a8_guess(struct comfy_checked *w, const struct tensor *scale, uint64_t otherwise)
 {
     uint64_t groups = num_max(dim_cols(scale), 1), four = w->stored / groups * 2, six = w->stored / 3 * 4 / groups;
     bool is_four = w4a8_group(four) && w4a8_fits(w, scale, four), is_six = w4a8_group(six) && w4a8_fits(w, scale, six);
@@ -157,7 +157,7 @@ w4a8_guess(struct checked *w, const struct tensor *scale, uint64_t otherwise)
 }
 
 static bool
-w4a8_params(struct checked *w, struct err *err)
+w4a8_params(struct comfy_checked *w, struct err *err)
 {
     const struct tensor *scale = table_found(w->f, ROLE_SCALE);
     uint64_t gs;
@@ -174,7 +174,7 @@ w4a8_params(struct checked *w, struct err *err)
 }
 
 static bool
-awq_params(struct checked *w, struct err *err)
+awq_params(struct comfy_checked *w, struct err *err)
 {
     uint64_t groups = dim_rows(table_found(w->f, ROLE_SCALE));
     if (!number(w, "group_size", 64, &w->block, err))
@@ -186,7 +186,7 @@ awq_params(struct checked *w, struct err *err)
 
 /* The codes of a matrix as one column of bytes: its shape stands in the marker. */
 static bool
-nf4_params(struct checked *w, struct err *err)
+nf4_params(struct comfy_checked *w, struct err *err)
 {
     const json_t *shape = comfy_marker_get(w->marker, "shape"), *size = comfy_marker_get(w->marker, "blocksize");
     const json_t *dtype = comfy_marker_get(w->marker, "dtype"), *twice = comfy_marker_get(w->marker, "double_quant");
@@ -212,7 +212,7 @@ nf4_params(struct checked *w, struct err *err)
 
 enum { E4M3, E5M2, MXFP8, NVFP4, W4A4, W4A8, AWQ, INT8, NF4, FORMATS };
 
-static const struct format formats[FORMATS] = {
+static const struct comfy_format formats[FORMATS] = {
     [E4M3] = { "float8_e4m3fn", 1, 0, true, NULL },
     [E5M2] = { "float8_e5m2", 1, 0, true, NULL },
     [MXFP8] = { "mxfp8", 1, 32, false, NULL },
@@ -228,7 +228,7 @@ static const struct format formats[FORMATS] = {
 
 /* The dimensions of one of the shapes, without experts; how many there are. GRID: false where it has none. */
 static uint32_t
-expected_dims(const struct checked *w, unsigned shape, uint64_t dim[2])
+expected_dims(const struct comfy_checked *w, unsigned shape, uint64_t dim[2])
 {
     uint64_t block = w->block ? w->block : 1, n = 0;
     num_mul(&n, w->rows, w->cols);
@@ -241,7 +241,7 @@ expected_dims(const struct checked *w, unsigned shape, uint64_t dim[2])
 }
 
 static bool
-shape_is(const struct checked *w, unsigned shape, const struct shape *s)
+shape_is(const struct comfy_checked *w, unsigned shape, const struct shape *s)
 {
     uint64_t dim[2];
     if (shape == ONE)
@@ -254,12 +254,12 @@ shape_is(const struct checked *w, unsigned shape, const struct shape *s)
 }
 
 static bool
-companion_fits(const struct checked *w, size_t i, struct err *err)
+companion_fits(const struct comfy_checked *w, size_t i, struct err *err)
 {
     const struct tensor *t = w->f->with[i];
     bool fits = false;
     for (unsigned s = 0; s < SHAPES; s++)
-        fits = fits || (w->f->row->beside[i].shapes & 1U << s && shape_is(w, 1U << s, &t->shape));
+        fits = fits || (w->f->row->companions[i].shapes & 1U << s && shape_is(w, 1U << s, &t->shape));
     return fits || table_wrong(t, w->codes, err, "a shape of %s", w->f->scheme->name);
 }
 
@@ -267,7 +267,7 @@ companion_fits(const struct checked *w, size_t i, struct err *err)
 
 /* What the shape of the codes says. */
 static bool
-measure(struct checked *w, const struct format *f, struct err *err)
+measure(struct comfy_checked *w, const struct comfy_format *f, struct err *err)
 {
     const struct shape *s = &w->codes->shape;
     if ((w->f->row->dtypes & UINT64_C(1) << w->codes->dtype) == 0)
@@ -293,7 +293,7 @@ measure(struct checked *w, const struct format *f, struct err *err)
 
 /* What a scale is for: the tensor, an expert, or a row. */
 static struct blocks
-lay_scale(const struct checked *w, const struct tensor *scale)
+lay_scale(const struct comfy_checked *w, const struct tensor *scale)
 {
     struct blocks b = { .rows = w->rows, .cols = w->cols };
     bool matrices = w->codes->shape.rank == 2 || w->stacked;
@@ -314,9 +314,9 @@ lay_scale(const struct checked *w, const struct tensor *scale)
 
 /* The numbers of a weight that fits, and its shape. */
 static bool
-define(const struct checked *checked, struct found *f, struct weight *w, struct err *err)
+define(const struct comfy_checked *checked, struct table_match *f, struct weight *w, struct err *err)
 {
-    const struct format *format = &formats[f->scheme - comfy_schemes - 1];
+    const struct comfy_format *format = &formats[f->scheme - comfy_schemes - 1];
     struct comfy *c = claims_alloc(f->claims, sizeof *c, err);
     if (!c)
         return false;
@@ -334,7 +334,7 @@ define(const struct checked *checked, struct found *f, struct weight *w, struct 
 
 /* The shape of an nf4 stands in its marker. */
 static bool
-define_nf4(const struct checked *checked, struct found *f, struct weight *w, struct err *err)
+define_nf4(const struct comfy_checked *checked, struct table_match *f, struct weight *w, struct err *err)
 {
     const uint64_t dim[2] = { checked->rows, checked->cols };
     uint8_t *packed = claims_alloc(f->claims, 2 * SHAPE_DIM, err);
@@ -346,14 +346,14 @@ define_nf4(const struct checked *checked, struct found *f, struct weight *w, str
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
-    struct checked checked = { .marker = f->hint, .f = f, .codes = f->codes };
+    struct comfy_checked checked = { .marker = f->hint, .f = f, .codes = f->codes };
     if (f->scheme == comfy_schemes)     /* a format that nobody knows */
         return true;
     if (!measure(&checked, &formats[f->scheme - comfy_schemes - 1], err))
         return false;
-    for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
+    for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
         if (f->with[i] && !companion_fits(&checked, i, err))
             return false;
     switch (f->scheme - comfy_schemes - 1) {
@@ -366,11 +366,11 @@ fit(struct found *f, struct weight *w, struct err *err)
 /* The scheme of a format; the first for one that nobody knows. Only headers may be read: the first that the tensors fit
  * with default parameters. */
 static const struct scheme *
-find_scheme(const struct found *f)
+find_scheme(const struct table_match *f)
 {
     const struct comfy_marker *m = f->hint;
     for (size_t i = 0; i < FORMATS; i++) {
-        struct found guess = *f;
+        struct table_match guess = *f;
         struct weight w = { .part = { f->codes } };
         struct err ignored;
         err_init(&ignored);
@@ -385,7 +385,7 @@ find_scheme(const struct found *f)
 /* What is to say of a weight besides its format: a name that nobody knows, a part that nobody reads. What is to be said
  * is not decoded. */
 static bool
-add_words(const struct found *f, struct weight *w, struct err *err)
+add_words(const struct table_match *f, struct weight *w, struct err *err)
 {
     const struct comfy_marker *m = f->hint;
     bool corrected = claims_find(f->claims, f->base.base, f->base.base_len, ".weight_correction") != NULL;
@@ -433,7 +433,7 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
 
 /* A marker says what a weight is, so nothing here is evidence. */
 static enum claim
-choose(struct found *f, struct weight *w, struct err *err)
+choose(struct table_match *f, struct weight *w, struct err *err)
 {
     struct comfy_marker marker;
     if (!comfy_markers_any(f->claims->comfy) || !comfy_is_marked(f->claims, f->codes))
@@ -455,7 +455,7 @@ choose(struct found *f, struct weight *w, struct err *err)
 
 /* What a marker stands beside, old or new, is checked with the first look at any tensor. */
 static enum claim
-check_marks(struct found *f, struct weight *w, struct err *err)
+check_marks(struct table_match *f, struct weight *w, struct err *err)
 {
     (void)w;
     return check_tensor(f->claims, f->codes, err) && check_old(f->claims, f->codes, err) ? CLAIM_NO : CLAIM_FAIL;
@@ -473,11 +473,11 @@ static const struct companion also[] = {
 };
 
 #define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
-#define ROW_OF(dtypes_, ...) ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, .beside = { __VA_ARGS__ } })
+#define ROW_OF(dtypes_, ...) ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, .companions = { __VA_ARGS__ } })
 #define COMFY(code_, name_, how, dtypes_, ...) { .code = code_, .name = "ComfyUI " name_, .fit = fit, how, \
     ROW_OF(dtypes_, __VA_ARGS__) }
 #define NAMED_ONLY .describe = table_describe
-#define ONE_SCALE(name, ...) BESIDE(name, IS(F32), REQUIRED, SCALE, .shapes = ONE, __VA_ARGS__)
+#define ONE_SCALE(name, ...) COMPANION(name, IS(F32), REQUIRED, SCALE, .shapes = ONE, __VA_ARGS__)
 
 const struct scheme comfy_schemes[] = {
     { .code = "comfy", .name = "ComfyUI", .fit = fit, .describe = table_describe, ROWS(
@@ -487,28 +487,28 @@ const struct scheme comfy_schemes[] = {
     [1 + E4M3] = COMFY(NULL, "float8_e4m3fn", NAMED_ONLY, IS(F8_E4M3), ONE_SCALE(".weight_scale")),
     [1 + E5M2] = COMFY(NULL, "float8_e5m2", NAMED_ONLY, IS(F8_E5M2), ONE_SCALE(".weight_scale")),
     [1 + MXFP8] = COMFY(NULL, "mxfp8", NAMED_ONLY, IS(F8_E4M3),
-        BESIDE(".weight_scale", E8M0, REQUIRED, SCALE, .shapes = GRID)),
+        COMPANION(".weight_scale", E8M0, REQUIRED, SCALE, .shapes = GRID)),
     [1 + NVFP4] = COMFY(SCHEME_NVFP4_COMFY, "nvfp4", FP4_BY_ROWS, IS(U8),
-        BESIDE(".weight_scale", IS(U8) | IS(F8_E4M3), REQUIRED, SCALE, .part = FP4_SCALE, .shapes = GRID),
+        COMPANION(".weight_scale", IS(U8) | IS(F8_E4M3), REQUIRED, SCALE, .part = FP4_SCALE, .shapes = GRID),
         ONE_SCALE(".weight_scale_2", .part = FP4_SCALE_2),
-        BESIDE(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = FP4_SMOOTH, .shapes = COLS)),
+        COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = FP4_SMOOTH, .shapes = COLS)),
     [1 + W4A4] = COMFY("w4a4-comfy", "convrot_w4a4", COMFY_BY_ROWS, IS(I8),
-        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ROW)),
+        COMPANION(".weight_scale", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ROW)),
     [1 + W4A8] = COMFY("w4a8-comfy", "asym_w4a8_int8", COMFY_BY_ROWS, IS(I8),
-        BESIDE(".weight_s_rel", IS(F8_E4M3) | IS(U8) | IS(F32), REQUIRED, SCALE, .part = COMFY_GROUPS, .shapes = GROUPS,
+        COMPANION(".weight_s_rel", IS(F8_E4M3) | IS(U8) | IS(F32), REQUIRED, SCALE, .part = COMFY_GROUPS, .shapes = GROUPS,
             .left = LEFT_SCALES),
-        BESIDE(".weight_s_channel", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ROW, .left = LEFT_SCALES),
-        BESIDE(".weight_codebook", IS(F32), OPTIONAL, CODEBOOK, .part = COMFY_CODEBOOK, .shapes = SIXTEEN,
+        COMPANION(".weight_s_channel", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ROW, .left = LEFT_SCALES),
+        COMPANION(".weight_codebook", IS(F32), OPTIONAL, CODEBOOK, .part = COMFY_CODEBOOK, .shapes = SIXTEEN,
             .left = LEFT_SCALES)),
     [1 + AWQ] = COMFY("awq-comfy", "awq_w4a16", COMFY_AWQ, IS(I8),
-        BESIDE(".weight_scale", FLOAT_16, REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = GROUPS_T),
-        BESIDE(".weight_zeros", FLOAT_16, REQUIRED, ZERO_POINT, .part = COMFY_ZEROS, .shapes = GROUPS_T,
+        COMPANION(".weight_scale", FLOAT_16, REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = GROUPS_T),
+        COMPANION(".weight_zeros", FLOAT_16, REQUIRED, ZERO_POINT, .part = COMFY_ZEROS, .shapes = GROUPS_T,
             .left = LEFT_SCALES),
         OR(".weight_zero")),
     [1 + INT8] = COMFY("int8-comfy", "int8_tensorwise", COMFY_BY_ROWS, IS(I8),
-        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ONE | ROW_1)),
+        COMPANION(".weight_scale", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ONE | ROW_1)),
     [1 + NF4] = COMFY("nf4-comfy", "nf4", BNB4_BY_BLOCKS, IS(U8),
-        BESIDE(".weight_scale", IS(F32), REQUIRED, SCALE, .part = BNB4_ABSMAX, .shapes = BLOCKS),
-        BESIDE(".weight_code", IS(F32), REQUIRED, CODEBOOK, .part = BNB4_QUANT_MAP, .shapes = SIXTEEN)),
+        COMPANION(".weight_scale", IS(F32), REQUIRED, SCALE, .part = BNB4_ABSMAX, .shapes = BLOCKS),
+        COMPANION(".weight_code", IS(F32), REQUIRED, CODEBOOK, .part = BNB4_QUANT_MAP, .shapes = SIXTEEN)),
     [1 + FORMATS] = { 0 },
 };

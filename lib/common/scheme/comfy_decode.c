@@ -93,7 +93,7 @@ comfy_run(struct span *s, const struct weight *w, unsigned part, uint64_t first,
 /* --- decoding */
 
 /* A run of elements that is being made. */
-struct job {
+struct comfy_run {
     const struct weight *w;
     const struct comfy *c;
     const struct kernels *k;
@@ -107,14 +107,14 @@ struct job {
 
 /* The bytes of a part from offset `at` on. */
 static const uint8_t *
-bytes_at(const struct job *j, unsigned part, uint64_t at)
+bytes_at(const struct comfy_run *j, unsigned part, uint64_t at)
 {
     return j->in[part].p + (at - j->spans[part].at);
 }
 
 /* The scales of n groups from group g on. */
 static void
-group_scales(const struct job *j, float *scales, uint64_t g, size_t n)
+group_scales(const struct comfy_run *j, float *scales, uint64_t g, size_t n)
 {
     bool wide = j->w->part[COMFY_GROUPS]->dtype == DTYPE_F32;
     const uint8_t *p = bytes_at(j, COMFY_GROUPS, wide ? 4 * g : g);
@@ -124,7 +124,7 @@ group_scales(const struct job *j, float *scales, uint64_t g, size_t n)
 
 /* n codes of 6 bits from column col of a row on. */
 static void
-unpack_six(const struct job *j, uint8_t *codes, uint64_t row, uint64_t col, size_t n)
+unpack_six(const struct comfy_run *j, uint8_t *codes, uint64_t row, uint64_t col, size_t n)
 {
     uint64_t cols = j->c->scale.cols, base = row * (cols / 4 * 3);
     uint8_t *high = j->room->high;
@@ -140,7 +140,7 @@ unpack_six(const struct job *j, uint8_t *codes, uint64_t row, uint64_t col, size
 
 /* n codes of asym_w4a8_int8 from column col of a row on, as INT8. */
 static void
-remake(const struct job *j, uint8_t *q, uint64_t row, uint64_t col, uint64_t count)
+remake(const struct comfy_run *j, uint8_t *q, uint64_t row, uint64_t col, uint64_t count)
 {
     const struct comfy *c = j->c;
     float *v = j->room->v, *scales = j->room->scales, *zeros = j->room->zeros;
@@ -166,7 +166,7 @@ remake(const struct job *j, uint8_t *q, uint64_t row, uint64_t col, uint64_t cou
 
 /* The INT8 codes of columns [col, col + n) of a row, in room->rotated where they are not there as such. */
 static const uint8_t *
-find_codes(const struct job *j, uint64_t row, uint64_t col, uint64_t n)
+find_codes(const struct comfy_run *j, uint64_t row, uint64_t col, uint64_t n)
 {
     uint8_t *room = j->room->rotated;
     uint64_t at = row * j->c->scale.cols + col;
@@ -187,7 +187,7 @@ find_codes(const struct job *j, uint64_t row, uint64_t col, uint64_t n)
 
 /* Elements of a row, as many of n from column col on as are made at once. */
 static uint64_t
-emit_rotated(const struct job *j, uint64_t row, uint64_t col, uint64_t n, float scale, void *y)
+emit_rotated(const struct comfy_run *j, uint64_t row, uint64_t col, uint64_t n, float scale, void *y)
 {
     uint64_t g = j->c->rotated, base = col / g * g, most = num_max(g, CONVROT_TILE) / g * g;
     n = num_min(n, base + most - col);
@@ -207,7 +207,7 @@ emit_rotated(const struct job *j, uint64_t row, uint64_t col, uint64_t n, float 
 
 /* The same where nothing is rotated: only INT8 is such. */
 static uint64_t
-emit_plain(const struct job *j, uint64_t row, uint64_t col, uint64_t n, float scale, void *y)
+emit_plain(const struct comfy_run *j, uint64_t row, uint64_t col, uint64_t n, float scale, void *y)
 {
     uint64_t cols = j->c->scale.cols;
     const struct codes8 c = { .scales = &scale, .group = (size_t)cols, .is_signed = true };
@@ -223,7 +223,7 @@ comfy_decode(const struct weight *w, const struct kernels *k, const struct part_
 {
     const struct comfy *c = w->own;
     const struct blocks *b = &c->scale;
-    struct job j = { .w = w, .c = c, .k = k, .in = in, .to = to, .room = room };
+    struct comfy_run j = { .w = w, .c = c, .k = k, .in = in, .to = to, .room = room };
     uint8_t *y = out;
     uint64_t from, ignored;
     for (unsigned p = 0; p < SCHEME_PARTS; p++)

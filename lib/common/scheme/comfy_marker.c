@@ -25,14 +25,14 @@ enum { MARKER_MAX = 64 << 10 };         /* bytes; real ones have less than 200 *
 static const char metadata_key[] = "_quantization_metadata", marker_suffix[] = ".comfy_quant";
 
 /* A layer whose weight is here: its value in the text of the metadata. */
-struct layer {
+struct comfy_layer {
     const struct tensor *weight;
     const char *p;
     size_t n;
 };
 
 struct comfy_markers {
-    struct layer *layers;       /* by weight */
+    struct comfy_layer *layers;       /* by weight */
     size_t n, room;
     bool tensors, old;
 };
@@ -74,11 +74,11 @@ find_weight(const struct claims *c, struct str *name, const struct pull_text *ke
 static bool
 add_layer(struct comfy_markers *m, const struct tensor *weight, const char *p, const char *end, struct err *err)
 {
-    struct layer *layers = array_grow(m->layers, m->n, &m->room, sizeof *layers, err);
+    struct comfy_layer *layers = array_grow(m->layers, m->n, &m->room, sizeof *layers, err);
     if (!layers)
         return false;
     m->layers = layers;
-    m->layers[m->n++] = (struct layer){ .weight = weight, .p = p, .n = (size_t)(end - p) };
+    m->layers[m->n++] = (struct comfy_layer){ .weight = weight, .p = p, .n = (size_t)(end - p) };
     return true;
 }
 
@@ -109,7 +109,7 @@ read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct
 static int
 compare_layers(const void *pa, const void *pb)
 {
-    const struct layer *a = pa, *b = pb;
+    const struct comfy_layer *a = pa, *b = pb;
     return (a->weight > b->weight) - (a->weight < b->weight);
 }
 
@@ -181,10 +181,10 @@ comfy_markers_old(const struct comfy_markers *m)
 
 /* --- one weight */
 
-static const struct layer *
+static const struct comfy_layer *
 find_layer(const struct comfy_markers *m, const struct tensor *weight)
 {
-    struct layer key = { .weight = weight };
+    struct comfy_layer key = { .weight = weight };
     return m->n ? bsearch(&key, m->layers, m->n, sizeof key, compare_layers) : NULL;
 }
 
@@ -239,7 +239,7 @@ read_format(struct comfy_marker *m, const struct tensor *codes, struct err *err)
 
 /* An object, or a string that stands for one with a format alone. */
 static bool
-read_layer(struct comfy_marker *m, const struct layer *layer, struct err *err)
+read_layer(struct comfy_marker *m, const struct comfy_layer *layer, struct err *err)
 {
     struct str text = { 0 };
     char shown[STR_SHOWN], what[STR_SHOWN + 64];
@@ -288,7 +288,7 @@ read_tensor(struct comfy_marker *m, const struct claims *c, const struct tensor 
 bool
 comfy_marker_read(struct comfy_marker *m, const struct claims *c, const struct tensor *codes, struct err *err)
 {
-    const struct layer *layer = find_layer(c->comfy, codes);
+    const struct comfy_layer *layer = find_layer(c->comfy, codes);
     *m = (struct comfy_marker){ .tensor = find_tensor(c, codes) };
     if (m->tensor && !read_tensor(m, c, codes, err))
         return false;

@@ -45,7 +45,7 @@ struct config {
 /* The blocks of one text, the first wins. */
 enum { KEYS = 3, PLACES = 4 };
 
-struct found {
+struct config_found {
     struct { const char *p; size_t n; } block[PLACES][KEYS];
     bool itself;                        /* the text has keys of a block at top level */
     uint64_t size[PLACES][CONFIG_SIZES];        /* or 0 */
@@ -66,7 +66,7 @@ read_count(const char *p, size_t n)
 
 /* Go through the object that was just opened: place 0 is the top level, the others are objects in it. */
 static bool
-look_for_blocks(struct found *f, struct pull *json, size_t place)
+look_for_blocks(struct config_found *f, struct pull *json, size_t place)
 {
     static const char *const keys[KEYS] = { "quantization_config", "quantization", "compression_config" };
     static const char *const places[PLACES] = { "", "text_config", "language_config", "llm_config" };
@@ -111,7 +111,7 @@ look_for_blocks(struct found *f, struct pull *json, size_t place)
 static bool
 read_block(struct config *config, const struct catalog_config *text, struct err *err)
 {
-    struct found f = { 0 };
+    struct config_found f = { 0 };
     struct pull json;
     char why[PULL_EXPLAIN];
     pull_init(&json, text->text, text->n, 0, limits_default.json_depth);

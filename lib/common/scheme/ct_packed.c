@@ -37,14 +37,14 @@ enum {
 };
 
 /* How codes lie in words. */
-struct packing {
+struct ct_packing {
     uint32_t bits;                                      /* 0: not known */
     bool padded;                                        /* no code crosses words */
 };
 
 struct ct {
     struct blocks blocks;
-    struct packing packing;
+    struct ct_packing packing;
     uint64_t words, groups;                             /* words of a row of codes, and its groups */
     bool shuffled;                                      /* g_idx says something else than i / group */
     const char *open;                                   /* why it cannot be decoded, or NULL */
@@ -54,14 +54,14 @@ struct ct {
 
 /* Words that n codes take. */
 static uint64_t
-words_of(struct packing p, uint64_t n)
+words_of(struct ct_packing p, uint64_t n)
 {
     return p.padded ? num_ceil_div(n, 32 / p.bits) : n / 32 * p.bits + num_ceil_div(n % 32 * p.bits, 32);
 }
 
 /* Where code i begins: a word, and bits of it before. */
 static uint64_t
-word_at(struct packing p, uint64_t i, uint32_t *shift)
+word_at(struct ct_packing p, uint64_t i, uint32_t *shift)
 {
     uint64_t per = 32 / p.bits, bit = i % 32 * p.bits;
     *shift = (uint32_t)(p.padded ? i % per * p.bits : bit % 32);
@@ -76,7 +76,7 @@ is_packed(const struct weight *w)
 
 /* Whether rows of `in` codes, and columns of zero points, take the words that there are. */
 static bool
-packing_fits(const struct weight *w, struct packing p, uint64_t in)
+packing_fits(const struct weight *w, struct ct_packing p, uint64_t in)
 {
     const struct tensor *codes = w->part[CODES];
     return words_of(p, in) == dim_cols(codes)
@@ -85,9 +85,9 @@ packing_fits(const struct weight *w, struct packing p, uint64_t in)
 
 /* Whether rows of `in` codes may be of so many bits: as a stream, else padded. */
 static bool
-bits_fit(const struct weight *w, struct packing *p, uint32_t bits, uint64_t in)
+bits_fit(const struct weight *w, struct ct_packing *p, uint32_t bits, uint64_t in)
 {
-    *p = (struct packing){ .bits = bits };
+    *p = (struct ct_packing){ .bits = bits };
     if (packing_fits(w, *p, in))
         return true;
     p->padded = true;
@@ -96,16 +96,16 @@ bits_fit(const struct weight *w, struct packing *p, uint32_t bits, uint64_t in)
 
 /* The packing of rows of `in` codes: that of the config's bits, else the stream that fits, else the padded one; of bits 0
  * where none does. Several streams may fit rows of less than 32: *several. */
-static struct packing
+static struct ct_packing
 find_packing(const struct weight *w, uint64_t in, uint64_t hint, bool *several)
 {
-    struct packing found = { 0 }, p;
+    struct ct_packing found = { 0 }, p;
     *several = false;
     if (hint >= 1 && hint <= 8 && bits_fit(w, &found, (uint32_t)hint, in))
         return found;
     found.bits = 0;
     for (unsigned padded = 0; padded <= 1 && found.bits == 0; padded++)
-        for (p = (struct packing){ 1, padded != 0 }; p.bits <= 8; p.bits++)
+        for (p = (struct ct_packing){ 1, padded != 0 }; p.bits <= 8; p.bits++)
             if (packing_fits(w, p, in)) {
                 *several = found.bits != 0 && in != 0 && dim_rows(w->part[CODES]) != 0;
                 found = found.bits != 0 ? found : p;
@@ -115,7 +115,7 @@ find_packing(const struct weight *w, uint64_t in, uint64_t hint, bool *several)
 
 /* What config.json says of the module under a key; 0: nothing. */
 static bool
-find_hint(uint64_t *hint, const struct found *f, const char *key, struct err *err)
+find_hint(uint64_t *hint, const struct table_match *f, const char *key, struct err *err)
 {
     const json_t *value;
     if (!config_weights(f->claims->config, f->base.base, f->base.base_len, key, &value, err))
@@ -128,7 +128,7 @@ find_hint(uint64_t *hint, const struct found *f, const char *key, struct err *er
 
 /* Columns that rows of G groups and of so many words may have: *in, and whether it is the only number. */
 static bool
-cols_fit(const struct weight *w, struct packing p, uint64_t groups, uint64_t group, uint64_t *in, bool *alone)
+cols_fit(const struct weight *w, struct ct_packing p, uint64_t groups, uint64_t group, uint64_t *in, bool *alone)
 {
     uint64_t words = dim_cols(w->part[CODES]), most;
     if (!num_mul(&most, words, 32) || (group != 0 && !num_mul(in, groups, group)))
@@ -150,7 +150,7 @@ find_cols(const struct weight *w, uint64_t bits, uint64_t group, uint64_t *in)
         return true;
     }
     for (unsigned i = 2; i < 2 * 9; i++) {
-        struct packing p = { i / 2, i % 2 != 0 };
+        struct ct_packing p = { i / 2, i % 2 != 0 };
         bool alone, differs = !p.padded || 32 % p.bits != 0;
         if ((bits != 0 && p.bits != bits) || !differs
             || !cols_fit(w, p, grouped ? dim_cols(scale) : 1, grouped ? group : 0, &found, &alone))
@@ -163,7 +163,7 @@ find_cols(const struct weight *w, uint64_t bits, uint64_t group, uint64_t *in)
 
 /* The last number of weight_shape is the columns, and the others are those of the codes; `dim` says otherwise. */
 static bool
-shape_lies(const struct found *f, const uint64_t *dim, struct err *err)
+shape_lies(const struct table_match *f, const uint64_t *dim, struct err *err)
 {
     const struct tensor *t = table_found(f, ROLE_SHAPE);
     char name[STR_SHOWN], weight[STR_SHOWN], codes[SHAPE_TEXT], said[SHAPE_TEXT];
@@ -177,7 +177,7 @@ shape_lies(const struct found *f, const uint64_t *dim, struct err *err)
 
 /* No packing fits: is it for the zero points? */
 static bool
-no_packing(const struct found *f, const struct weight *w, const uint64_t *dim, struct err *err)
+no_packing(const struct table_match *f, const struct weight *w, const uint64_t *dim, struct err *err)
 {
     struct weight codes = *w;
     bool several;
@@ -188,7 +188,7 @@ no_packing(const struct found *f, const struct weight *w, const uint64_t *dim, s
 }
 
 static bool
-check_shapes(const struct found *f, struct err *err)
+check_shapes(const struct table_match *f, struct err *err)
 {
     const struct tensor *t = table_found(f, ROLE_SHAPE);
     uint32_t rank = f->codes->shape.rank;
@@ -199,7 +199,7 @@ check_shapes(const struct found *f, struct err *err)
 }
 
 static bool
-read_shape(const struct found *f, uint64_t dim[RANK_MAX], struct err *err)
+read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct err *err)
 {
     const struct contents *contents = f->claims->contents;
     const struct tensor *t = table_found(f, ROLE_SHAPE);
@@ -218,7 +218,7 @@ read_shape(const struct found *f, uint64_t dim[RANK_MAX], struct err *err)
 /* --- zero points and groups */
 
 static bool
-check_zero(const struct found *f, const struct weight *w, struct err *err)
+check_zero(const struct table_match *f, const struct weight *w, struct err *err)
 {
     const struct tensor *zero = w->part[ZERO], *scale = w->part[SCALE];
     if (!zero)
@@ -231,7 +231,7 @@ check_zero(const struct found *f, const struct weight *w, struct err *err)
 
 /* Where the columns have an order of their own by config.json, g_idx says which. */
 static bool
-check_g_idx(const struct found *f, const struct ct *ct, uint64_t in, struct err *err)
+check_g_idx(const struct table_match *f, const struct ct *ct, uint64_t in, struct err *err)
 {
     const struct tensor *t = table_found(f, ROLE_G_IDX);
     const json_t *order;
@@ -250,7 +250,7 @@ check_g_idx(const struct found *f, const struct ct *ct, uint64_t in, struct err 
 
 /* Look at g_idx: whether it is within the groups, and whether it says anything. */
 static bool
-look_at_g_idx(const struct found *f, const struct weight *w, struct ct *ct, struct err *err)
+look_at_g_idx(const struct table_match *f, const struct weight *w, struct ct *ct, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
     uint64_t in = ct->blocks.cols, unused = 0, ordered = 0;
@@ -286,7 +286,7 @@ check_groups(const struct ct *ct, const struct weight *w, struct err *err)
 
 /* All that follows from the shape of the weight. */
 static bool
-fit_shape(struct found *f, struct weight *w, struct ct *ct, const uint64_t dim[RANK_MAX], uint64_t bits, struct err *err)
+fit_shape(struct table_match *f, struct weight *w, struct ct *ct, const uint64_t dim[RANK_MAX], uint64_t bits, struct err *err)
 {
     const struct tensor *scale = w->part[SCALE];
     uint32_t rank = f->codes->shape.rank;
@@ -307,7 +307,7 @@ fit_shape(struct found *f, struct weight *w, struct ct *ct, const uint64_t dim[R
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes;
     struct ct *ct = claims_alloc(f->claims, sizeof *ct, err);
@@ -399,7 +399,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 }
 
 /* What a decode works on: where the runs of its parts begin. */
-struct job {
+struct ct_run {
     const struct weight *w;
     const struct ct *ct;
     const struct part_bytes *in;
@@ -408,15 +408,15 @@ struct job {
 
 /* The group of number i of a piece, counted from that of its row. */
 static uint64_t
-group_of(const struct job *j, const struct codes_piece *p, size_t i)
+group_of(const struct ct_run *j, const struct codes_piece *p, size_t i)
 {
     return j->ct->shuffled ? load_le32(j->in[G_IDX].p + 4 * (p->col + i)) : p->col / j->ct->blocks.b1 + i;
 }
 
 static float
-zero_of(const struct job *j, const struct codes_piece *p, uint64_t group, uint64_t scale)
+zero_of(const struct ct_run *j, const struct codes_piece *p, uint64_t group, uint64_t scale)
 {
-    struct packing packing = j->ct->packing;
+    struct ct_packing packing = j->ct->packing;
     uint32_t shift;
     if (!j->w->part[ZERO])
         return (float)(1U << (packing.bits - 1));
@@ -430,7 +430,7 @@ zero_of(const struct job *j, const struct codes_piece *p, uint64_t group, uint64
 }
 
 static void
-fill(const struct job *j, struct codes_piece *p)
+fill(const struct ct_run *j, struct codes_piece *p)
 {
     uint64_t base = blocks_at(&j->ct->blocks, p->row, 0) - j->scales_from;
     for (size_t i = 0; i < p->groups; i++) {
@@ -441,7 +441,7 @@ fill(const struct job *j, struct codes_piece *p)
 }
 
 static void
-unpack_padded(const struct job *j, struct codes_piece *p, const uint8_t *x)
+unpack_padded(const struct ct_run *j, struct codes_piece *p, const uint8_t *x)
 {
     uint32_t bits = j->ct->packing.bits, per = 32 / bits;
     for (size_t i = 0; i < p->n; i++) {
@@ -456,7 +456,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
 {
     const struct ct *ct = w->own;
     const struct codes_target t = { .k = k, .to = to, .narrow = ct->packing.bits <= 4 };
-    struct job j = { .w = w, .ct = ct, .in = in };
+    struct ct_run j = { .w = w, .ct = ct, .in = in };
     struct codes_piece *p = room;
     struct span s;
     uint8_t *y = out;
@@ -500,11 +500,11 @@ const struct scheme ct_packed_schemes[] = {
     {
         .code = "ct-packed",
         .name = "compressed-tensors pack-quantized",
-        ROWS({ .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .beside = {
-            BESIDE(".weight_shape", IS(I64) | IS(I32), REQUIRED, SHAPE),
-            BESIDE(".weight_scale", FLOAT, REQUIRED, SCALE, .part = SCALE),
-            BESIDE(".weight_zero_point", IS(I32) | IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO, .left = LEFT_SCALES),
-            BESIDE(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }),
+        ROWS({ .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .companions = {
+            COMPANION(".weight_shape", IS(I64) | IS(I32), REQUIRED, SHAPE),
+            COMPANION(".weight_scale", FLOAT, REQUIRED, SCALE, .part = SCALE),
+            COMPANION(".weight_zero_point", IS(I32) | IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO, .left = LEFT_SCALES),
+            COMPANION(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [G_IDX] = NEED_WHOLE },
         .run = run,

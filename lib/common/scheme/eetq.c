@@ -28,14 +28,14 @@ struct eetq {
 };
 
 static bool
-fits(const struct found *f)
+fits(const struct table_match *f)
 {
     const struct tensor *scales = f->with[0];
     return f->codes->shape.rank == 2 && scales->shape.rank == 1 && shape_dim(&scales->shape, 0) == dim_cols(f->codes);
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct eetq *e = claims_alloc(f->claims, sizeof *e, err);
     uint8_t *packed = e ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
@@ -122,8 +122,8 @@ const struct scheme eetq_schemes[] = {
         .code = "eetq",
         .name = "EETQ",
         ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = fits,
-            .shapes = "[in, out], weight_scales [out]", .beside = {
-            BESIDE(".weight_scales", IS(F16) | IS(BF16) | IS(F32), NAMED, SCALE, .part = SCALES) } }),
+            .shapes = "[in, out], weight_scales [out]", .companions = {
+            COMPANION(".weight_scales", IS(F16) | IS(BF16) | IS(F32), NAMED, SCALE, .part = SCALES) } }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALES] = NEED_RUN },
         .run = run,

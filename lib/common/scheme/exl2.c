@@ -50,7 +50,7 @@ padded(uint64_t out)
 }
 
 static bool
-fits(const struct found *f)
+fits(const struct table_match *f)
 {
     const struct tensor *codes = f->codes, *const *with = f->with;
     enum { SCALES_AT, MOST_AT, GROUPS_AT, INVPERM_AT };
@@ -108,7 +108,7 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
 
 /* The rows of the weight, without those that pad it. *told is false where only config.json would tell. */
 static uint64_t
-find_rows(const struct found *f, bool *told)
+find_rows(const struct table_match *f, bool *told)
 {
     static const char head[] = "lm_head";
     size_t n = sizeof head - 1, len = f->base.base_len;
@@ -124,7 +124,7 @@ find_rows(const struct found *f, bool *told)
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct exl2 *q = claims_alloc(f->claims, sizeof *q, err);
     uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
@@ -247,20 +247,20 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
             groups, groups == 1 ? "" : "s");
 }
 
-#define BEHIND_SCALES BESIDE(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \
-    BESIDE(".q_groups", IS(I16), REQUIRED, STATE, .part = GROUPS), \
-    BESIDE(".q_invperm", IS(I32) | IS(I16), REQUIRED, G_IDX, .part = INVPERM), \
-    BESIDE(".q_perm", IS(I32) | IS(I16), OPTIONAL, G_IDX), BESIDE(".q_group_map", IS(I16), OPTIONAL, G_IDX)
+#define BEHIND_SCALES COMPANION(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \
+    COMPANION(".q_groups", IS(I16), REQUIRED, STATE, .part = GROUPS), \
+    COMPANION(".q_invperm", IS(I32) | IS(I16), REQUIRED, G_IDX, .part = INVPERM), \
+    COMPANION(".q_perm", IS(I32) | IS(I16), OPTIONAL, G_IDX), COMPANION(".q_group_map", IS(I16), OPTIONAL, G_IDX)
 
 const struct scheme exl2_schemes[] = {
     {
         .code = "exl2",
         .name = "EXL2",
         ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .fits = fits,
-            .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", .beside = {
-            BESIDE(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), BEHIND_SCALES } }, {
-            .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .beside = {     /* without its scales */
-            BESIDE(".q_groups", ANY, EVIDENCE, STATE), BESIDE(".q_scale", IS(I32), REQUIRED, SCALE) } }),
+            .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", .companions = {
+            COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), BEHIND_SCALES } }, {
+            .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .companions = {     /* without its scales */
+            COMPANION(".q_groups", ANY, EVIDENCE, STATE), COMPANION(".q_scale", IS(I32), REQUIRED, SCALE) } }),
         .fit = fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [MOST] = NEED_WHOLE, [GROUPS] = NEED_WHOLE,
             [INVPERM] = NEED_WHOLE },

@@ -78,26 +78,26 @@ define(struct claims *c, struct weight *w, struct fp4 form, struct err *err)
 }
 
 static bool
-fit_nvfp4_ct(struct found *f, struct weight *w, struct err *err)
+fit_nvfp4_ct(struct table_match *f, struct weight *w, struct err *err)
 {
     return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .divides = true }, err);
 }
 
 static bool
-fit_nvfp4_modelopt(struct found *f, struct weight *w, struct err *err)
+fit_nvfp4_modelopt(struct table_match *f, struct weight *w, struct err *err)
 {
     return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true }, err);
 }
 
 static bool
-fit_nvfp4_transposed(struct found *f, struct weight *w, struct err *err)
+fit_nvfp4_transposed(struct table_match *f, struct weight *w, struct err *err)
 {
     return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true, .lanes = true },
         err);
 }
 
 bool
-fp4_fit_comfy(struct found *f, struct weight *w, struct err *err)
+fp4_fit_comfy(struct table_match *f, struct weight *w, struct err *err)
 {
     struct fp4 form = { .group = 16, .scale = DTYPE_F8_E4M3, .high_first = true };
     form.tiles = dim_cols(w->part[FP4_SCALE]) / TILE_BLOCKS;
@@ -105,13 +105,13 @@ fp4_fit_comfy(struct found *f, struct weight *w, struct err *err)
 }
 
 static bool
-fit_mxfp4(struct found *f, struct weight *w, struct err *err)
+fit_mxfp4(struct table_match *f, struct weight *w, struct err *err)
 {
     return define(f->claims, w, (struct fp4){ .group = 32, .scale = DTYPE_F8_E8M0 }, err);
 }
 
 static bool
-fit_deepseek(struct found *f, struct weight *w, struct err *err)
+fit_deepseek(struct table_match *f, struct weight *w, struct err *err)
 {
     uint32_t group = dim_scale_each(f->codes, w->part[FP4_SCALE], 8) ? 16 : 32;
     return define(f->claims, w, (struct fp4){ .group = group, .scale = DTYPE_F8_E8M0, .plus_zero = true }, err);
@@ -121,7 +121,7 @@ enum { BLOCK = 32 };            /* codes of gpt-oss that share a scale: 16 bytes
 
 /* X_blocks [E, out, in/32, 16] becomes X [E, in, out], as transformers computes with it. */
 static bool
-fit_gptoss(struct found *f, struct weight *w, struct err *err)
+fit_gptoss(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct shape *s = &f->codes->shape;
     struct fp4 form = { .group = BLOCK, .scale = DTYPE_F8_E8M0, .lanes = true };
@@ -137,7 +137,7 @@ fit_gptoss(struct found *f, struct weight *w, struct err *err)
 
 /* X.blocks [..., in/32, 16] becomes X [..., in]. */
 static bool
-fit_gptoss_original(struct found *f, struct weight *w, struct err *err)
+fit_gptoss_original(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct shape *s = &f->codes->shape;
     struct fp4 form = { .group = BLOCK, .scale = DTYPE_F8_E8M0, .rows = s->rank > 2 ? shape_dim(s, s->rank - 3) : 1 };
@@ -160,59 +160,59 @@ strip_gptoss(struct strip *strip, const struct weight *w, unsigned part)
 
 /* weight_scale, and the scale of the whole tensor. */
 static bool
-nvfp4_fits(const struct found *f)
+nvfp4_fits(const struct table_match *f)
 {
     return dim_scale_each(f->codes, f->with[0], 8) && dim_is_one_each(f->with[1], f->codes);
 }
 
 static bool
-is_mxfp4(const struct found *f)
+is_mxfp4(const struct table_match *f)
 {
     return dim_scale_each(f->codes, f->with[0], 16);
 }
 
 /* Groups of 16 or 32. */
 static bool
-deepseek_fits(const struct found *f)
+deepseek_fits(const struct table_match *f)
 {
     return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16);
 }
 
 /* The order of the scales of P.weight. */
 static bool
-is_swizzled(const struct found *f)
+is_swizzled(const struct table_match *f)
 {
     return swizzle_of(f->claims, f->codes, f->with[0]) == GRID_SWIZZLED;
 }
 
 static bool
-is_comfy(const struct found *f)
+is_comfy(const struct table_match *f)
 {
     return claims_told(f->claims, SCHEME_NVFP4_COMFY) && is_swizzled(f);
 }
 
 static bool
-is_either(const struct found *f)
+is_either(const struct table_match *f)
 {
     return swizzle_of(f->claims, f->codes, f->with[0]) == GRID_EITHER;
 }
 
 /* One scale for all blocks, whatever their order. */
 static bool
-comfy_fits(const struct found *f)
+comfy_fits(const struct table_match *f)
 {
     return dim_is_one_each(f->with[1], f->codes);
 }
 
 static bool
-modelopt_fits(const struct found *f)
+modelopt_fits(const struct table_match *f)
 {
     return swizzle_of(f->claims, f->codes, f->with[0]) == GRID_PLAIN && dim_is_one_each(f->with[1], f->codes);
 }
 
 /* Codes [E, in/2, out], scales [E, in/16, out]. */
 static bool
-is_transposed(const struct found *f)
+is_transposed(const struct table_match *f)
 {
     const struct tensor *codes = f->codes, *scale = f->with[0];
     return codes->dtype == DTYPE_U8 && codes->shape.rank == 3 && dim_same_experts(scale, codes)
@@ -221,14 +221,14 @@ is_transposed(const struct found *f)
 
 /* X_blocks [..., G, 16], X_scales [..., G]. */
 static bool
-gptoss_fits(const struct found *f)
+gptoss_fits(const struct table_match *f)
 {
     const struct shape *blocks = &f->codes->shape, *scales = &f->with[0]->shape;
     return blocks->rank >= 2 && scales->rank == blocks->rank - 1 && shape_dim(blocks, blocks->rank - 1) == BLOCK / 2
         && shape_same(blocks, scales, scales->rank);
 }
 
-#define SCALE(suffix_, types_, presence_, ...) BESIDE(suffix_, types_, presence_, SCALE, __VA_ARGS__)
+#define SCALE(suffix_, types_, presence_, ...) COMPANION(suffix_, types_, presence_, SCALE, __VA_ARGS__)
 
 /* Of what is decoded, and of what is only recognised. */
 #define NVFP4_PARTS SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE), \
@@ -252,55 +252,55 @@ gptoss_fits(const struct found *f)
 const struct scheme fp4_schemes[] = {
     { .code = "ct-nvfp4", .name = "compressed-tensors NVFP4", .fit = fit_nvfp4_ct, FP4_BY_ROWS, ROWS({
         PACKED, .fits = nvfp4_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_global_scale",
-        .beside = { SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
+        .companions = { SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
             SCALE(".weight_global_scale", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES) } }) },
     { .code = "ct-mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS({
         PACKED, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
-        .beside = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
+        .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
     RECOGNISED("nvfp4-svd", "ModelOpt NVFP4_SVD", {
         .codes = ".weight", .dtypes = FP4 | FLOAT8, .becomes = ".weight",
-        .beside = { BESIDE(".svdquant_lora_a", ANY, EVIDENCE, STATE, .left = LEFT_SCALES),
-            BESIDE(".svdquant_lora_b", ANY, OPTIONAL, STATE, .left = LEFT_SCALES) },
+        .companions = { COMPANION(".svdquant_lora_a", ANY, EVIDENCE, STATE, .left = LEFT_SCALES),
+            COMPANION(".svdquant_lora_b", ANY, OPTIONAL, STATE, .left = LEFT_SCALES) },
         ALSO(BELONGS(".weight_scale", SCALE), BELONGS(".weight_scale_2", SCALE), BELONGS(".pre_quant_scale", SCALE)) }),
     { .code = SCHEME_NVFP4_COMFY, .name = "ComfyUI nvfp4", .fit = fp4_fit_comfy, FP4_BY_ROWS, ROWS({
-        WEIGHT, .is = is_comfy, .fits = comfy_fits, .shapes = "one weight_scale_2", .beside = { NVFP4_PARTS } }) },
+        WEIGHT, .is = is_comfy, .fits = comfy_fits, .shapes = "one weight_scale_2", .companions = { NVFP4_PARTS } }) },
     { .code = "nvfp4-swizzled", .name = "NVFP4 in ComfyUI's order, without its marker", .describe = table_describe,
         .ask = "--scheme " SCHEME_NVFP4_COMFY " says that it is", ROWS({
-        WEIGHT, .is = is_swizzled, .beside = { NVFP4_NAMES } }) },
+        WEIGHT, .is = is_swizzled, .companions = { NVFP4_NAMES } }) },
     { .code = "nvfp4-either", .name = "NVFP4 of ModelOpt or ComfyUI", .describe = table_describe,
         .ask = "config.json, or --scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY ", can tell which", ROWS({
-        WEIGHT, .is = is_either, .beside = { NVFP4_NAMES } }) },
+        WEIGHT, .is = is_either, .companions = { NVFP4_NAMES } }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_transposed,
         .need = { NEED_AGAIN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run,
         .room = sizeof(struct fp4_room), .decode = fp4_decode,
         .describe = fp4_describe, ROWS(
         { WEIGHT, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one an expert",
-            .beside = { NVFP4_PARTS } },
+            .companions = { NVFP4_PARTS } },
         { EXPERTS, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one an expert",
-            .beside = { EXPERT_PARTS } }) },
+            .companions = { EXPERT_PARTS } }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_modelopt, FP4_BY_ROWS, ROWS(
         { WEIGHT, .fits = modelopt_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_scale_2",
-            .beside = { NVFP4_PARTS } },
+            .companions = { NVFP4_PARTS } },
         { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], weight_scale [E, out, in/16], one weight_scale_2, or "
-            "one an expert", .beside = { EXPERT_PARTS } }) },
+            "one an expert", .companions = { EXPERT_PARTS } }) },
     { .code = "mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS(
-        { WEIGHT, .is = is_mxfp4, .beside = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
+        { WEIGHT, .is = is_mxfp4, .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
             SCALE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, .part = FP4_SMOOTH) } },
-        { EXPERTS, .is = is_mxfp4, .beside = { SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
+        { EXPERTS, .is = is_mxfp4, .companions = { SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
     RECOGNISED(NULL, "MXFP4 or MXFP6", {
         WEIGHT, .fits = table_never, .shapes = "16 or 24 bytes of codes for each weight_scale",
-        .beside = { SCALE(".weight_scale", E8M0, EVIDENCE) } }),
+        .companions = { SCALE(".weight_scale", E8M0, EVIDENCE) } }),
     { .code = "fp4-deepseek", .name = "DeepSeek FP4", .fit = fit_deepseek, FP4_BY_ROWS, ROWS({
         .codes = ".weight", .dtypes = IS(I8) | IS(F4), .becomes = ".weight", .fits = deepseek_fits,
         .shapes = "16 or 32 codes, two a byte, for each scale",
-        .beside = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
+        .companions = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
         .strip = strip_gptoss, .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe, ROWS({
         .codes = "_blocks", .dtypes = IS(U8), .becomes = "", .left = LEFT_PACKED, .fits = gptoss_fits,
         .shapes = GPTOSS_SHAPES,
-        .beside = { SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID) } }) },
+        .companions = { SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID) } }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss_original, FP4_BY_ROWS, ROWS({
         .codes = ".blocks", .dtypes = IS(U8), .becomes = "", .fits = gptoss_fits, .shapes = GPTOSS_SHAPES,
-        .beside = { SCALE(".scales", IS(U8), EVIDENCE, .part = FP4_SCALE) } }) },
+        .companions = { SCALE(".scales", IS(U8), EVIDENCE, .part = FP4_SCALE) } }) },
     { 0 },
 };

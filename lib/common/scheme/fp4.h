@@ -21,7 +21,7 @@ struct fp4 {
 };
 
 /* ComfyUI's nvfp4, whose parts are there and have the shapes of comfy.c: sets w->own and the shape. */
-bool fp4_fit_comfy(struct found *f, struct weight *w, struct err *err);
+bool fp4_fit_comfy(struct table_match *f, struct weight *w, struct err *err);
 
 /* The room of fp4_decode(). */
 enum { FP4_STEP = 1024, FP4_SCALES = 256 };             /* elements at a time; codes of scales */

@@ -28,14 +28,14 @@ map_of(const struct fp4 *f)
 /* --- what a run needs */
 
 /* Where an element lies: its row counts over all experts. */
-struct place {
+struct fp4_place {
     uint64_t row, col;
 };
 
-static struct place
+static struct fp4_place
 place_of(const struct fp4 *f, uint64_t element)
 {
-    return (struct place){ element / f->cols, element % f->cols };
+    return (struct fp4_place){ element / f->cols, element % f->cols };
 }
 
 /* Where the scale of block b of a row lies. */
@@ -50,7 +50,7 @@ scale_at(const struct fp4 *f, uint64_t row, uint64_t b)
 
 /* Whole tiles: of one row those that it needs, else all of every row of tiles. */
 static void
-tile_run(struct span *s, const struct fp4 *f, const struct place *a, const struct place *b)
+tile_run(struct span *s, const struct fp4 *f, const struct fp4_place *a, const struct fp4_place *b)
 {
     uint64_t blocks = f->cols / f->group;
     bool one_row = a->row == b->row;
@@ -62,7 +62,7 @@ tile_run(struct span *s, const struct fp4 *f, const struct place *a, const struc
 
 /* Of stored rows that are good for so many of the output each: columns of one, or whole ones. */
 static void
-lane_run(struct span *s, const struct fp4 *f, const struct place *a, const struct place *b, uint32_t per)
+lane_run(struct span *s, const struct fp4 *f, const struct fp4_place *a, const struct fp4_place *b, uint32_t per)
 {
     bool one_row = a->row == b->row;
     s->at = a->row / per * f->cols + (one_row ? a->col : 0);
@@ -73,7 +73,7 @@ void
 fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct fp4 *f = w->own;
-    struct place a = place_of(f, first), b = place_of(f, first + count - 1);
+    struct fp4_place a = place_of(f, first), b = place_of(f, first + count - 1);
     uint32_t per = part == FP4_CODES ? 2 : f->group;
     if (part == FP4_SCALE_2 && dim_is_one(w->part[part]))
         *s = (struct span){ .len = 4 };
@@ -93,7 +93,7 @@ fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
 
 /* --- decoding */
 
-struct job {
+struct fp4_run {
     const struct weight *w;
     const struct fp4 *f;
     const struct kernels *k;
@@ -107,7 +107,7 @@ struct job {
 
 /* The scales of an expert. */
 static void
-find_scales(struct job *j, uint64_t expert)
+find_scales(struct fp4_run *j, uint64_t expert)
 {
     const struct tensor *t = j->w->part[FP4_SCALE_2];
     float second = 1;
@@ -122,7 +122,7 @@ find_scales(struct job *j, uint64_t expert)
 
 /* Floats that wait to be rounded: times the pre_quant_scale of their inputs, which begin with `input`. */
 static void
-put(const struct job *j, uint8_t *y, float *v, uint64_t input, size_t n)
+put(const struct fp4_run *j, uint8_t *y, float *v, uint64_t input, size_t n)
 {
     const struct tensor *t = j->w->part[FP4_SMOOTH];
     uint64_t from = t ? j->from[FP4_SMOOTH] / dtype_facts(t->dtype)->bytes : 0;
@@ -134,7 +134,7 @@ put(const struct job *j, uint8_t *y, float *v, uint64_t input, size_t n)
 
 /* The scales of n blocks of a row, from b on. */
 static void
-row_scales(const struct job *j, uint64_t row, uint64_t b, size_t n, float *scales)
+row_scales(const struct fp4_run *j, uint64_t row, uint64_t b, size_t n, float *scales)
 {
     uint64_t at = scale_at(j->f, row, b) - j->from[FP4_SCALE], over = TILE - TILE_BLOCKS;
     for (size_t i = 0; i < n; i++, at++, b++) {
@@ -145,7 +145,7 @@ row_scales(const struct job *j, uint64_t row, uint64_t b, size_t n, float *scale
 
 /* Elements [col, col + count) of a row. */
 static void
-row_run(const struct job *j, uint64_t row, uint64_t col, uint64_t count, uint8_t *y)
+row_run(const struct fp4_run *j, uint64_t row, uint64_t col, uint64_t count, uint8_t *y)
 {
     const struct fp4 *f = j->f;
     bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
@@ -165,14 +165,14 @@ row_run(const struct job *j, uint64_t row, uint64_t col, uint64_t count, uint8_t
 }
 
 static size_t
-lane_stride(const struct job *j, unsigned part)
+lane_stride(const struct fp4_run *j, unsigned part)
 {
     return weight_need(j->w, part) == NEED_STRIP ? j->in[part].stride : j->f->cols;
 }
 
 /* The bytes of a part that row `row` is made of, from column `col` on; per: rows that share them. */
 static const uint8_t *
-lane_at(const struct job *j, unsigned part, uint64_t row, uint64_t col, uint32_t per)
+lane_at(const struct fp4_run *j, unsigned part, uint64_t row, uint64_t col, uint32_t per)
 {
     uint64_t from = weight_need(j->w, part) == NEED_STRIP ? 0 : j->from[part] - j->row / per * j->f->cols;
     return j->in[part].p + ((row / per - j->row / per) * lane_stride(j, part) + col - from);
@@ -180,7 +180,7 @@ lane_at(const struct job *j, unsigned part, uint64_t row, uint64_t col, uint32_t
 
 /* Columns [col, col + count) of rows [row, end), which share their scales; the rows of y are `cols` elements apart. */
 static void
-lanes_run(const struct job *j, uint64_t row, uint64_t end, uint64_t col, uint64_t count, uint8_t *y)
+lanes_run(const struct fp4_run *j, uint64_t row, uint64_t end, uint64_t col, uint64_t count, uint8_t *y)
 {
     const struct fp4 *f = j->f;
     size_t size = dtype_facts(j->to)->bytes;
@@ -213,7 +213,7 @@ fp4_decode(const struct weight *w, const struct kernels *k, const struct part_by
     uint64_t count, enum dtype to, void *out, void *room)
 {
     const struct fp4 *f = w->own;
-    struct job j = { .w = w, .f = f, .k = k, .in = in, .row = first / f->cols, .expert = UINT64_MAX, .to = to,
+    struct fp4_run j = { .w = w, .f = f, .k = k, .in = in, .row = first / f->cols, .expert = UINT64_MAX, .to = to,
         .room = room };
     uint8_t *y = out;
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
@@ -223,7 +223,7 @@ fp4_decode(const struct weight *w, const struct kernels *k, const struct part_by
             j.from[p] = s.at;
         }
     for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
-        struct place p = place_of(f, at);
+        struct fp4_place p = place_of(f, at);
         uint64_t rows = 1;
         n = num_min(count, f->cols - p.col);
         if (p.row / f->rows != j.expert)

@@ -26,16 +26,16 @@ enum { CODES, SCALE };          /* parts */
 
 enum { GROUP = 32, PACK = 4, PACK_BYTES = 3, BITS = 6 };
 
-enum type { TYPE_OPEN, TYPE_E2M3, TYPE_E3M2 };
+enum fp6_type { TYPE_OPEN, TYPE_E2M3, TYPE_E3M2 };
 
 struct fp6 {
-    enum type type;
+    enum fp6_type type;
 };
 
 /* --- which of the two it is */
 
 static bool
-find_type(const struct claims *c, const struct tensor *codes, enum type *type, struct err *err)
+find_type(const struct claims *c, const struct tensor *codes, enum fp6_type *type, struct err *err)
 {
     const char *dtype;
     if (!quark_dtype(c, codes, &dtype, err))
@@ -48,7 +48,7 @@ find_type(const struct claims *c, const struct tensor *codes, enum type *type, s
 /* --- a weight */
 
 static bool
-define(struct claims *c, struct weight *w, enum type type, struct err *err)
+define(struct claims *c, struct weight *w, enum fp6_type type, struct err *err)
 {
     const struct tensor *codes = w->part[CODES];
     uint32_t rank = codes->shape.rank;
@@ -71,14 +71,14 @@ define(struct claims *c, struct weight *w, enum type type, struct err *err)
 }
 
 static bool
-fit_quark(struct found *f, struct weight *w, struct err *err)
+fit_quark(struct table_match *f, struct weight *w, struct err *err)
 {
-    enum type type;
+    enum fp6_type type;
     return find_type(f->claims, f->codes, &type, err) && define(f->claims, w, type, err);
 }
 
 static bool
-fit_ct(struct found *f, struct weight *w, struct err *err)
+fit_ct(struct table_match *f, struct weight *w, struct err *err)
 {
     return define(f->claims, w, TYPE_E2M3, err);
 }
@@ -99,7 +99,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 /* Codes to those of E4M3 with the same fields, which stand for 2^-6 (E2M3) or 2^-4 (E3M2) of the value: 6 and 4 are what its
  * bias is more. The room has whole words. */
 static void
-widen(uint8_t codes[STEP], size_t n, enum type type)
+widen(uint8_t codes[STEP], size_t n, enum fp6_type type)
 {
     for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
         uint64_t word;
@@ -163,13 +163,13 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 
 /* Without columns it is MXFP4. */
 static bool
-is_mxfp6(const struct found *f)
+is_mxfp6(const struct table_match *f)
 {
     return dim_cols(f->codes) != 0 && dim_scale_each(f->codes, f->with[0], GROUP / PACK * PACK_BYTES);
 }
 
 #define MXFP6(codes_) ROWS({ .codes = codes_, .dtypes = IS(U8), .becomes = ".weight", .is = is_mxfp6, \
-    .beside = { BESIDE(".weight_scale", E8M0, EVIDENCE, SCALE, .part = SCALE) } }), \
+    .companions = { COMPANION(".weight_scale", E8M0, EVIDENCE, SCALE, .part = SCALE) } }), \
     .need = { NEED_RUN, NEED_RUN }, .run = run, .room = sizeof(struct fp6_room), .decode = decode, \
     .describe = describe
 

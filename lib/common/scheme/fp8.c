@@ -24,7 +24,7 @@
 
 /* The weight as E matrices of R x C: rank 3 is stacked experts, any other rank is one matrix. */
 static struct fp8_cover
-matrices(const struct weight *w, struct fp8 *f)
+matrices(const struct weight *w, struct fp8_weight *f)
 {
     const struct shape *s = &w->part[CODES]->shape;
     struct fp8_cover m = { .experts = 1, .rows = 1, .cols = 1, .stacked = s->rank == 3 };
@@ -136,13 +136,13 @@ is_marker(const struct tensor *t)
 
 /* A marker is no weight. */
 static enum claim
-choose(struct found *f, struct weight *w, struct err *err)
+choose(struct table_match *f, struct weight *w, struct err *err)
 {
     return is_marker(f->codes) ? CLAIM_NO : table_match(f, w, err);
 }
 
 static bool
-is_fused(const struct found *f)
+is_fused(const struct table_match *f)
 {
     struct fp8_cover ignored = { 0 };
     return find_fused(f->claims, f->codes, &ignored) != NULL;
@@ -151,7 +151,7 @@ is_fused(const struct found *f)
 /* Not the F8 scale of something else; and a parameter: what has a name without a module, other than "weight", is data, as
  * in a file of single tensors. */
 static bool
-is_cast(const struct found *f)
+is_cast(const struct table_match *f)
 {
     static const char weight[] = "weight";
     struct part_name ignored;
@@ -172,10 +172,10 @@ check_fused(const struct weight *w, struct err *err)
 }
 
 static bool
-fit(struct found *found, struct weight *w, struct err *err)
+fit(struct table_match *found, struct weight *w, struct err *err)
 {
     struct claims *c = found->claims;
-    struct fp8 f = { 0 };
+    struct fp8_weight f = { 0 };
     struct fp8_cover m = matrices(w, &f);
     const struct tensor *zero = table_found(found, ROLE_ZERO_POINT);
     if (found->row->is == is_fused)
@@ -186,7 +186,7 @@ fit(struct found *found, struct weight *w, struct err *err)
         && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
         && (!m.split || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
         && (!zero || check_zero_point(c, zero, err));
-    struct fp8 *own = ok ? claims_alloc(c, sizeof *own, err) : NULL;
+    struct fp8_weight *own = ok ? claims_alloc(c, sizeof *own, err) : NULL;
     if (own)
         *own = f;
     w->own = own;
@@ -257,7 +257,7 @@ static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const char *type = dtype_name(w->part[CODES]->dtype) + 3;
-    const struct fp8 *f = fp8_own(w);
+    const struct fp8_weight *f = fp8_own(w);
     bool all_rows = f->b0 >= f->rows, all_cols = f->b1 >= f->cols;
     if (!w->part[SCALE])
         snprintf(buf, SCHEME_DETAIL, "%s, no scale", type);
@@ -275,21 +275,21 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained %" PRIu64 "x%" PRIu64 " scale", type, f->b0, f->b1);
 }
 
-#define SMOOTH_PART BESIDE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH)
-#define ZERO_POINT_PART BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
+#define SMOOTH_PART COMPANION(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH)
+#define ZERO_POINT_PART COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
 
-static const struct row rows[] = {
-    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .beside = {
-        BESIDE(".weight_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES),
+static const struct scheme_row rows[] = {
+    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .companions = {
+        COMPANION(".weight_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES),
         OR(".weight_scale", .left = LEFT_BLOCK_SCALES), OR(".weight_scales_inv"), OR(".weight_weight_scale"),
         OR(".scale"), OR(".qscale_weight", .left = LEFT_SCALES), OR(".scale_weight", .left = LEFT_SCALES),
         SMOOTH_PART, ZERO_POINT_PART } },
-    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, .beside = {
-        BESIDE("_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES), OR("_scale"),
+    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, .companions = {
+        COMPANION("_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES), OR("_scale"),
         OR("_scales_inv"), OR("_weight_scale") } },
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .is = is_fused,
-        .beside = { SMOOTH_PART, ZERO_POINT_PART } },
-    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .bare = true, .beside = { SMOOTH_PART } },
+        .companions = { SMOOTH_PART, ZERO_POINT_PART } },
+    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .bare = true, .companions = { SMOOTH_PART } },
     { .codes = "", .dtypes = FLOAT8, .becomes = "", .bare = true, .choose = choose, .is = is_cast },
 };
 

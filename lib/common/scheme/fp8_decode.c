@@ -9,19 +9,19 @@
 #include "scheme/swizzle.h"
 
 /* Where element i lies. */
-struct place {
+struct fp8_place {
     uint64_t expert, row, col;
 };
 
-static struct place
-place_of(const struct fp8 *f, uint64_t i)
+static struct fp8_place
+place_of(const struct fp8_weight *f, uint64_t i)
 {
     uint64_t matrix = f->rows * f->cols;
-    return (struct place){ i / matrix, i % matrix / f->cols, i % f->cols };
+    return (struct fp8_place){ i / matrix, i % matrix / f->cols, i % f->cols };
 }
 
 static uint64_t
-scale_index(const struct fp8 *f, const struct place *p)
+scale_index(const struct fp8_weight *f, const struct fp8_place *p)
 {
     if (f->tiles != 0)
         return p->expert * f->per_expert + swizzle_at(p->row, p->col / f->b1, f->tiles);
@@ -30,9 +30,9 @@ scale_index(const struct fp8 *f, const struct place *p)
 
 /* The scales that elements [first, first + count) use: a run of the scale tensor. */
 static void
-scale_run(const struct fp8 *f, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+scale_run(const struct fp8_weight *f, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
-    struct place a = place_of(f, first), b = place_of(f, first + count - 1);
+    struct fp8_place a = place_of(f, first), b = place_of(f, first + count - 1);
     uint64_t blocks = num_ceil_div(f->cols, f->b1);
     bool one_row = a.expert == b.expert && a.row == b.row;
     if (!one_row) {             /* whole rows in between: from the first to the last column */
@@ -66,9 +66,9 @@ fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
 }
 
 /* What a decode works on: the run of codes, the runs of scales that belong to it, and the output. */
-struct job {
+struct fp8_run {
     const struct weight *w;
-    const struct fp8 *f;
+    const struct fp8_weight *f;
     const struct kernels *k;
     const uint8_t *codes, *scales, *smooth;
     uint64_t first, scale_from, smooth_from;
@@ -79,7 +79,7 @@ struct job {
 
 /* The same for scales in tiles: those of a row lie side by side in each tile. */
 static void
-tile_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
+tile_scales(const struct fp8_run *j, const struct fp8_place *p, float *scales, uint64_t n)
 {
     uint64_t at = scale_index(j->f, p) - j->scale_from, b = p->col / j->f->b1;
     for (uint64_t i = 0; i < n; i++, b++) {
@@ -91,7 +91,7 @@ tile_scales(const struct job *j, const struct place *p, float *scales, uint64_t 
 
 /* Scales [0, n) of a run of columns, from that of place p on. */
 static void
-job_scales(const struct job *j, const struct place *p, float *scales, uint64_t n)
+command_scales(const struct fp8_run *j, const struct fp8_place *p, float *scales, uint64_t n)
 {
     const struct tensor *t = j->w->part[SCALE];
     uint64_t from = scale_index(j->f, p) - j->scale_from;
@@ -105,7 +105,7 @@ job_scales(const struct job *j, const struct place *p, float *scales, uint64_t n
 
 /* rows x cols elements from element `at` on, under a scale for every b1 columns. */
 static void
-piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1)
+piece(const struct fp8_run *j, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1)
 {
     enum dtype type = j->w->part[CODES]->dtype;
     uint64_t stride = j->f->cols;
@@ -128,7 +128,7 @@ piece(const struct job *j, uint64_t at, uint64_t rows, uint64_t cols, const floa
 /* The elements of rows [p.row, p.row + rows) and columns [p.col, end) of one matrix, in which b0 changes nowhere:
  * a piece is some whole blocks of columns, or lies within one. */
 static void
-band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
+band(const struct fp8_run *j, struct fp8_place p, uint64_t rows, uint64_t end)
 {
     uint64_t b1 = num_min(j->f->b1, j->f->cols), cols;
     uint64_t base = (p.expert * j->f->rows + p.row) * j->f->cols;
@@ -139,7 +139,7 @@ band(const struct job *j, struct place p, uint64_t rows, uint64_t end)
         uint64_t left = b1 - p.col % b1;
         cols = left < b1 || most < b1 ? num_min(left, most) : most;
         cols = num_min(cols, end - p.col);
-        job_scales(j, &p, scales, num_ceil_div(cols, b1));
+        command_scales(j, &p, scales, num_ceil_div(cols, b1));
         piece(j, base + p.col, rows, cols, scales, b1);
     }
 }
@@ -148,14 +148,14 @@ void
 fp8_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
     uint64_t count, enum dtype to, void *y, void *room)
 {
-    struct job j = { .w = w, .f = fp8_own(w), .k = k, .codes = in[CODES].p, .scales = in[SCALE].p,
+    struct fp8_run j = { .w = w, .f = fp8_own(w), .k = k, .codes = in[CODES].p, .scales = in[SCALE].p,
         .smooth = in[SMOOTH].p, .first = first, .to = to, .y = y, .room = room };
     uint64_t cols = j.f->cols, ignored;
     if (w->part[SCALE])
         scale_run(j.f, first, count, &j.scale_from, &ignored);
     smooth_columns(cols, first, count, &j.smooth_from, &ignored);
     for (uint64_t at = first, end = first + count; at < end;) {
-        struct place p = place_of(j.f, at);
+        struct fp8_place p = place_of(j.f, at);
         if (p.col != 0 || end - at < cols) {            /* a row that the run cuts */
             uint64_t c1 = num_min(cols, p.col + (end - at));
             band(&j, p, 1, c1);

@@ -19,7 +19,7 @@
 #include "scheme/swizzle.h"
 
 static void
-set_blocks(struct fp8 *f, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_expert)
+set_blocks(struct fp8_weight *f, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_expert)
 {
     f->b0 = num_max(b0, 1);
     f->b1 = num_max(b1, 1);
@@ -28,7 +28,7 @@ set_blocks(struct fp8 *f, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t p
 }
 
 void
-fp8_set_single(const struct weight *w, struct fp8 *f, uint64_t per_expert)
+fp8_set_single(const struct weight *w, struct fp8_weight *f, uint64_t per_expert)
 {
     if (!w->part[SMOOTH]) {
         f->cols *= f->rows;
@@ -69,7 +69,7 @@ misfit(const struct weight *w, const char *hint, struct err *err)
 
 /* Two readings of a scale, and nothing tells which is right. A report goes on without blocks. */
 static bool
-unclear(const struct claims *c, const struct weight *w, struct fp8 *f, const char *readings, const char *ask,
+unclear(const struct claims *c, const struct weight *w, struct fp8_weight *f, const char *readings, const char *ask,
     struct err *err)
 {
     f->advice = ADVICE_WANTED;
@@ -99,7 +99,7 @@ covers(const struct fp8_cover *m, const uint64_t block[2], const uint64_t grid[2
 
 /* Find the block size behind a grid of scales. */
 static bool
-find_blocks(const struct claims *c, const struct weight *w, struct fp8 *f, const struct fp8_cover *m,
+find_blocks(const struct claims *c, const struct weight *w, struct fp8_weight *f, const struct fp8_cover *m,
     const uint64_t grid[2], uint64_t block[2], struct err *err)
 {
     struct part_name module = name_module(w->part[CODES]);
@@ -131,7 +131,7 @@ find_blocks(const struct claims *c, const struct weight *w, struct fp8 *f, const
 
 /* Stacked experts.down_proj [E, I, H] of FBGEMM under a scale [E, H, 1]: its columns, also when I = H. */
 static bool
-fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8 *f, const struct fp8_cover *m,
+fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight *f, const struct fp8_cover *m,
     const uint64_t grid[2], bool *columns, struct err *err)
 {
     const char *method = config_method(c->config);
@@ -149,7 +149,7 @@ fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8 *f, co
 
 /* P.scale [1, C] without a config: SDNQ may store a weight as [in, out], and has such a scale then. */
 static bool
-check_turned(const struct claims *c, const struct weight *w, struct fp8 *f, const uint64_t grid[2], struct err *err)
+check_turned(const struct claims *c, const struct weight *w, struct fp8_weight *f, const uint64_t grid[2], struct err *err)
 {
     struct part_name p;
     return grid[0] != 1 || grid[1] == 1 || f->rows == 1 || config_method(c->config)
@@ -167,7 +167,7 @@ is_e8m0(const struct tensor *scale)
 }
 
 static void
-set_tiles(struct weight *w, struct fp8 *f, const struct fp8_cover *m)
+set_tiles(struct weight *w, struct fp8_weight *f, const struct fp8_cover *m)
 {
     uint64_t grid[2] = { 0, 0 };
     swizzle_grid(grid, m->rows, m->cols / 32);
@@ -178,7 +178,7 @@ set_tiles(struct weight *w, struct fp8 *f, const struct fp8_cover *m)
 
 /* Of scales that no marker speaks of. */
 static bool
-check_tiles(const struct claims *c, struct weight *w, struct fp8 *f, const struct fp8_cover *m, struct err *err)
+check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m, struct err *err)
 {
     const struct tensor *scale = w->part[SCALE];
     switch (is_e8m0(scale) ? swizzle_of(c, w->part[CODES], scale) : GRID_NONE) {
@@ -204,7 +204,7 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8 *f, const struc
 
 /* A grid of scales. */
 static bool
-map_grid(struct claims *c, struct weight *w, struct fp8 *f, const struct fp8_cover *m, const uint64_t grid[2], bool own,
+map_grid(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m, const uint64_t grid[2], bool own,
     struct err *err)
 {
     uint64_t block[2];
@@ -230,7 +230,7 @@ map_grid(struct claims *c, struct weight *w, struct fp8 *f, const struct fp8_cov
 }
 
 bool
-fp8_map_scale(struct claims *c, struct weight *w, struct fp8 *f, const struct fp8_cover *m, struct err *err)
+fp8_map_scale(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m, struct err *err)
 {
     const struct shape *s = &w->part[SCALE]->shape;
     uint64_t numel, grid[2] = { 0, 0 };

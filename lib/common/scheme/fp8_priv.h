@@ -21,12 +21,12 @@ enum advice {
  *
  * base and row0 are not 0 where the weight is one of several under a fused scale. Where `tiles` is not 0, the scales of
  * 1 x 32 elements lie in tiles (scheme/swizzle.h), so many of them side by side, instead. */
-struct fp8 {
+struct fp8_weight {
     uint64_t rows, cols, b0, b1, per_row, per_expert, base, row0, tiles;
     enum advice advice;
 };
 
-static inline const struct fp8 *
+static inline const struct fp8_weight *
 fp8_own(const struct weight *w)
 {
     return w->own;
@@ -42,10 +42,10 @@ struct fp8_cover {
 
 /* Lay w->part[SCALE] over the weight (schemes.md 3.2): the numbers of f from b0 on, and the weight's scheme. A shape
  * that fits no reading: ERR_MALFORMED; more than one: ERR_UNSUPPORTED, in a report ADVICE_WANTED. */
-bool fp8_map_scale(struct claims *c, struct weight *w, struct fp8 *f, const struct fp8_cover *cover, struct err *err);
+bool fp8_map_scale(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *cover, struct err *err);
 
 /* One scale, or none, for each matrix: which may as well be one row, unless its columns count. */
-void fp8_set_single(const struct weight *w, struct fp8 *f, uint64_t per_expert);
+void fp8_set_single(const struct weight *w, struct fp8_weight *f, uint64_t per_expert);
 
 /* The scheme of a weight whose scales are laid so. */
 enum fp8_kind { FP8_PLAIN, FP8_FBGEMM, FP8_MX, FP8_MX_TILES };          /* in fp8_schemes */

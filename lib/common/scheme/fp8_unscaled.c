@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 /* A weight of the model with the key by which it is compared: its name with every run of digits as one '#'. */
-struct named {
+struct unscaled_name {
     const struct weight *w;
     const char *key;
     bool scaled;
@@ -17,7 +17,7 @@ struct named {
 static int
 compare_keys(const void *pa, const void *pb)
 {
-    const struct named *a = pa, *b = pb;
+    const struct unscaled_name *a = pa, *b = pb;
     return strcmp(a->key, b->key);
 }
 
@@ -77,7 +77,7 @@ check_bare(const struct claims *c, const struct weight *w, struct err *err)
 
 /* Weights of one key: some with a scale and one without means that it was lost. */
 static bool
-check_alike(const struct claims *c, struct named *list, size_t n, struct err *err)
+check_alike(const struct claims *c, struct unscaled_name *list, size_t n, struct err *err)
 {
     qsort(list, n, sizeof *list, compare_keys);
     for (size_t i = 0, end; i < n; i = end) {
@@ -98,7 +98,7 @@ bool
 fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
 {
     size_t n = roles_weight_count(roles), used = 0, bare = 0;
-    struct named *list = malloc((n + 1) * sizeof *list);
+    struct unscaled_name *list = malloc((n + 1) * sizeof *list);
     size_t *at = malloc((n + 1) * sizeof *at);
     struct str keys = { 0 };
     bool ok = list && at ? true : err_memory(err, n * sizeof *list);
@@ -111,7 +111,7 @@ fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
         bare += !scaled;
         at[used] = keys.len;
         add_key(&keys, w);
-        list[used++] = (struct named){ .w = w, .scaled = scaled };
+        list[used++] = (struct unscaled_name){ .w = w, .scaled = scaled };
     }
     if (ok && keys.failed)
         ok = err_memory(err, keys.room);

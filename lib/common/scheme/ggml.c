@@ -21,7 +21,7 @@ per_matrix(const struct weight *w)
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     const struct shape *s = &codes->shape;
@@ -135,7 +135,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 
 /* Its shape is known, only its bytes are not. */
 static bool
-fit_unknown(struct found *f, struct weight *w, struct err *err)
+fit_unknown(struct table_match *f, struct weight *w, struct err *err)
 {
     (void)f, (void)err;
     w->vague = false;
@@ -150,7 +150,7 @@ describe_unknown(const struct weight *w, char buf[SCHEME_DETAIL])
 
 /* The type has a name, where it comes from. */
 static bool
-is_named(const struct found *f)
+is_named(const struct table_match *f)
 {
     return f->codes->type_name != NULL;
 }
@@ -167,11 +167,11 @@ const struct scheme ggml_schemes[] = {
     {
         .code = "gguf",
         .name = "GGUF",
-        ROWS({ .codes = ".weight", .dtypes = IS(NVFP4), .becomes = ".weight", .bare = true, .beside = {
-            BESIDE(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE), OR(".weight.scale"),
-            BESIDE(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
-            { .codes = "", .dtypes = IS(NVFP4), .becomes = "", .bare = true, .beside = {
-            BESIDE(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE) } },
+        ROWS({ .codes = ".weight", .dtypes = IS(NVFP4), .becomes = ".weight", .bare = true, .companions = {
+            COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE), OR(".weight.scale"),
+            COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
+            { .codes = "", .dtypes = IS(NVFP4), .becomes = "", .bare = true, .companions = {
+            COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE) } },
             { .codes = "", .dtypes = BLOCKS, .becomes = "", .bare = true }),
         .fit = fit,
         .need = { NEED_RUN, NEED_RUN },

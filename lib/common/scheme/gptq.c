@@ -55,7 +55,7 @@ enum { WITH_SCALES, WITH_ZEROS, WITH_G_IDX };
 
 /* GPTQ in groups of 8 has the shapes of AWQ GEMV with 256 inputs in groups of 32, or 128 in groups of 64. */
 static bool
-may_be_gemv(const struct found *f)
+may_be_gemv(const struct table_match *f)
 {
     const struct tensor *codes = f->codes, *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
     return zeros && !f->with[WITH_G_IDX] && dim_same_rows(scales, codes) && dim_same_rows(zeros, codes)
@@ -63,7 +63,7 @@ may_be_gemv(const struct found *f)
 }
 
 static bool
-is_gptq(const struct found *f)
+is_gptq(const struct table_match *f)
 {
     static const char *const awq[] = { "awq", NULL };
     bool other = may_be_gemv(f) && (claims_told(f->claims, "awq-gemv") || config_method_is(f->claims->config, awq));
@@ -73,7 +73,7 @@ is_gptq(const struct found *f)
 
 /* Some number of bits that all tensors share. */
 static bool
-fits(const struct found *f)
+fits(const struct table_match *f)
 {
     const struct tensor *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS], *g_idx = f->with[WITH_G_IDX];
     if (f->codes->shape.rank != 2 || scales->shape.rank != 2 || dim_cols(scales) != dim_cols(f->codes)
@@ -212,7 +212,7 @@ find_format(const struct claims *c, struct gptq *q)
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     static const char *const gptq[] = { "gptq", "auto-round", NULL };
     struct claims *c = f->claims;
@@ -295,7 +295,7 @@ planar_at(const uint8_t *p, uint64_t i, uint32_t bits)
 }
 
 /* One output row of a panel. */
-struct line {
+struct gptq_line {
     const struct weight *w;
     const struct gptq *q;
     const uint8_t *codes, *scales, *zeros, *g_idx;      /* zeros: of all rows that share the words */
@@ -303,7 +303,7 @@ struct line {
 };
 
 static float
-zero_at(const struct line *r, uint64_t g)
+zero_at(const struct gptq_line *r, uint64_t g)
 {
     uint32_t bits = r->q->bits, per = zeros_per_unit(r->q), mask = (1U << bits) - 1;
     if (!r->zeros)
@@ -317,7 +317,7 @@ zero_at(const struct line *r, uint64_t g)
 
 /* Scales and zero points of a piece. */
 static void
-fill(const struct line *r, struct codes_piece *p)
+fill(const struct gptq_line *r, struct codes_piece *p)
 {
     for (size_t i = 0; i < p->groups; i++) {
         uint64_t group = r->q->shuffled ? (uint64_t)g_idx_at(r->g_idx, p->col + i, r->q->groups)
@@ -328,7 +328,7 @@ fill(const struct line *r, struct codes_piece *p)
 }
 
 static void
-decode_piece(const struct line *r, const struct codes_target *t, struct codes_piece *p, uint8_t *y)
+decode_piece(const struct gptq_line *r, const struct codes_target *t, struct codes_piece *p, uint8_t *y)
 {
     uint32_t bits = r->q->bits;
     fill(r, p);
@@ -354,7 +354,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     uint8_t *y = out;
     for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
         codes_begin(p, at, count, q->in, q->shuffled ? 1 : q->group);
-        const struct line r = { .w = w, .q = q, .codes = in[CODES].p + (p->row - top) * in[CODES].stride,
+        const struct gptq_line r = { .w = w, .q = q, .codes = in[CODES].p + (p->row - top) * in[CODES].stride,
             .scales = in[SCALES].p + (p->row - top) * in[SCALES].stride, .g_idx = in[G_IDX].p,
             .lane = (uint32_t)(p->row % per),
             .zeros = in[ZEROS].p ? in[ZEROS].p + (p->row / per - top / per) * in[ZEROS].stride : NULL };
@@ -380,10 +380,10 @@ const struct scheme gptq_schemes[] = {
         .code = "gptq",
         .name = "GPTQ",
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .is = is_gptq,
-            .fits = fits, .shapes = "[in*bits/32, out], scales [G, out], qzeros [G, out*bits/32], g_idx [in]", .beside = {
-            BESIDE(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES),
-            BESIDE(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS, .left = LEFT_SCALES),
-            BESIDE(".g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }),
+            .fits = fits, .shapes = "[in*bits/32, out], scales [G, out], qzeros [G, out*bits/32], g_idx [in]", .companions = {
+            COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES),
+            COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS, .left = LEFT_SCALES),
+            COMPANION(".g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }),
         .fit = fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP, [G_IDX] = NEED_WHOLE },
         .strip = strip,

@@ -44,19 +44,19 @@ enum { WITH_SCALE, WITH_ZERO, WITH_SCALE_Q, WITH_ZERO_Q };
 
 /* W_q of an integer type is sure, W_q of a float type may be a plain matrix. */
 static bool
-is_hqq(const struct found *f)
+is_hqq(const struct table_match *f)
 {
     return !dtype_is_float(f->codes->dtype) || f->with[WITH_SCALE] || f->with[WITH_SCALE_Q];
 }
 
 static bool
-fits(const struct found *f)
+fits(const struct table_match *f)
 {
     return (f->with[WITH_SCALE] || f->with[WITH_SCALE_Q]) && (f->with[WITH_ZERO] || f->with[WITH_ZERO_Q]);
 }
 
 static const struct tensor *
-field(const struct found *f, const char *suffix)
+field(const struct table_match *f, const char *suffix)
 {
     return claims_find(f->claims, f->base.base, f->base.base_len, suffix);
 }
@@ -65,7 +65,7 @@ enum { FIELD = 64 };                                    /* bytes of the longest 
 
 /* The bytes of a field of one of some types; *n is 0 when there is none. */
 static bool
-read_field(const struct found *f, const char *suffix, uint64_t dtypes, const char *expected, uint8_t p[FIELD],
+read_field(const struct table_match *f, const char *suffix, uint64_t dtypes, const char *expected, uint8_t p[FIELD],
     size_t *n, struct err *err)
 {
     const struct tensor *t = field(f, suffix);
@@ -80,7 +80,7 @@ read_field(const struct found *f, const char *suffix, uint64_t dtypes, const cha
 }
 
 static bool
-read_flag(const struct found *f, const char *suffix, bool *set, struct err *err)
+read_flag(const struct table_match *f, const char *suffix, bool *set, struct err *err)
 {
     uint8_t p[FIELD];
     size_t n;
@@ -93,7 +93,7 @@ read_flag(const struct found *f, const char *suffix, bool *set, struct err *err)
 
 /* Which of some words a field has; `count` for another one, and for none. */
 static bool
-read_word(const struct found *f, const char *suffix, const char *const words[], size_t count, size_t *word, bool *there,
+read_word(const struct table_match *f, const char *suffix, const char *const words[], size_t count, size_t *word, bool *there,
     struct err *err)
 {
     uint8_t p[FIELD];
@@ -109,7 +109,7 @@ read_word(const struct found *f, const char *suffix, const char *const words[], 
 
 /* The shape of the weight and its number of elements. */
 static bool
-read_shape(const struct found *f, struct weight *w, uint64_t *numel, struct err *err)
+read_shape(const struct table_match *f, struct weight *w, uint64_t *numel, struct err *err)
 {
     static const char expected[] = "1 to 8 dimensions in I64";
     const struct tensor *t = field(f, ".shape");
@@ -136,7 +136,7 @@ read_shape(const struct found *f, struct weight *w, uint64_t *numel, struct err 
 
 /* The matrix of codes, from the bytes of W_q and the number of elements. */
 static bool
-find_matrix(const struct found *f, struct hqq *q, uint64_t numel, bool viewed, struct err *err)
+find_matrix(const struct table_match *f, struct hqq *q, uint64_t numel, bool viewed, struct err *err)
 {
     const struct tensor *codes = f->codes;
     const struct dtype_facts *type = dtype_facts(codes->dtype);
@@ -158,7 +158,7 @@ find_matrix(const struct found *f, struct hqq *q, uint64_t numel, bool viewed, s
 }
 
 static bool
-find_lie(const struct found *f, const struct weight *w, struct hqq *q, unsigned part, struct err *err)
+find_lie(const struct table_match *f, const struct weight *w, struct hqq *q, unsigned part, struct err *err)
 {
     const struct tensor *t = w->part[part];
     uint64_t rows = dim_rows(t), cols = dim_cols(t);
@@ -170,7 +170,7 @@ find_lie(const struct found *f, const struct weight *w, struct hqq *q, unsigned 
 
 /* C; what is not said is the type of the scales, which a model has in C. */
 static bool
-find_type(const struct found *f, const struct weight *w, struct hqq *q, struct err *err)
+find_type(const struct table_match *f, const struct weight *w, struct hqq *q, struct err *err)
 {
     static const char *const words[] = { "torch.float16", "torch.bfloat16", "torch.float32" };
     static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F32 };
@@ -187,7 +187,7 @@ find_type(const struct found *f, const struct weight *w, struct hqq *q, struct e
 
 /* The packing; *viewed: W_q may be of another type. */
 static bool
-find_packing(const struct found *f, struct hqq *q, bool *viewed, struct err *err)
+find_packing(const struct table_match *f, struct hqq *q, bool *viewed, struct err *err)
 {
     static const char *const words[] = { "8bit_u8", "4bit_u8", "3bit_32", "2bit_u8", "1bit_u8" };
     static const struct planes planes[] = {
@@ -209,7 +209,7 @@ find_packing(const struct found *f, struct hqq *q, bool *viewed, struct err *err
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     bool viewed = false, nested = f->with[WITH_SCALE_Q] || f->with[WITH_ZERO_Q];
     uint64_t numel = 0;
@@ -331,15 +331,15 @@ static const struct companion fields[] = {
 const struct scheme hqq_schemes[] = {
     RECOGNISED("sinq", "SINQ", {
         .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight",
-        .beside = { BESIDE(".scale2", ANY, EVIDENCE, SCALE), OR(".scale_2") }, .also = fields }),
+        .companions = { COMPANION(".scale2", ANY, EVIDENCE, SCALE), OR(".scale_2") }, .also = fields }),
     {
         .code = "hqq",
         .name = "HQQ",
         ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = fits,
-            .shapes = "scale and zero beside it", .beside = {
-            BESIDE(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
-            BESIDE(".zero", FLOAT_16, OPTIONAL, ZERO_POINT, .part = ZERO),
-            BESIDE(".scale_q", ANY, OPTIONAL, SCALE), BESIDE(".zero_q", ANY, OPTIONAL, ZERO_POINT) },
+            .shapes = "scale and zero beside it", .companions = {
+            COMPANION(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
+            COMPANION(".zero", FLOAT_16, OPTIONAL, ZERO_POINT, .part = ZERO),
+            COMPANION(".scale_q", ANY, OPTIONAL, SCALE), COMPANION(".zero_q", ANY, OPTIONAL, ZERO_POINT) },
             .also = fields }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_AGAIN, [ZERO] = NEED_AGAIN },

@@ -27,7 +27,7 @@ struct int4 {
 };
 
 static bool
-is_int4(const struct found *f)
+is_int4(const struct table_match *f)
 {
     const struct tensor *scale = f->with[0];
     bool gemma = claims_find(f->claims, f->base.base, f->base.base_len, ".input_activation_scale") != NULL;
@@ -36,7 +36,7 @@ is_int4(const struct found *f)
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE];
     uint32_t rank = codes->shape.rank;
@@ -129,11 +129,11 @@ const struct scheme int4_modelopt_schemes[] = {
     {
         .code = "int4-modelopt",
         .name = "ModelOpt INT4",
-        ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int4, .beside = {
-            BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
-            BESIDE(".weight_scale_2", FLOAT, OPTIONAL, SCALE),
-            BESIDE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH),
-            BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
+        ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int4, .companions = {
+            COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
+            COMPANION(".weight_scale_2", FLOAT, OPTIONAL, SCALE),
+            COMPANION(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH),
+            COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SMOOTH] = NEED_RUN },
         .run = run,

@@ -29,7 +29,7 @@ struct int8 {
 };
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     struct int8 *own = claims_alloc(f->claims, sizeof *own, err);
@@ -89,7 +89,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
 
 /* Groups down the columns. Other shapes that look so are INT8 in blocks. */
 static bool
-is_turned(const struct found *f)
+is_turned(const struct table_match *f)
 {
     static const char *const quark[] = { "quark", NULL };
     const struct tensor *scale = f->with[0];
@@ -100,7 +100,7 @@ is_turned(const struct found *f)
 }
 
 static bool
-turned_fit(struct found *f, struct weight *w, struct err *err)
+turned_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     const uint64_t dim[2] = { dim_cols(codes), dim_rows(codes) };
@@ -158,10 +158,10 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         blocks_describe(&own->blocks, buf, 0);
 }
 
-#define INT8_ROW(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .beside = { \
-    BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
-    BESIDE(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO), \
-    BESIDE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH) } })
+#define INT8_ROW(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \
+    COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
+    COMPANION(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO), \
+    COMPANION(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH) } })
 
 const struct scheme int8_schemes[] = {
     {

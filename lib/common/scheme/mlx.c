@@ -93,7 +93,7 @@ is_empty(const struct tensor *codes, const struct tensor *scales)
 }
 
 static bool
-affine_fits(const struct found *f)
+affine_fits(const struct table_match *f)
 {
     const struct tensor *scales = f->with[WITH_SCALES], *biases = f->with[WITH_BIASES];
     struct mlx ignored;
@@ -113,7 +113,7 @@ find_kind(const struct tensor *codes, const struct tensor *scales)
 
 /* scales, biases, global_scale */
 static bool
-floats_fit(const struct found *f)
+floats_fit(const struct table_match *f)
 {
     const struct kind *kind = find_kind(f->codes, f->with[0]);
     return kind && dim_same_rows(f->codes, f->with[0]) && !f->with[1]
@@ -198,7 +198,7 @@ take_told(const struct claims *c, struct mlx *m, struct weight *w, uint64_t prod
 /* Finds bits and group: those of the config where they have the shapes, else what the shapes tell, else what the metadata or
  * the user say. */
 static void
-find_numbers(struct claims *c, const struct found *f, struct weight *w, struct mlx *m)
+find_numbers(struct claims *c, const struct table_match *f, struct weight *w, struct mlx *m)
 {
     uint64_t product = group_bits(w->part[CODES], w->part[SCALES]);
     const json_t *block = find_block(c, config_block(c->config), &f->base);
@@ -216,7 +216,7 @@ find_numbers(struct claims *c, const struct found *f, struct weight *w, struct m
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct part_name ignored;
     uint64_t in;
@@ -263,7 +263,7 @@ struct mlx_room {
 };
 
 /* Some elements: of whole groups from one's first element on, or all in one group. */
-struct some {
+struct mlx_some {
     const struct kernels *k;
     const struct mlx *m;
     const uint8_t *x;                                   /* from the byte with the first bit of element at / 8 * 8 on */
@@ -275,7 +275,7 @@ struct some {
 };
 
 static void
-decode_affine(const struct some *s)
+decode_affine(const struct mlx_some *s)
 {
     const struct affine a = { .factors = s->room->scales, .terms = s->room->biases, .group = s->m->group, .in = s->m->in,
         .narrow = s->m->bits <= 4 };
@@ -292,7 +292,7 @@ decode_affine(const struct some *s)
 }
 
 static void
-decode_float(const struct some *s)
+decode_float(const struct mlx_some *s)
 {
     static const float fp4[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
     const struct codes4 c = { .map = fp4, .scales = s->room->scales, .group = s->m->group, .low_first = true };
@@ -332,7 +332,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
         read_scales(own->scales, w, in[SCALES].p + g * dtype_facts(w->part[SCALES]->dtype)->bytes, in[GLOBAL].p, groups);
         for (size_t i = 0; w->part[BIASES] && i < groups; i++)
             own->biases[i] = scale_value(w->part[BIASES]->dtype, in[BIASES].p, g + i);
-        const struct some s = { .k = k, .m = m, .x = in[CODES].p + (at / 8 - first / 8) * m->bits, .at = at,
+        const struct mlx_some s = { .k = k, .m = m, .x = in[CODES].p + (at / 8 - first / 8) * m->bits, .at = at,
             .n = (size_t)n, .room = own, .to = to, .y = y };
         if (m->kind)
             decode_float(&s);
@@ -371,16 +371,16 @@ const struct scheme mlx_schemes[] = {
     MLX("mlx", .ask = ASK,
         ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,
             .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases, one global_scale of 2 words",
-            .beside = {
-            BESIDE(".scales", IS(U8), EVIDENCE, SCALE, .part = SCALES), BESIDE(".biases", ANY, OPTIONAL, ZERO_POINT),
-            BESIDE(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL) } }, {
+            .companions = {
+            COMPANION(".scales", IS(U8), EVIDENCE, SCALE, .part = SCALES), COMPANION(".biases", ANY, OPTIONAL, ZERO_POINT),
+            COMPANION(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL) } }, {
             .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = affine_fits,
-            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases like them", .beside = {
-            BESIDE(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES),
-            BESIDE(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases") } })),
+            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases like them", .companions = {
+            COMPANION(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES),
+            COMPANION(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases") } })),
     RECOGNISED("mlx-incomplete", "MLX without scales", {
         .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight",
-        .beside = { BESIDE(".biases", FLOAT, EVIDENCE, ZERO_POINT) } }),
+        .companions = { COMPANION(".biases", FLOAT, EVIDENCE, ZERO_POINT) } }),
     MLX_BITS(2), MLX_BITS(3), MLX_BITS(4), MLX_BITS(5), MLX_BITS(6), MLX_BITS(8),
     { 0 },
 };

@@ -44,7 +44,7 @@ enum { WITH_SCALE, WITH_SHIFT };
 
 /* 8 bits have none. */
 static bool
-has_no_shift(const struct found *f)
+has_no_shift(const struct table_match *f)
 {
     return !f->with[WITH_SHIFT];
 }
@@ -61,7 +61,7 @@ is_by_row(const struct tensor *t, const struct tensor *codes)
 
 /* One, or one for each of the first dimension. */
 static bool
-bytes_fit(const struct found *f)
+bytes_fit(const struct table_match *f)
 {
     const struct tensor *scale = f->with[WITH_SCALE];
     return dim_is_one(scale)
@@ -69,7 +69,7 @@ bytes_fit(const struct found *f)
 }
 
 static bool
-fit_bytes(struct found *f, struct weight *w, struct err *err)
+fit_bytes(struct table_match *f, struct weight *w, struct err *err)
 {
     uint64_t rows = dim_is_one(w->part[SCALE]) ? 1 : shape_dim(&w->part[SCALE]->shape, 0);
     struct quanto *q = claims_alloc(f->claims, sizeof *q, err);
@@ -81,7 +81,7 @@ fit_bytes(struct found *f, struct weight *w, struct err *err)
 }
 
 static bool
-bits_fit(const struct found *f)
+bits_fit(const struct table_match *f)
 {
     const struct tensor *scale = f->with[WITH_SCALE];
     if (f->codes->shape.rank < 2 || !is_by_row(scale, f->codes) || !dim_same_shape(f->with[WITH_SHIFT], scale))
@@ -102,7 +102,7 @@ find_bits(const struct claims *c, uint64_t height, uint64_t rows)
 
 /* The bias of the module whose weight this is, or NULL. */
 static const struct tensor *
-find_bias(const struct found *f)
+find_bias(const struct table_match *f)
 {
     const struct tensor x = { .name = f->base.base, .name_len = (uint32_t)f->base.base_len };
     struct part_name p;
@@ -111,7 +111,7 @@ find_bias(const struct found *f)
 
 /* Returns the size that config.json declares for a dimension of this module, 0 for none. *out: it is the first one. */
 static uint64_t
-find_size(const struct found *f, bool *out)
+find_size(const struct table_match *f, bool *out)
 {
     static const struct { const char *suffix; enum config_size size; bool out; } usual[] = {
         { ".q_proj", CONFIG_HIDDEN, false }, { ".k_proj", CONFIG_HIDDEN, false }, { ".v_proj", CONFIG_HIDDEN, false },
@@ -132,7 +132,7 @@ find_size(const struct found *f, bool *out)
 
 /* Finds the shape without a bias: from config.json, or a row for each group with --scheme; else the weight is vague. */
 static void
-find_rows_alone(const struct found *f, struct weight *w, uint64_t dim[2])
+find_rows_alone(const struct table_match *f, struct weight *w, uint64_t dim[2])
 {
     struct quanto *q = (struct quanto *)w->own;
     uint64_t rows = dim[0], group = dim[1], numel;
@@ -153,7 +153,7 @@ find_rows_alone(const struct found *f, struct weight *w, uint64_t dim[2])
 
 /* Finds what the rows of codes are rows of: dim[0..1] of a matrix. */
 static bool
-find_rows(const struct found *f, struct weight *w, uint64_t dim[2], struct err *err)
+find_rows(const struct table_match *f, struct weight *w, uint64_t dim[2], struct err *err)
 {
     const struct tensor *bias = find_bias(f);
     uint64_t rows = dim[0], group = dim[1];
@@ -170,7 +170,7 @@ find_rows(const struct found *f, struct weight *w, uint64_t dim[2], struct err *
 
 /* That of the codes with all rows, or that which the rows are of. */
 static bool
-set_shape(const struct found *f, struct weight *w, uint64_t rows, struct err *err)
+set_shape(const struct table_match *f, struct weight *w, uint64_t rows, struct err *err)
 {
     const struct shape *codes = &f->codes->shape;
     uint64_t first[2] = { rows, shape_dim(codes, 1) }, numel;
@@ -192,7 +192,7 @@ set_shape(const struct found *f, struct weight *w, uint64_t rows, struct err *er
 }
 
 static bool
-fit_bits(struct found *f, struct weight *w, struct err *err)
+fit_bits(struct table_match *f, struct weight *w, struct err *err)
 {
     uint64_t rows = shape_dim(&w->part[SCALE]->shape, 0), height = shape_dim(&f->codes->shape, 0);
     uint64_t units = f->codes->extent.nbytes;
@@ -319,9 +319,9 @@ const struct scheme quanto_schemes[] = {
         .code = "quanto",
         .name = "quanto",
         ROWS({ .codes = "._data", .dtypes = IS(I8) | FLOAT8, .becomes = "", .fits = bytes_fit,
-            .is = has_no_shift, .shapes = "[out, ..], _scale of one or [out, 1 ..]", .beside = {
-            BESIDE("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
-            BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
+            .is = has_no_shift, .shapes = "[out, ..], _scale of one or [out, 1 ..]", .companions = {
+            COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
+            COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
         .fit = fit_bytes,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
         .run = run,
@@ -335,9 +335,9 @@ const struct scheme quanto_schemes[] = {
         .ask = "config.json, beside it or with --config, may tell; --scheme quanto (--input-scheme of amn-forget) decodes it as "
             "[groups, group]",
         ROWS({ .codes = "._data._data", .dtypes = IS(U8), .becomes = "", .fits = bits_fit,
-            .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", .beside = {
-            BESIDE("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
-            BESIDE("._shift", FLOAT_16 | IS(U8) | IS(I8), REQUIRED, ZERO_POINT, .part = SHIFT) } }),
+            .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", .companions = {
+            COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
+            COMPANION("._shift", FLOAT_16 | IS(U8) | IS(I8), REQUIRED, ZERO_POINT, .part = SHIFT) } }),
         .fit = fit_bits,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SHIFT] = NEED_RUN },
         .run = run,
@@ -346,9 +346,9 @@ const struct scheme quanto_schemes[] = {
         .describe = describe_bits,
     },
     RECOGNISED("quanto", "quanto", {
-        .codes = "._data", .dtypes = SCALARS, .becomes = "", .beside = {
-            BESIDE("._scale", FLOAT, EVIDENCE, SCALE), BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }, {
-        .codes = "._data._data", .dtypes = SCALARS, .becomes = "", .beside = {
-            BESIDE("._scale", FLOAT, EVIDENCE, SCALE), BESIDE("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
+        .codes = "._data", .dtypes = SCALARS, .becomes = "", .companions = {
+            COMPANION("._scale", FLOAT, EVIDENCE, SCALE), COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT) } }, {
+        .codes = "._data._data", .dtypes = SCALARS, .becomes = "", .companions = {
+            COMPANION("._scale", FLOAT, EVIDENCE, SCALE), COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
     { 0 },
 };

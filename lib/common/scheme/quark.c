@@ -45,7 +45,7 @@ quark_dtype(const struct claims *c, const struct tensor *codes, const char **dty
 }
 
 static enum claim
-choose(struct found *f, struct weight *w, struct err *err)
+choose(struct table_match *f, struct weight *w, struct err *err)
 {
     static const char *const methods[] = { "quark", NULL };
     const char *dtype;
@@ -58,8 +58,8 @@ choose(struct found *f, struct weight *w, struct err *err)
 
 const struct scheme quark_schemes[] = {
     RECOGNISED("uint8-quark", "Quark UINT8", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose, .beside = {
-            BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE),
-            BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose, .companions = {
+            COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
+            COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
     { 0 },
 };

@@ -5,7 +5,7 @@
 
 /* Eight codes in three bytes. */
 static bool
-is_int3(const struct found *f)
+is_int3(const struct table_match *f)
 {
     const struct tensor *scale = f->with[0];
     return dim_same_rows(scale, f->codes) && !dim_is_one(scale) && dim_cols(f->codes) % 3 == 0 && dim_cols(scale) != 0
@@ -14,7 +14,7 @@ is_int3(const struct found *f)
 
 /* One scale a row, beside codes of any width. */
 static bool
-is_by_rows(const struct found *f)
+is_by_rows(const struct table_match *f)
 {
     return f->codes->shape.rank == 2 && dim_same_rows(f->with[0], f->codes) && dim_cols(f->with[0]) == 1
         && dim_rows(f->codes) > 1;
@@ -22,7 +22,7 @@ is_by_rows(const struct found *f)
 
 /* One a row, or for groups along either dimension, with zero points like them. */
 static bool
-is_uint8(const struct found *f)
+is_uint8(const struct table_match *f)
 {
     const struct tensor *scale = f->with[0], *zero = f->with[3];
     uint64_t rows = dim_rows(f->codes), cols = dim_cols(f->codes), n = dim_rows(scale), m = dim_cols(scale);
@@ -30,36 +30,36 @@ is_uint8(const struct found *f)
         && ((scale->shape.rank == 1 && m == rows) || (n == rows && cols % m == 0) || (m == cols && rows % n == 0));
 }
 
-#define INT4_PARTS BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE), BESIDE(".weight_scale_2", FLOAT, OPTIONAL, SCALE), \
-    BESIDE(".pre_quant_scale", FLOAT, OPTIONAL, SCALE), BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
+#define INT4_PARTS COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE), COMPANION(".weight_scale_2", FLOAT, OPTIONAL, SCALE), \
+    COMPANION(".pre_quant_scale", FLOAT, OPTIONAL, SCALE), COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
 
 const struct scheme block_schemes[] = {
     RECOGNISED("ct-marlin-24", "compressed-tensors marlin-24", {
         .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED,
-        .beside = { BESIDE(".scale_packed", ANY, EVIDENCE, SCALE), BESIDE(".meta", ANY, EVIDENCE, STATE) } }),
+        .companions = { COMPANION(".scale_packed", ANY, EVIDENCE, SCALE), COMPANION(".meta", ANY, EVIDENCE, STATE) } }),
     RECOGNISED("nvfp4-transformers", "transformers NVFP4", {
         .codes = ".weight", .dtypes = FP4, .becomes = ".weight",
-        .beside = { BESIDE(".weight_sf", ANY, EVIDENCE, SCALE) },
+        .companions = { COMPANION(".weight_sf", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".weight_sf_rowmajor", SCALE), BELONGS(".weight_global_scale", SCALE)) }),
     RECOGNISED("gemma", "Gemma INT8, INT4 or INT2", {
-        .codes = ".weight", .dtypes = IS(U8) | IS(I8), .becomes = ".weight", .beside = {
-            BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE),
-            BESIDE(".input_activation_scale", FLOAT, EVIDENCE, ACTIVATION),
-            BESIDE(".output_activation_scale", FLOAT, OPTIONAL, ACTIVATION) } }, {
+        .codes = ".weight", .dtypes = IS(U8) | IS(I8), .becomes = ".weight", .companions = {
+            COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
+            COMPANION(".input_activation_scale", FLOAT, EVIDENCE, ACTIVATION),
+            COMPANION(".output_activation_scale", FLOAT, OPTIONAL, ACTIVATION) } }, {
         .codes = ".embedding_quantized", .dtypes = IS(U8) | IS(I8), .becomes = ".weight",
-        .beside = { BESIDE(".embedding_scale", FLOAT, EVIDENCE, SCALE) } }),
+        .companions = { COMPANION(".embedding_scale", FLOAT, EVIDENCE, SCALE) } }),
     RECOGNISED("gemma-or-int3", "Gemma INT4 or INT2, or Quark INT3 or UINT8", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_by_rows, .beside = { INT4_PARTS } }),
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_by_rows, .companions = { INT4_PARTS } }),
     RECOGNISED("int3-quark", "Quark INT3", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int3, .beside = { INT4_PARTS } }),
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int3, .companions = { INT4_PARTS } }),
     RECOGNISED("uint8-quark", "Quark UINT8", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_uint8, .beside = { INT4_PARTS } }),
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_uint8, .companions = { INT4_PARTS } }),
     RECOGNISED(NULL, "ModelOpt INT4, Quark INT3 or BitNet", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .fits = table_never,
-        .shapes = "the shapes of one of them", .beside = { INT4_PARTS } }),
+        .shapes = "the shapes of one of them", .companions = { INT4_PARTS } }),
     RECOGNISED("int4-quark", "Quark INT4 (reorder)", {
-        .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .beside = {
-            BESIDE(".weight_scale", FLOAT, EVIDENCE, SCALE),
-            BESIDE(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
+        .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .companions = {
+            COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
+            COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
     { 0 },
 };

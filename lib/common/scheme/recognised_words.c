@@ -8,13 +8,13 @@
 /* qweight I32; scales, qzeros. */
 enum { SCALES, QZEROS };
 
-#define GPTQ_PARTS BESIDE(".scales", FLOAT, EVIDENCE, SCALE), \
-    BESIDE(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .left = LEFT_SCALES), \
-    BESIDE(".g_idx", IS(I32), OPTIONAL, G_IDX, .left = LEFT_SCALES)
+#define GPTQ_PARTS COMPANION(".scales", FLOAT, EVIDENCE, SCALE), \
+    COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .left = LEFT_SCALES), \
+    COMPANION(".g_idx", IS(I32), OPTIONAL, G_IDX, .left = LEFT_SCALES)
 
 /* A scale for each row of the codes. */
 static bool
-row_scales_fit(const struct found *f)
+row_scales_fit(const struct table_match *f)
 {
     const struct shape *scale = &f->with[0]->shape;
     return f->codes->shape.rank == 2 && scale->rank == 1 && shape_dim(scale, 0) == dim_rows(f->codes);
@@ -22,8 +22,8 @@ row_scales_fit(const struct found *f)
 
 const struct scheme paroquant_schemes[] = {
     RECOGNISED("paroquant", "ParoQuant", {
-        .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .beside = {
-            BESIDE(".theta", ANY, EVIDENCE, STATE), BESIDE(".pairs", ANY, EVIDENCE, G_IDX) },
+        .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .companions = {
+            COMPANION(".theta", ANY, EVIDENCE, STATE), COMPANION(".pairs", ANY, EVIDENCE, G_IDX) },
         ALSO(BELONGS(".channel_scales", SCALE), BELONGS(".scales", SCALE), BELONGS(".qzeros", ZERO_POINT),
             BELONGS(".g_idx", G_IDX)) }),
     { 0 },
@@ -32,34 +32,34 @@ const struct scheme paroquant_schemes[] = {
 const struct scheme word_schemes[] = {
     RECOGNISED("svdquant", "SVDQuant", {
         .codes = ".qweight", .dtypes = IS(I8) | IS(I32), .becomes = ".weight",
-        .beside = { BESIDE(".wscales", ANY, EVIDENCE, SCALE) },
+        .companions = { COMPANION(".wscales", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".wzeros", ZERO_POINT), BELONGS(".wcscales", SCALE), BELONGS(".wtscale", SCALE),
             BELONGS(".smooth_factor", SCALE), BELONGS(".smooth_factor_orig", SCALE), BELONGS(".smooth", SCALE),
             BELONGS(".smooth_orig", SCALE), BELONGS(".proj_down", STATE), BELONGS(".proj_up", STATE),
             BELONGS(".lora_down", STATE), BELONGS(".lora_up", STATE)) }),
     RECOGNISED(NULL, "GPTQ or AWQ", {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .fits = table_never,
-        .shapes = "the shape of one of them", .beside = { GPTQ_PARTS } }),
+        .shapes = "the shape of one of them", .companions = { GPTQ_PARTS } }),
     RECOGNISED("qserve", "QServe", {
         .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight", .fits = row_scales_fit,
-        .shapes = "[out, in/2], s1_scales [out]", .beside = { BESIDE(".s1_scales", FLOAT, EVIDENCE, SCALE) },
+        .shapes = "[out, in/2], s1_scales [out]", .companions = { COMPANION(".s1_scales", FLOAT, EVIDENCE, SCALE) },
         ALSO(BELONGS(".s1_szeros", ZERO_POINT), BELONGS(".s2_scales", SCALE), BELONGS(".s2_zeros", ZERO_POINT)) }),
     RECOGNISED("bitblas", "BitBLAS", {
         .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight",
-        .beside = { BESIDE(".scales", FLOAT, EVIDENCE, SCALE) },
+        .companions = { COMPANION(".scales", FLOAT, EVIDENCE, SCALE) },
         ALSO(BELONGS(".zeros", ZERO_POINT), BELONGS(".qzeros", ZERO_POINT), BELONGS(".g_idx", G_IDX)) }),
     RECOGNISED("fp-quant", "FP-Quant", {
         .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight",
-        .beside = { BESIDE(".scales", ANY, EVIDENCE, SCALE) },
+        .companions = { COMPANION(".scales", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".forward_hadamard_matrix", STATE), BELONGS(".backward_hadamard_matrix", STATE),
             BELONGS(".weight_global_scale", SCALE), BELONGS(".act_global_scale", ACTIVATION),
             BELONGS(".global_scale", SCALE)) }),
     RECOGNISED("four-over-six", "Four Over Six", {
         .codes = ".quantized_weight_values", .dtypes = IS(U8), .becomes = ".weight",
-        .beside = { BESIDE(".quantized_weight_scale_factors", ANY, REQUIRED, SCALE) },
+        .companions = { COMPANION(".quantized_weight_scale_factors", ANY, REQUIRED, SCALE) },
         ALSO(BELONGS(".quantized_weight_amax", SCALE), BELONGS(".quantized_weight_metadata", STATE)) }, {
         .codes = ".weight_e2m1", .dtypes = IS(U8), .becomes = ".weight",
-        .beside = { BESIDE(".weight_sf", ANY, REQUIRED, SCALE) },
+        .companions = { COMPANION(".weight_sf", ANY, REQUIRED, SCALE) },
         ALSO(BELONGS(".weight_amax", SCALE), BELONGS(".weight_normconst", SCALE)) }),
     { 0 },
 };

@@ -88,8 +88,8 @@ struct contents {
 };
 
 struct claims;              /* claims.h: what a scheme may see and take while it claims */
-struct row;                 /* table.h: what its weights look like */
-struct found;               /* table.h: a weight while it is looked at */
+struct scheme_row;                 /* table.h: what its weights look like */
+struct table_match;               /* table.h: a weight while it is looked at */
 
 enum claim {
     CLAIM_NO,               /* not a weight of this scheme */
@@ -105,12 +105,12 @@ struct scheme {
     const char *code;           /* "fp8", "gptq": for programs and --scheme, never changes; NULL: it has no weights */
     const char *name;           /* "FP8", "GGUF" ...: for reports and messages */
     const char *ask;            /* what a refusal adds: what could tell more; or NULL */
-    const struct row *rows;     /* nrows of them, tried in turn */
+    const struct scheme_row *rows;     /* nrows of them, tried in turn */
     size_t nrows;
 
     /* NULL, or whether what a row found fits, with w->part set: sets w->own and whatever else the row did not say.
      * Anything that is wrong: false, and err is set. */
-    bool (*fit)(struct found *f, struct weight *w, struct err *err);
+    bool (*fit)(struct table_match *f, struct weight *w, struct err *err);
 
     /* By part; RUN and AGAIN parts have a run(), STRIP parts a strip(). A part that a weight lacks is needed by none.
      * The codes are not WHOLE. */

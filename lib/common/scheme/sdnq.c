@@ -34,7 +34,7 @@ enum { IN_ROWS, IN_COLUMNS, UNCONFIGURED };             /* in sdnq_schemes */
 #define FLOAT_16 (IS(F32) | IS(BF16) | IS(F16))
 
 /* What a type of SDNQ is stored as. */
-struct type {
+struct sdnq_type {
     unsigned bits;
     bool is_signed, packed;
     uint64_t dtypes;
@@ -43,7 +43,7 @@ struct type {
 
 /* A weight. */
 struct sdnq {
-    struct type type;
+    struct sdnq_type type;
     uint64_t cols, group;                               /* elements of a row, and that share a scale */
     const char *text;                                   /* the type; where it is not decoded, all that is to be said */
     bool open;                                          /* it is not decoded */
@@ -64,15 +64,15 @@ struct module {
 /* --- types */
 
 static bool
-set_packed(struct type *type, unsigned bits, bool is_signed, unsigned exponent)
+set_packed(struct sdnq_type *type, unsigned bits, bool is_signed, unsigned exponent)
 {
-    *type = (struct type){ bits, is_signed, true, IS(U8), exponent };
+    *type = (struct sdnq_type){ bits, is_signed, true, IS(U8), exponent };
     return true;
 }
 
 /* "float6_e3m2fn": bits, exponent, mantissa; fnu has no sign bit. */
 static bool
-find_float(struct type *type, const char *name)
+find_float(struct sdnq_type *type, const char *name)
 {
     unsigned bits, e, m;
     char sign[4] = "", rest;
@@ -84,9 +84,9 @@ find_float(struct type *type, const char *name)
 
 /* False: a type that is not supported. */
 static bool
-find_type(struct type *type, const char *name)
+find_type(struct sdnq_type *type, const char *name)
 {
-    static const struct { const char *name; struct type type; } plain[] = {
+    static const struct { const char *name; struct sdnq_type type; } plain[] = {
         { "int8", { 8, true, false, IS(I8), 0 } },                  { "uint8", { 8, false, false, IS(U8), 0 } },
         { "float8_e4m3fn", { 8, true, false, IS(F8_E4M3), 0 } },    { "fp8", { 8, true, false, IS(F8_E4M3), 0 } },
         { "float8_e5m2", { 8, true, false, IS(F8_E5M2), 0 } },
@@ -214,7 +214,7 @@ configure(struct module *m, struct err *err)
         }
     m->name = json_string_value(setting(m, "weights_dtype"));
     json_object_foreach(json_object_get(m->block, "modules_dtype_dict"), key, value) {
-        struct type type;
+        struct sdnq_type type;
         unsigned least;
         bool is_signed;
         if (!pay(m->cost, 1))
@@ -255,7 +255,7 @@ unsupported_part(const struct module *m)
         { "scale_dtype", "with scale_dtype" }, { "zero_point_dtype", "with zero_point_dtype" },
     };
     const struct shape *s = &m->scale->shape;
-    struct type type;
+    struct sdnq_type type;
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         if (beside(m, tensors[i][0]))
             return tensors[i][1];
@@ -286,7 +286,7 @@ bad(const struct module *m, const struct tensor *t, const char *expected, struct
 
 /* A scale and a zero point of a type that fits, with as many dimensions. */
 static bool
-check_companions(const struct module *m, const struct type *type, struct err *err)
+check_companions(const struct module *m, const struct sdnq_type *type, struct err *err)
 {
     const struct shape *s = &m->scale->shape;
     bool grouped = s->rank == 3 && shape_dim(s, 2) == 1 && shape_dim(s, 1) > 1;
@@ -360,7 +360,7 @@ set_text(const struct module *m, struct claims *c, struct sdnq *q, struct err *e
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct module *m = f->hint;
     struct sdnq *q = claims_alloc(f->claims, sizeof *q, err);
@@ -395,7 +395,7 @@ static enum claim
 choose_unscaled(const struct module *m, struct err *err)
 {
     char name[STR_SHOWN];
-    struct type type;
+    struct sdnq_type type;
     bool ignored = true;
     if (!m->name || !find_type(&type, m->name) || !(type.dtypes & UINT64_C(1) << m->codes->dtype)
         || claims_is_report_on_shard(m->claims))
@@ -411,7 +411,7 @@ choose_unscaled(const struct module *m, struct err *err)
 
 /* Without a configuration: I8 and U8 codes with a float scale are nobody else's, and svd_up is SDNQ's alone. */
 static enum claim
-choose_unconfigured(struct found *f, struct module *m, struct weight *w, struct err *err)
+choose_unconfigured(struct table_match *f, struct module *m, struct weight *w, struct err *err)
 {
     bool codes = m->codes->dtype == DTYPE_I8 || m->codes->dtype == DTYPE_U8;
     bool svd = dtype_is_float8(m->codes->dtype) && beside(m, ".svd_up");
@@ -425,7 +425,7 @@ choose_unconfigured(struct found *f, struct module *m, struct weight *w, struct 
 }
 
 static enum claim
-choose(struct found *f, struct weight *w, struct err *err)
+choose(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct config *config = f->claims->config;
     struct module m = { .claims = f->claims, .codes = f->codes, .p = f->base };
@@ -483,7 +483,7 @@ strip(struct strip *s, const struct weight *w, unsigned part)
 
 /* What a code of a packed float stands for: no infinity, no NaN, no -0. */
 static float
-float_of_code(const struct type *type, unsigned code)
+float_of_code(const struct sdnq_type *type, unsigned code)
 {
     unsigned mantissa = type->bits - type->exponent - type->is_signed, size = type->bits - type->is_signed;
     int bias = (1 << (type->exponent - 1)) - 1, e = (int)(code >> mantissa & ((1U << type->exponent) - 1));
@@ -495,7 +495,7 @@ float_of_code(const struct type *type, unsigned code)
 
 /* What all codes stand for, in T. */
 static void
-fill_map(float map[256], const struct type *type, enum dtype codes, enum dtype in)
+fill_map(float map[256], const struct sdnq_type *type, enum dtype codes, enum dtype in)
 {
     unsigned half = 1U << (type->bits - 1);
     for (unsigned c = 0; c < 256; c++) {
@@ -514,7 +514,7 @@ struct sdnq_room {
 };
 
 /* Elements of whole groups from one's first on, or all in one; those of columns in one row. */
-struct some {
+struct sdnq_some {
     const struct kernels *k;
     const struct sdnq *q;
     enum dtype codes, in, to;                           /* in: T */
@@ -528,7 +528,7 @@ struct some {
 
 /* One code a byte: in the input, or unpacked into room->codes. */
 static const uint8_t *
-unpack(const struct some *s)
+unpack(const struct sdnq_some *s)
 {
     uint8_t *codes = s->room->codes;
     unsigned bits = s->q->type.bits;
@@ -544,11 +544,11 @@ unpack(const struct some *s)
 
 /* Signed types go the faster ways, unless a rounding to T comes between that to the output. */
 static void
-decode_some(const struct some *s)
+decode_some(const struct sdnq_some *s)
 {
     float *scales = s->room->scales, *terms = s->room->terms, *v = s->room->v;
     const uint8_t *codes = unpack(s);
-    const struct type *type = &s->q->type;
+    const struct sdnq_type *type = &s->q->type;
     size_t group = (size_t)s->q->group, groups = (size_t)num_ceil_div(s->n, group);
     bool once = s->in == DTYPE_F32 || s->in == s->to;
     const struct codes8 c = { type->packed ? terms : NULL, scales, group, .is_signed = !type->packed };
@@ -585,7 +585,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     enum dtype type = w->part[SCALE]->dtype;
     bool turned = w->scheme == &sdnq_schemes[IN_COLUMNS];
     float map[256];
-    struct some s = { .k = k, .q = q, .codes = w->part[CODES]->dtype, .in = type, .to = to, .has_zeros = w->part[ZERO],
+    struct sdnq_some s = { .k = k, .q = q, .codes = w->part[CODES]->dtype, .in = type, .to = to, .has_zeros = w->part[ZERO],
         .room = room, .y = out };
     if (q->type.is_signed || q->type.exponent != 0) {
         fill_map(map, &q->type, s.codes, type);
@@ -618,10 +618,10 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s, groups of %" PRIu64, q->text, q->group);
 }
 
-static const struct row rows[] = {
-    { .codes = ".weight", .dtypes = IS(I8) | IS(U8) | FLOAT8, .becomes = ".weight", .choose = choose, .beside = {
-        BESIDE(".scale", ANY, EVIDENCE, SCALE, .part = SCALE),
-        BESIDE(".zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO) },
+static const struct scheme_row rows[] = {
+    { .codes = ".weight", .dtypes = IS(I8) | IS(U8) | FLOAT8, .becomes = ".weight", .choose = choose, .companions = {
+        COMPANION(".scale", ANY, EVIDENCE, SCALE, .part = SCALE),
+        COMPANION(".zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO) },
         ALSO(BELONGS(".svd_up", STATE), BELONGS(".svd_down", STATE), BELONGS(".scale_2", SCALE),
             BELONGS(".scale_zero_point", ZERO_POINT), BELONGS(".zero_point_scale", SCALE),
             BELONGS(".zero_point_2", ZERO_POINT)) },

@@ -108,16 +108,16 @@ table_left_names(struct left_name names[LEFT_NAMES])
     size_t n = 0;
     for (size_t i = 0; (s = table_scheme(i)) != NULL; i++)
         for (size_t j = 0; j < s->nrows; j++) {
-            const struct row *r = &s->rows[j];
+            const struct scheme_row *r = &s->rows[j];
             n = add_left(names, n, r->codes, r->becomes, r->left);
-            for (const struct companion *b = r->beside; b < r->beside + COMPANIONS && b->suffix; b++)
+            for (const struct companion *b = r->companions; b < r->companions + COMPANIONS && b->suffix; b++)
                 n = add_left(names, n, b->suffix, r->becomes, b->left);
         }
     return n;
 }
 
 bool
-table_never(const struct found *f)
+table_never(const struct table_match *f)
 {
     (void)f;
     return false;
@@ -138,7 +138,7 @@ type_is(uint64_t dtypes, const struct tensor *t)
 }
 
 static void
-has_both(const struct found *f, const struct tensor *a, const struct tensor *b, struct err *err)
+has_both(const struct table_match *f, const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char name[STR_SHOWN], first[STR_SHOWN], second[STR_SHOWN];
     err_set(err, ERR_MALFORMED, b->extent.at, "tensor %s: it has both %s and %s, two names of one part of %s, expected "
@@ -165,7 +165,7 @@ table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err,
 }
 
 bool
-table_set_cols(const struct found *f, struct weight *w, uint64_t cols, struct err *err)
+table_set_cols(const struct table_match *f, struct weight *w, uint64_t cols, struct err *err)
 {
     const struct shape *codes = &f->codes->shape;
     const uint8_t *dims = codes->packed;
@@ -184,7 +184,7 @@ table_set_cols(const struct found *f, struct weight *w, uint64_t cols, struct er
 }
 
 bool
-table_check_type(const struct found *f, const struct tensor *t, uint64_t dtypes, enum role role, struct err *err)
+table_check_type(const struct table_match *f, const struct tensor *t, uint64_t dtypes, enum role role, struct err *err)
 {
     char types[128] = "";
     size_t n = 0;
@@ -197,15 +197,15 @@ table_check_type(const struct found *f, const struct tensor *t, uint64_t dtypes,
 }
 
 static bool
-bad_shapes(const struct found *f, struct err *err)
+bad_shapes(const struct table_match *f, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT], found[3 * SHAPE_TEXT] = "";
     const char *told = f->claims->told;
     size_t n = 0;
-    for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
+    for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
         if (f->with[i] && n < sizeof found)
             n += (size_t)snprintf(found + n, sizeof found - n, "%s %s %s %s", n ? "," : "; found",
-                f->row->beside[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
+                f->row->companions[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
     return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s does not fit %s: expected %s%s%s%s",
         str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype),
         shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, told ? "; --scheme says " : "",
@@ -214,9 +214,9 @@ bad_shapes(const struct found *f, struct err *err)
 
 /* The companions of a weight, all that there are. */
 static enum claim
-find_companions(struct found *f, struct err *err)
+find_companions(struct table_match *f, struct err *err)
 {
-    const struct companion *with = f->row->beside;
+    const struct companion *with = f->row->companions;
     for (size_t head = 0, next; head < COMPANIONS && with[head].suffix; head = next) {
         f->with[head] = NULL;
         for (next = head; next == head
@@ -239,9 +239,9 @@ find_companions(struct found *f, struct err *err)
 }
 
 static bool
-check_companions(const struct found *f, struct err *err)
+check_companions(const struct table_match *f, struct err *err)
 {
-    const struct companion *with = f->row->beside;
+    const struct companion *with = f->row->companions;
     char name[STR_SHOWN];
     for (size_t i = 0; i < COMPANIONS && with[i].suffix; i++) {
         if (!f->with[i] && with[i].presence == REQUIRED)
@@ -255,7 +255,7 @@ check_companions(const struct found *f, struct err *err)
 }
 
 enum claim
-table_look(struct found *f, struct weight *w, struct err *err)
+table_look(struct table_match *f, struct weight *w, struct err *err)
 {
     enum claim claim = find_companions(f, err);
     if (claim != CLAIM_YES)
@@ -266,18 +266,18 @@ table_look(struct found *f, struct weight *w, struct err *err)
         return CLAIM_FAIL;
     w->scheme = f->scheme;
     w->vague = !f->scheme->decode;
-    for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
-        if (f->row->beside[i].part != 0)
-            w->part[f->row->beside[i].part] = f->with[i];
+    for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
+        if (f->row->companions[i].part != 0)
+            w->part[f->row->companions[i].part] = f->with[i];
     return !f->scheme->fit || f->scheme->fit(f, w, err) ? CLAIM_YES : CLAIM_FAIL;
 }
 
 bool
-table_take(struct found *f, struct weight *w, struct err *err)
+table_take(struct table_match *f, struct weight *w, struct err *err)
 {
-    const struct row *row = f->row;
-    for (size_t i = 0; i < COMPANIONS && row->beside[i].suffix; i++)
-        if (f->with[i] && !claims_take(f->claims, f->with[i], f->codes, row->beside[i].role, err))
+    const struct scheme_row *row = f->row;
+    for (size_t i = 0; i < COMPANIONS && row->companions[i].suffix; i++)
+        if (f->with[i] && !claims_take(f->claims, f->with[i], f->codes, row->companions[i].role, err))
             return false;
     for (const struct companion *also = row->also; also && also->suffix; also++) {
         const struct tensor *t = claims_find(f->claims, f->base.base, f->base.base_len, also->suffix);
@@ -289,16 +289,16 @@ table_take(struct found *f, struct weight *w, struct err *err)
 }
 
 const struct tensor *
-table_found(const struct found *f, enum role role)
+table_found(const struct table_match *f, enum role role)
 {
-    for (size_t i = 0; i < COMPANIONS && f->row->beside[i].suffix; i++)
-        if (f->with[i] && f->row->beside[i].role == role)
+    for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
+        if (f->with[i] && f->row->companions[i].role == role)
             return f->with[i];
     return NULL;
 }
 
 enum claim
-table_match(struct found *f, struct weight *w, struct err *err)
+table_match(struct table_match *f, struct weight *w, struct err *err)
 {
     enum claim claim = table_look(f, w, err);
     return claim == CLAIM_YES && !table_take(f, w, err) ? CLAIM_FAIL : claim;
@@ -312,8 +312,8 @@ table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *
     if (scheme->decode && codes->big_endian && codes->dtype < DTYPE_SCALARS)
         return CLAIM_NO;        /* what decodes scalars does not turn them around */
     for (size_t i = 0; i < scheme->nrows && claim == CLAIM_NO; i++) {
-        const struct row *row = &scheme->rows[i];
-        struct found f = { .claims = c, .scheme = scheme, .row = row, .codes = codes };
+        const struct scheme_row *row = &scheme->rows[i];
+        struct table_match f = { .claims = c, .scheme = scheme, .row = row, .codes = codes };
         if (row->codes && type_is(row->dtypes, codes) && name_strip(codes, row->codes, &f.base))
             claim = row->choose ? row->choose(&f, w, err) : table_match(&f, w, err);
     }

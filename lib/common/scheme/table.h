@@ -47,7 +47,7 @@ struct companion {
 
 enum { COMPANIONS = 9 };
 
-struct row {
+struct scheme_row {
     const char *codes;          /* suffix of the codes' name; what is before it is the base. NULL: another row of the
                                  * file chooses this one */
     uint64_t dtypes;            /* of the codes */
@@ -56,51 +56,51 @@ struct row {
     bool bare;                  /* leaves what every other weight takes besides (schemes.md 1.4) */
 
     /* NULL, or what looks at the codes before anything beside them: goes on with table_match, or does not. */
-    enum claim (*choose)(struct found *f, struct weight *w, struct err *err);
+    enum claim (*choose)(struct table_match *f, struct weight *w, struct err *err);
 
-    bool (*is)(const struct found *f);          /* NULL, or whether the shapes are those of this row */
-    bool (*fits)(const struct found *f);        /* NULL, or whether the shapes agree; else ERR_MALFORMED ... */
+    bool (*is)(const struct table_match *f);          /* NULL, or whether the shapes are those of this row */
+    bool (*fits)(const struct table_match *f);        /* NULL, or whether the shapes agree; else ERR_MALFORMED ... */
     const char *shapes;                         /* ... which says what they are: "scales of ..." */
-    struct companion beside[COMPANIONS];
+    struct companion companions[COMPANIONS];
     const struct companion *also;               /* NULL, or more that belongs to the weight, by name alone */
 };
 
 /* A companion: its suffix, types, presence and role, perhaps .part, .left and .shapes; another name of it; and what
  * belongs to a weight whatever it is. */
-#define BESIDE(suffix_, dtypes_, presence_, role_, ...) { .suffix = suffix_, .dtypes = dtypes_, .presence = presence_, \
+#define COMPANION(suffix_, dtypes_, presence_, role_, ...) { .suffix = suffix_, .dtypes = dtypes_, .presence = presence_, \
     .role = ROLE_##role_, __VA_ARGS__ }
 #define OR(suffix_, ...) { .suffix = suffix_, .presence = ALIAS, __VA_ARGS__ }
 #define BELONGS(suffix_, role_) { .suffix = suffix_, .dtypes = ANY, .presence = OPTIONAL, .role = ROLE_##role_ }
 #define ALSO(...) .also = (const struct companion[]){ __VA_ARGS__, { 0 } }
 
 /* The rows of a scheme. */
-#define ROWS(...) .rows = (const struct row[]){ __VA_ARGS__ }, \
-    .nrows = sizeof (const struct row[]){ __VA_ARGS__ } / sizeof(struct row)
+#define ROWS(...) .rows = (const struct scheme_row[]){ __VA_ARGS__ }, \
+    .nrows = sizeof (const struct scheme_row[]){ __VA_ARGS__ } / sizeof(struct scheme_row)
 
 /* A scheme that is not decoded: code, name, rows. */
 #define RECOGNISED(code_, name_, ...) { .code = code_, .name = name_, .describe = table_describe, ROWS(__VA_ARGS__) }
 
 /* A weight while it is looked at. */
-struct found {
+struct table_match {
     struct claims *claims;
     const struct scheme *scheme;
-    const struct row *row;
+    const struct scheme_row *row;
     const struct tensor *codes;
     struct part_name base;
-    const struct tensor *with[COMPANIONS];      /* by row->beside; what an alias found is at the first name */
+    const struct tensor *with[COMPANIONS];      /* by row->companions; what an alias found is at the first name */
     const void *hint;                           /* what choose() tells fit() */
 };
 
 /* Whether the row holds for the codes: companions are found and set as parts, types, `fits` and fit() asked. Takes
  * nothing. */
-enum claim table_look(struct found *f, struct weight *w, struct err *err);
+enum claim table_look(struct table_match *f, struct weight *w, struct err *err);
 /* Take what was found, and give the weight its name. */
-bool table_take(struct found *f, struct weight *w, struct err *err);
+bool table_take(struct table_match *f, struct weight *w, struct err *err);
 /* Both. */
-enum claim table_match(struct found *f, struct weight *w, struct err *err);
+enum claim table_match(struct table_match *f, struct weight *w, struct err *err);
 
 /* The first companion of a role that was found, or NULL. */
-const struct tensor *table_found(const struct found *f, enum role role);
+const struct tensor *table_found(const struct table_match *f, enum role role);
 
 /* ERR_MALFORMED: "tensor T: is F32 [3], expected EXPECTED for its weight W.weight I8 [4, 8]"; t may be the codes
  * themselves. */
@@ -108,10 +108,10 @@ bool table_wrong(const struct tensor *t, const struct tensor *codes, struct err 
     __attribute__((format(printf, 4, 5)));
 
 /* Give the weight the shape of its codes, with so many columns; 2^64 elements or more: ERR_MALFORMED. */
-bool table_set_cols(const struct found *f, struct weight *w, uint64_t cols, struct err *err);
+bool table_set_cols(const struct table_match *f, struct weight *w, uint64_t cols, struct err *err);
 
 /* Whether a companion is of one of these types; else ERR_MALFORMED, which names them. */
-bool table_check_type(const struct found *f, const struct tensor *t, uint64_t dtypes, enum role role, struct err *err);
+bool table_check_type(const struct table_match *f, const struct tensor *t, uint64_t dtypes, enum role role, struct err *err);
 
 /* Let the rows of a scheme look at codes that nobody has claimed. */
 enum claim table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *codes, struct weight *w,
@@ -133,7 +133,7 @@ extern const struct companion table_idle[];
 enum { TABLE_IDLE = 22 };
 
 /* For `fits` of a row that only says what is wrong. */
-bool table_never(const struct found *f);
+bool table_never(const struct table_match *f);
 
 /* For `describe`: the words at w->own, or nothing. */
 void table_describe(const struct weight *w, char buf[SCHEME_DETAIL]);

@@ -36,11 +36,11 @@ enum { IN_ROWS, IN_COLUMNS };                           /* in torchao_schemes: h
 #define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
 
 /* What the codes are. */
-enum kind { KIND_F8, KIND_I8, KIND_FP4, KIND_INT4, KIND_UINT4 };
+enum torchao_kind { KIND_F8, KIND_I8, KIND_FP4, KIND_INT4, KIND_UINT4 };
 
 static const struct type {
     const char *name;
-    enum kind kind;
+    enum torchao_kind kind;
     uint64_t codes, scales, zeros;                      /* sets of types; zeros: 0 for none */
     uint32_t per_item;                                  /* codes of an item of qdata */
     bool columns;                                       /* scales and zeros are stored turned around, [G, N] */
@@ -86,7 +86,7 @@ logical_name(char *out, const struct part_name *base)
 }
 
 static bool
-wrong(const struct found *f, const char *key, const char *expected, struct err *err)
+wrong(const struct table_match *f, const char *key, const char *expected, struct err *err)
 {
     char name[STR_SHOWN];
     return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s in its metadata of torchao is not %s",
@@ -95,7 +95,7 @@ wrong(const struct found *f, const char *key, const char *expected, struct err *
 
 /* The rows and columns of a block, from a number for each dimension or one for the last. */
 static bool
-read_block(const struct found *f, struct torchao *t, const json_t *v, struct err *err)
+read_block(const struct table_match *f, struct torchao *t, const json_t *v, struct err *err)
 {
     uint32_t rank = f->codes->shape.rank;
     if (rank < 2)
@@ -113,7 +113,7 @@ read_block(const struct found *f, struct torchao *t, const json_t *v, struct err
 
 /* Whether elem_dtype, which only MXTensor has, is that of the codes; FP6 is not decoded. */
 static bool
-check_elements(const struct found *f, struct torchao *t, const json_t *elem, struct err *err)
+check_elements(const struct table_match *f, struct torchao *t, const json_t *elem, struct err *err)
 {
     static const struct { const char *name; enum dtype dtype; } known[] = { { "float8_e4m3fn", DTYPE_F8_E4M3 },
         { "float8_e5m2", DTYPE_F8_E5M2 }, { "float4_e2m1fn_x2", DTYPE_U8 } };
@@ -128,7 +128,7 @@ check_elements(const struct found *f, struct torchao *t, const json_t *elem, str
 
 /* The type of the weight; t->open where it cannot be decoded. */
 static void
-find_type(const struct found *f, struct torchao *t, const char *name, const json_t *data)
+find_type(const struct table_match *f, struct torchao *t, const char *name, const json_t *data)
 {
     char shown[STR_SHOWN];
     snprintf(t->name, sizeof t->name, "%.40s", str_shown(shown, name, strlen(name)));
@@ -147,7 +147,7 @@ find_type(const struct found *f, struct torchao *t, const char *name, const json
 
 /* What the metadata say of the weight. */
 static bool
-read_metadata(const struct found *f, struct torchao *t, const struct meta *meta, struct err *err)
+read_metadata(const struct table_match *f, struct torchao *t, const struct meta *meta, struct err *err)
 {
     json_t *root = NULL;
     size_t n = 0;
@@ -167,7 +167,7 @@ read_metadata(const struct found *f, struct torchao *t, const struct meta *meta,
 
 /* The shape of the weight, and rows and columns. */
 static bool
-set_shape(const struct found *f, struct weight *w, struct torchao *t, struct err *err)
+set_shape(const struct table_match *f, struct weight *w, struct torchao *t, struct err *err)
 {
     uint64_t numel;
     if (!num_mul(&t->cols, dim_cols(f->codes), t->type->per_item))
@@ -182,7 +182,7 @@ set_shape(const struct found *f, struct weight *w, struct torchao *t, struct err
 
 /* Scales, or zero points: their type, and one for each block. */
 static bool
-check_grid(const struct found *f, const struct torchao *t, const struct tensor *grid, uint64_t dtypes, struct err *err)
+check_grid(const struct table_match *f, const struct torchao *t, const struct tensor *grid, uint64_t dtypes, struct err *err)
 {
     uint64_t across = num_ceil_div(t->cols, t->b1), numel, blocks;
     if (!table_check_type(f, grid, dtypes, grid == f->with[WITH_SCALE] ? ROLE_SCALE : ROLE_ZERO_POINT, err))
@@ -197,7 +197,7 @@ check_grid(const struct found *f, const struct torchao *t, const struct tensor *
 }
 
 static bool
-check_parts(const struct found *f, const struct weight *w, struct torchao *t, struct err *err)
+check_parts(const struct table_match *f, const struct weight *w, struct torchao *t, struct err *err)
 {
     char name[STR_SHOWN];
     if (!w->part[SCALE] || (t->type->columns && !w->part[ZERO]))
@@ -217,7 +217,7 @@ check_parts(const struct found *f, const struct weight *w, struct torchao *t, st
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct meta *meta = f->hint;
     struct torchao *t = claims_alloc(f->claims, sizeof *t, err);
@@ -236,7 +236,7 @@ fit(struct found *f, struct weight *w, struct err *err)
 
 /* The metadata of the file know a weight by its logical name, which it gets back. */
 static enum claim
-choose(struct found *f, struct weight *w, struct err *err)
+choose(struct table_match *f, struct weight *w, struct err *err)
 {
     struct claims *c = f->claims;
     struct part_name weight;
@@ -314,7 +314,7 @@ struct torchao_room {
 };
 
 /* Elements of one row: of whole blocks from one's first column on, or all in one. */
-struct some {
+struct torchao_some {
     const struct kernels *k;
     const struct torchao *t;
     enum dtype codes, to;
@@ -327,7 +327,7 @@ struct some {
 
 /* Zero points of INT4 are added, so it goes through floats. */
 static void
-decode_int4(const struct some *s, const struct codes4 *c)
+decode_int4(const struct torchao_some *s, const struct codes4 *c)
 {
     float *v = s->room->v;
     s->k->codes4_f32(v, s->x, s->first, s->n, c);
@@ -337,7 +337,7 @@ decode_int4(const struct some *s, const struct codes4 *c)
 }
 
 static void
-decode_some(const struct some *s)
+decode_some(const struct torchao_some *s)
 {
     static const float maps[][16] = {
         [KIND_FP4] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 },
@@ -361,7 +361,7 @@ decode_some(const struct some *s)
 
 /* Scales and zero points of the blocks of s, whose first is item i at the pointers. */
 static void
-fill(const struct some *s, const struct weight *w, const uint8_t *scales, const uint8_t *zeros, uint64_t i, float whole)
+fill(const struct torchao_some *s, const struct weight *w, const uint8_t *scales, const uint8_t *zeros, uint64_t i, float whole)
 {
     size_t n = (size_t)num_ceil_div(s->first + s->n, s->t->b1);
     for (size_t g = 0; g < n; g++) {
@@ -381,7 +381,7 @@ decode(const struct weight *w, const struct kernels *k, const struct part_bytes 
     const struct part_bytes *scale = &in[SCALE], *zero = &in[ZERO];
     uint64_t end = first + count, top = first / t->cols, across = t->cols / t->b1, from = grid_of(t, first, count).at;
     float whole = w->part[WHOLE_SCALE] ? float_of_bits(load_le32(in[WHOLE_SCALE].p)) : 1;
-    struct some s = { .k = k, .t = t, .codes = w->part[CODES]->dtype, .to = to, .has_zeros = w->part[ZERO] != NULL,
+    struct torchao_some s = { .k = k, .t = t, .codes = w->part[CODES]->dtype, .to = to, .has_zeros = w->part[ZERO] != NULL,
         .room = room, .y = out };
     for (uint64_t at = first; at < end; at += s.n, s.y += s.n * dtype_facts(to)->bytes) {
         uint64_t row = at / t->cols, col = at % t->cols, left = num_min(end - at, t->cols - col);
@@ -410,12 +410,12 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s, blocks of %" PRIu64 "x%" PRIu64, t->name, t->b0, t->b1);
 }
 
-static const struct row rows[] = {
-    { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .bare = true, .choose = choose, .beside = {
-        BESIDE("_scale", ANY, OPTIONAL, SCALE, .part = SCALE),
-        BESIDE("_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO),
-        BESIDE("_per_tensor_scale", ANY, OPTIONAL, SCALE, .part = WHOLE_SCALE),
-        BESIDE("_act_pre_scale", ANY, OPTIONAL, SCALE) },
+static const struct scheme_row rows[] = {
+    { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .bare = true, .choose = choose, .companions = {
+        COMPANION("_scale", ANY, OPTIONAL, SCALE, .part = SCALE),
+        COMPANION("_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO),
+        COMPANION("_per_tensor_scale", ANY, OPTIONAL, SCALE, .part = WHOLE_SCALE),
+        COMPANION("_act_pre_scale", ANY, OPTIONAL, SCALE) },
         ALSO(BELONGS("_scale_and_zero", SCALE), BELONGS("_act_per_tensor_scale", ACTIVATION),
             BELONGS("_act_quant_scale", ACTIVATION), BELONGS("_act_quant_zero_point", ACTIVATION)) },
 };

@@ -136,12 +136,12 @@ is_code(const struct tensor *t)
 }
 
 /* What speaks for codes: the tensor beside them, or only config.json. */
-enum { CODES, BESIDE };
+enum { CODES, COMPANION };
 
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    const struct tensor *beside = w->part[BESIDE];
+    const struct tensor *beside = w->part[COMPANION];
     const char *type = dtype_name(w->part[CODES]->dtype);
     char shown[STR_SHOWN];
     size_t last;

@@ -42,7 +42,7 @@ struct vptq {
 /* --- what config.json says of a layer */
 
 static const json_t *
-find_layer(const struct found *f)
+find_layer(const struct table_match *f)
 {
     const json_t *block = config_block(f->claims->config), *layer;
     char module[MODULE_MAX];
@@ -83,7 +83,7 @@ index_bits(uint64_t n)
 enum { WITH_PERM = 2 };         /* a companion, in the order of the row */
 
 static const char *
-why_open(const struct found *f, const json_t *layer)
+why_open(const struct table_match *f, const json_t *layer)
 {
     const char *dim = json_string_value(json_object_get(layer, "vector_quant_dim"));
     uint64_t residuals = main_of(layer, "num_res_centroids", 1);
@@ -108,7 +108,7 @@ why_open(const struct found *f, const json_t *layer)
 /* --- what it is */
 
 static bool
-check_book(const struct found *f, const struct tensor *t, uint64_t entries, uint64_t length, struct err *err)
+check_book(const struct table_match *f, const struct tensor *t, uint64_t entries, uint64_t length, struct err *err)
 {
     return (t->shape.rank == 2 && dim_rows(t) == 1 && dim_cols(t) == entries * length)
         || table_wrong(t, f->codes, err, "[1, %" PRIu64 "] as config.json says", entries * length);
@@ -116,7 +116,7 @@ check_book(const struct found *f, const struct tensor *t, uint64_t entries, uint
 
 /* One of the tensors of a column each: there where config.json says so, and only there. */
 static bool
-check_columns(const struct found *f, const struct tensor *t, const char *name, bool said, uint64_t in, struct err *err)
+check_columns(const struct table_match *f, const struct tensor *t, const char *name, bool said, uint64_t in, struct err *err)
 {
     char shown[STR_SHOWN];
     if (!t && said)
@@ -129,7 +129,7 @@ check_columns(const struct found *f, const struct tensor *t, const char *name, b
 }
 
 static bool
-check_types(const struct found *f, const struct weight *w, struct err *err)
+check_types(const struct table_match *f, const struct weight *w, struct err *err)
 {
     enum dtype type = w->part[CENTROIDS]->dtype;
     for (unsigned p = RESIDUALS; p <= BIAS; p++)
@@ -139,7 +139,7 @@ check_types(const struct found *f, const struct weight *w, struct err *err)
 }
 
 static bool
-check_shapes(const struct found *f, const struct weight *w, const struct vptq *q, const json_t *layer, struct err *err)
+check_shapes(const struct table_match *f, const struct weight *w, const struct vptq *q, const json_t *layer, struct err *err)
 {
     const struct tensor *codes = f->codes;
     uint64_t words = num_ceil_div(q->in * (q->bits + q->res_bits), 32), residuals = UINT64_C(1) << q->res_bits;
@@ -162,7 +162,7 @@ check_shapes(const struct found *f, const struct weight *w, const struct vptq *q
 }
 
 static bool
-fit(struct found *f, struct weight *w, struct err *err)
+fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const json_t *layer = find_layer(f);
     struct vptq *q = claims_alloc(f->claims, sizeof *q, err);
@@ -197,7 +197,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 }
 
 /* Some columns of the indices: their values, their places in the row, and the values in the type of the output. */
-struct batch {
+struct vptq_batch {
     float v[PIECE], done[PIECE];
     uint32_t col[PIECE];
 };
@@ -239,7 +239,7 @@ element_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], con
  * them are looked at, and put where they belong. */
 static void
 decode_row(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    const uint8_t *row, uint64_t o, uint64_t from, uint64_t to, enum dtype as, uint8_t *y, struct batch *b)
+    const uint8_t *row, uint64_t o, uint64_t from, uint64_t to, enum dtype as, uint8_t *y, struct vptq_batch *b)
 {
     const struct vptq *q = w->own;
     const struct tensor *perm = w->part[PERM];
@@ -291,19 +291,19 @@ const struct scheme vptq_schemes[] = {
     {
         .code = "vptq",
         .name = "VPTQ",
-        ROWS({ .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight", .beside = {
-            BESIDE(".centroids.weight", FLOAT_TYPES, NAMED, CODEBOOK, .part = CENTROIDS),
-            BESIDE(".res_centroids.weight", FLOAT_TYPES, OPTIONAL, CODEBOOK, .part = RESIDUALS),
-            BESIDE(".perm", IS(I16) | IS(U16) | IS(I64), OPTIONAL, G_IDX, .part = PERM),
-            BESIDE(".weight_scale", FLOAT_TYPES, OPTIONAL, SCALE, .part = SCALE),
-            BESIDE(".weight_bias", FLOAT_TYPES, OPTIONAL, ZERO_POINT, .part = BIAS) },
+        ROWS({ .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight", .companions = {
+            COMPANION(".centroids.weight", FLOAT_TYPES, NAMED, CODEBOOK, .part = CENTROIDS),
+            COMPANION(".res_centroids.weight", FLOAT_TYPES, OPTIONAL, CODEBOOK, .part = RESIDUALS),
+            COMPANION(".perm", IS(I16) | IS(U16) | IS(I64), OPTIONAL, G_IDX, .part = PERM),
+            COMPANION(".weight_scale", FLOAT_TYPES, OPTIONAL, SCALE, .part = SCALE),
+            COMPANION(".weight_bias", FLOAT_TYPES, OPTIONAL, ZERO_POINT, .part = BIAS) },
             ALSO(BELONGS(".res_indices", STATE), BELONGS(".outlier_indices", STATE),
                 BELONGS(".outlier_centroids.weight", CODEBOOK)) }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [CENTROIDS] = NEED_WHOLE, [RESIDUALS] = NEED_WHOLE, [PERM] = NEED_WHOLE,
             [SCALE] = NEED_WHOLE, [BIAS] = NEED_WHOLE },
         .run = run,
-        .room = sizeof(struct batch),
+        .room = sizeof(struct vptq_batch),
         .decode = decode,
         .describe = describe,
     },

@@ -12,7 +12,7 @@
 #include "source/source_priv.h"
 
 struct descriptor {
-    struct layer layer;
+    struct source_layer layer;
     int fd;                     /* -1 when it could not be opened */
     bool own;                   /* close it */
     struct stat opened;         /* what it was when it was opened */
@@ -20,7 +20,7 @@ struct descriptor {
 };
 
 static bool
-file_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+file_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct descriptor *d = (const struct descriptor *)l;
     ssize_t r;
@@ -39,7 +39,7 @@ file_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct
 }
 
 static bool
-pipe_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+pipe_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct descriptor *d = (const struct descriptor *)l;
     ssize_t r;
@@ -54,7 +54,7 @@ pipe_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct
 }
 
 static bool
-descriptor_unchanged(const struct layer *l, struct err *err)
+descriptor_unchanged(const struct source_layer *l, struct err *err)
 {
     const struct descriptor *d = (const struct descriptor *)l;
     const struct stat *was = &d->opened;
@@ -70,14 +70,14 @@ descriptor_unchanged(const struct layer *l, struct err *err)
 }
 
 static void
-file_drop(struct layer *l, uint64_t from, uint64_t to)
+file_drop(struct source_layer *l, uint64_t from, uint64_t to)
 {
     struct descriptor *d = (struct descriptor *)l;
     drop_range(&d->drop, d->fd, from, to);
 }
 
 static void
-descriptor_close(struct layer *l)
+descriptor_close(struct source_layer *l)
 {
     struct descriptor *d = (struct descriptor *)l;
     drop_clear(&d->drop, d->fd);
@@ -125,7 +125,7 @@ look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *input
     return true;
 }
 
-struct layer *
+struct source_layer *
 descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err)
 {
     struct descriptor *d = calloc(1, sizeof *d);

@@ -37,7 +37,7 @@ struct ring {
 };
 
 struct inflate {
-    struct layer layer;
+    struct source_layer layer;
     struct zip zip;                 /* owned */
     bool check;
     uint8_t *head;                  /* the first `have` bytes of the archive; what is under this has the rest. Owned */
@@ -63,7 +63,7 @@ static bool
 read_under(void *of, uint64_t at, void *buf, size_t n, struct err *err)
 {
     const struct inflate *l = of;
-    struct layer *under = l->layer.under;
+    struct source_layer *under = l->layer.under;
     uint8_t *to = buf;
     for (size_t got = 0; n != 0; to += got, at += got, n -= got) {
         if (at < l->have) {
@@ -241,7 +241,7 @@ go_on(struct inflate *l, size_t i)
 }
 
 static bool
-inflate_some(struct layer *layer, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+inflate_some(struct source_layer *layer, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     struct inflate *l = (struct inflate *)layer;
     (void)at;
@@ -274,7 +274,7 @@ member_at(const struct zip *zip, uint64_t to)
 
 /* Past whole members: what is wanted of one has its checksum seen. */
 static uint64_t
-inflate_skip(struct layer *layer, uint64_t to)
+inflate_skip(struct source_layer *layer, uint64_t to)
 {
     struct inflate *l = (struct inflate *)layer;
     size_t i = member_at(&l->zip, to);
@@ -284,7 +284,7 @@ inflate_skip(struct layer *layer, uint64_t to)
 }
 
 static void
-inflate_close(struct layer *layer)
+inflate_close(struct source_layer *layer)
 {
     struct inflate *l = (struct inflate *)layer;
     pthread_mutex_lock(&l->lock);
@@ -335,7 +335,7 @@ source_inflate(struct source *src, struct zip *zip, bool check, const struct lim
         return err_memory(err, sizeof *l);
     const struct zip_member *last = zip->n != 0 ? &zip->member[zip->n - 1] : NULL;
     zip->lent = true;
-    l->layer = (struct layer){ .kind = &inflate_kind, .under = src->top, .size = SOURCE_SIZE_UNKNOWN };
+    l->layer = (struct source_layer){ .kind = &inflate_kind, .under = src->top, .size = SOURCE_SIZE_UNKNOWN };
     l->zip = *zip;
     l->check = check;
     l->head = src->head;

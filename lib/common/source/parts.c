@@ -54,7 +54,7 @@ parts_clear(struct parts *p)
 /* --- as a source */
 
 struct parts_layer {
-    struct layer layer;
+    struct source_layer layer;
     const struct parts *parts;
 };
 
@@ -74,7 +74,7 @@ find(const struct parts *p, uint64_t at)
 }
 
 static bool
-parts_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+parts_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct parts *p = ((const struct parts_layer *)l)->parts;
     size_t i = find(p, at);

@@ -47,7 +47,7 @@ source_close(struct source *src)
 {
     if (!src)
         return;
-    for (struct layer *l = src->top, *under; l; l = under) {
+    for (struct source_layer *l = src->top, *under; l; l = under) {
         under = l->under;
         l->kind->close(l);
     }
@@ -83,10 +83,10 @@ source_seekable(const struct source *src)
     return src->seekable;
 }
 
-static const struct layer *
+static const struct source_layer *
 bottom(const struct source *src)
 {
-    const struct layer *l = src->top;
+    const struct source_layer *l = src->top;
     while (l->under)
         l = l->under;
     return l;
@@ -188,7 +188,7 @@ source_head_done(struct source *src, uint64_t end)
 void
 source_promise(struct source *src, uint64_t nbytes)
 {
-    for (struct layer *l = src->top; l; l = l->under)
+    for (struct source_layer *l = src->top; l; l = l->under)
         l->promised = nbytes;
 }
 
@@ -208,9 +208,9 @@ source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err)
 /* --- one layer */
 
 bool
-source_of_layer(struct source **out, const struct layer *layer, size_t n, const char *shown, struct err *err)
+source_of_layer(struct source **out, const struct source_layer *layer, size_t n, const char *shown, struct err *err)
 {
-    struct layer *top = malloc(n);
+    struct source_layer *top = malloc(n);
     struct source *src = calloc(1, sizeof *src);
     char *name = strdup(shown);
     if (!top || !src || !name) {
@@ -226,7 +226,7 @@ source_of_layer(struct source **out, const struct layer *layer, size_t n, const 
 }
 
 void
-layer_free(struct layer *l)
+layer_free(struct source_layer *l)
 {
     free(l);
 }
@@ -238,7 +238,7 @@ source_unpack(struct source *src, const struct limits *limits, struct err *err)
 {
     const uint8_t *p = NULL;
     uint64_t have = 0;
-    struct layer *layer;
+    struct source_layer *layer;
     if (!source_head(src, UNPACK_PROBE, &p, &have, err))
         return false;
     if (!unpack_open(&layer, src->top, p, (size_t)have, limits, err))
@@ -322,7 +322,7 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
 bool
 source_unchanged(const struct source *src, struct err *err)
 {
-    for (const struct layer *l = src->top; l; l = l->under)
+    for (const struct source_layer *l = src->top; l; l = l->under)
         if (l->kind->unchanged && !l->kind->unchanged(l, err))
             return err_in_file(err, src->name);
     return true;
@@ -331,7 +331,7 @@ source_unchanged(const struct source *src, struct err *err)
 void
 source_stamp(const struct source *src, uint64_t stamp[2])
 {
-    const struct layer *l = src->top;
+    const struct source_layer *l = src->top;
     while (l->under)
         l = l->under;
     stamp[0] = l->changed ? l->size : 0;

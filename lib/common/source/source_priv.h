@@ -10,9 +10,9 @@
 #include "base/meter.h"
 #include "source/source.h"
 
-struct layer {
+struct source_layer {
     const struct layer_kind *kind;
-    struct layer *under;        /* what it sits on, NULL at the bottom; owned */
+    struct source_layer *under;        /* what it sits on, NULL at the bottom; owned */
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN when it only goes forward */
     uint64_t changed;           /* when a file was changed last, ns since 1970; else 0 */
     uint64_t promised;          /* source_promise(); 0: nothing is known yet */
@@ -23,18 +23,18 @@ struct layer_kind {
     bool seekable;              /* any byte at any time, from any thread; else each byte once, in order */
     /* Some of the bytes at `at`, at most n of them; none only at the end. What only goes forward is always asked
      * for the byte behind those it gave. Errors bear no file name yet. */
-    bool (*some)(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err);
+    bool (*some)(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err);
     /* Give back all but what is under it. */
-    void (*close)(struct layer *l);
+    void (*close)(struct source_layer *l);
     /* NULL or: the header has been read. */
-    void (*head_done)(struct layer *l);
+    void (*head_done)(struct source_layer *l);
     /* NULL or: go on to offset `to` or less, where nothing before is asked for; returns the offset. Of what only goes
      * forward. */
-    uint64_t (*skip)(struct layer *l, uint64_t to);
+    uint64_t (*skip)(struct source_layer *l, uint64_t to);
     /* NULL or: source_drop(). */
-    void (*drop)(struct layer *l, uint64_t from, uint64_t to);
+    void (*drop)(struct source_layer *l, uint64_t from, uint64_t to);
     /* NULL or: source_unchanged(). */
-    bool (*unchanged)(const struct layer *l, struct err *err);
+    bool (*unchanged)(const struct source_layer *l, struct err *err);
 };
 
 struct kept {
@@ -43,7 +43,7 @@ struct kept {
 };
 
 struct source {
-    struct layer *top;          /* owned, with all that is under it; NULL when nothing could be opened */
+    struct source_layer *top;          /* owned, with all that is under it; NULL when nothing could be opened */
     bool seekable;
     uint64_t size;              /* SOURCE_SIZE_UNKNOWN until what only goes forward is known to have ended */
     char *name;                 /* owned, escaped */
@@ -64,17 +64,17 @@ struct source {
 };
 
 /* source.c: makes a seekable source of one layer of n bytes, whose struct is copied. `shown` is copied. ERR_MEMORY. */
-bool source_of_layer(struct source **src, const struct layer *layer, size_t n, const char *shown, struct err *err);
+bool source_of_layer(struct source **src, const struct source_layer *layer, size_t n, const char *shown, struct err *err);
 /* Frees such a layer: its close(). */
-void layer_free(struct layer *l);
+void layer_free(struct source_layer *l);
 
 /* descriptor.c: open the path, or standard input when it is NULL, as a file or as what only goes forward; `pipe_ok`
  * as for source_open(). `shown` names it in messages. */
-struct layer *descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err);
+struct source_layer *descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err);
 
 /* unpack.c: what the compressed bytes p[0..n), and all that follow them in `under`, hold. NULL in *layer: they are not
  * compressed. p[0..n) is copied. After a failure `under` is still the caller's. */
-bool unpack_open(struct layer **layer, struct layer *under, const uint8_t *p, size_t n, const struct limits *limits,
+bool unpack_open(struct source_layer **layer, struct source_layer *under, const uint8_t *p, size_t n, const struct limits *limits,
     struct err *err);
 
 /* Whether p[0..n) begins what unpack_open() would decompress or refuse: its name, else NULL. */

@@ -14,7 +14,7 @@
 enum { SPOOL_STEP = 256 << 10 };
 
 struct spool {
-    struct layer layer;
+    struct source_layer layer;
     char dir[STR_SHOWN];        /* where it lies, for messages */
     int fd;                     /* -1 when it could not be made */
     uint64_t base;              /* offset of its first byte */
@@ -31,7 +31,7 @@ failed(const char *dir, struct err *err, const char *what)
 }
 
 static bool
-spool_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+spool_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct spool *s = (const struct spool *)l;
     ssize_t r;
@@ -44,7 +44,7 @@ spool_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struc
 }
 
 static void
-spool_close(struct layer *l)
+spool_close(struct source_layer *l)
 {
     struct spool *s = (struct spool *)l;
     if (s->fd >= 0)
@@ -137,7 +137,7 @@ source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err)
     struct spool *s = calloc(1, sizeof *s);
     if (!s)
         return err_memory(err, sizeof *s);
-    s->layer = (struct layer){ .kind = &spool_kind, .under = src->top };
+    s->layer = (struct source_layer){ .kind = &spool_kind, .under = src->top };
     s->base = src->pos;
     s->fd = open_nameless(s->dir, err);
     if (s->fd < 0 || !fill(s, src, end, err)

@@ -98,7 +98,7 @@ unpack_cut(const struct unpack *u, uint64_t made, struct err *err)
 }
 
 static bool
-unpack_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+unpack_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     struct unpack *u = (struct unpack *)l;
     (void)at;
@@ -112,14 +112,14 @@ unpack_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, stru
 }
 
 static void
-unpack_head_done(struct layer *l)
+unpack_head_done(struct source_layer *l)
 {
     struct unpack *u = (struct unpack *)l;
     u->ratio = u->ratio_later;
 }
 
 static void
-unpack_close(struct layer *l)
+unpack_close(struct source_layer *l)
 {
     struct unpack *u = (struct unpack *)l;
     if (u->engine)
@@ -135,7 +135,7 @@ static const struct layer_kind unpack_kind = {
 };
 
 bool
-unpack_open(struct layer **layer, struct layer *under, const uint8_t *p, size_t n, const struct limits *limits,
+unpack_open(struct source_layer **layer, struct source_layer *under, const uint8_t *p, size_t n, const struct limits *limits,
     struct err *err)
 {
     const struct packing *packing = find(p, n);

@@ -5,7 +5,7 @@
 #include "source/source_priv.h"
 
 struct unpack {
-    struct layer layer;
+    struct source_layer layer;
     const struct packing *packing;
     uint64_t ratio, ratio_later;        /* ceiling of the expansion, and the one behind the header */
     uint64_t window;                    /* bytes that a window may have */

@@ -5,12 +5,12 @@
 #include "source/source_priv.h"
 
 struct watch {
-    struct layer layer;
+    struct source_layer layer;
     struct watcher watcher;
 };
 
 static bool
-watch_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+watch_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct watcher *w = &((const struct watch *)l)->watcher;
     if (!l->under->kind->some(l->under, at, buf, n, got, err))
@@ -19,7 +19,7 @@ watch_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struc
 }
 
 static void
-watch_close(struct layer *l)
+watch_close(struct source_layer *l)
 {
     const struct watcher *w = &((const struct watch *)l)->watcher;
     w->free(w->of);
@@ -27,7 +27,7 @@ watch_close(struct layer *l)
 }
 
 static void
-watch_head_done(struct layer *l)
+watch_head_done(struct source_layer *l)
 {
     if (l->under->kind->head_done)
         l->under->kind->head_done(l->under);

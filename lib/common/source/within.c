@@ -6,14 +6,14 @@
 #include "source/source_priv.h"
 
 struct within_layer {
-    struct layer layer;
+    struct source_layer layer;
     struct source *whole;       /* borrowed; NULL: the bytes are at p */
     uint64_t at;
     const uint8_t *p;           /* borrowed */
 };
 
 static bool
-within_some(struct layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
+within_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct within_layer *w = (const struct within_layer *)l;
     *got = at < l->size ? (size_t)num_min(n, l->size - at) : 0;

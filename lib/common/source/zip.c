@@ -152,14 +152,14 @@ find_end(struct source *src, struct end *end, struct err *err)
 /* --- the directory ------------------------------------------------------------------------------------------ */
 
 /* The extra fields of a header. */
-struct field {
+struct zip_field {
     uint16_t id;
     struct cursor in;
 };
 
 /* The next of them, while there is one. One that is cut sets c->bad. */
 static bool
-next_field(struct cursor *c, struct field *f)
+next_field(struct cursor *c, struct zip_field *f)
 {
     if (c->left == 0 || c->bad)
         return false;
@@ -171,7 +171,7 @@ next_field(struct cursor *c, struct field *f)
 }
 
 /* What an entry says. */
-struct entry {
+struct zip_entry {
     struct zip_member m;
     uint16_t method;
     uint32_t external;
@@ -180,12 +180,12 @@ struct entry {
 
 /* The values that do not fit into the entry, in this order. */
 static bool
-read_wide(struct entry *e, struct cursor *extra, uint64_t at, struct err *err)
+read_wide(struct zip_entry *e, struct cursor *extra, uint64_t at, struct err *err)
 {
     bool wide[] = { e->m.nbytes == UINT32_MAX, e->m.stored == UINT32_MAX, e->m.header_at == UINT32_MAX };
     uint64_t *to[] = { &e->m.nbytes, &e->m.stored, &e->m.header_at };
     bool found = false;
-    for (struct field f; next_field(extra, &f);) {
+    for (struct zip_field f; next_field(extra, &f);) {
         if (f.id != ZIP64_FIELD)
             continue;
         if (found)
@@ -227,7 +227,7 @@ check_name(const struct zip_member *m, uint64_t at, const struct limits *limits,
 
 /* Neither a folder nor a link nor a device: nobody stores arrays in those. */
 static bool
-check_kind(const struct entry *e, uint64_t at, struct err *err)
+check_kind(const struct zip_entry *e, uint64_t at, struct err *err)
 {
     enum { DOS_FOLDER = 0x10, MODE_SHIFT = 16, MODE_KIND = 0170000, MODE_FILE = 0100000, MODE_LINK = 0120000 };
     uint32_t kind = e->external >> MODE_SHIFT & MODE_KIND;
@@ -239,7 +239,7 @@ check_kind(const struct entry *e, uint64_t at, struct err *err)
 }
 
 static bool
-check_sizes(const struct entry *e, uint64_t at, const struct limits *limits, struct err *err)
+check_sizes(const struct zip_entry *e, uint64_t at, const struct limits *limits, struct err *err)
 {
     const struct zip_member *m = &e->m;
     char shown[STR_SHOWN];
@@ -258,7 +258,7 @@ check_sizes(const struct entry *e, uint64_t at, const struct limits *limits, str
 static bool
 read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, const struct limits *limits, struct err *err)
 {
-    struct entry e = { 0 };
+    struct zip_entry e = { 0 };
     uint64_t at = c->at;
     const uint8_t *sig = cursor_take(c, 4);
     if (!sig || c->left < ENTRY - 4)

@@ -20,7 +20,7 @@ is(const uint8_t *p, const char sig[4])
 }
 
 /* Bytes of the file, of which those that lie near each other are read at once. */
-struct window {
+struct zip_window {
     struct source *src;
     uint64_t end;               /* the members end here */
     uint64_t at;
@@ -30,7 +30,7 @@ struct window {
 
 /* Bytes [at, at + n), which do not pass the end; with them those up to `want`, or as many as the window takes. */
 static const uint8_t *
-look(struct window *w, uint64_t at, size_t n, uint64_t want, struct err *err)
+look(struct zip_window *w, uint64_t at, size_t n, uint64_t want, struct err *err)
 {
     if (at >= w->at && at - w->at <= w->n && n <= w->n - (at - w->at))
         return w->p + (at - w->at);
@@ -49,7 +49,7 @@ static uint64_t
 near_end(const struct zip *zip, size_t i)
 {
     uint64_t end = 0, from = zip->member[i].header_at;
-    for (; i < zip->n && (end == 0 || zip->member[i].header_at <= end + NEAR) && end - from < sizeof ((struct window *)0)->p;
+    for (; i < zip->n && (end == 0 || zip->member[i].header_at <= end + NEAR) && end - from < sizeof ((struct zip_window *)0)->p;
          i++)
         end = zip->member[i].header_at + LOCAL + zip->member[i].name_len + GUESS;
     return end;
@@ -67,7 +67,7 @@ check_told(const struct zip_member *m, uint64_t at, uint64_t nbytes, uint64_t st
 /* The extra fields of a local header, n bytes at `at`: what a ZIP64 field says of sizes. torch puts one of the offset alone
  * there, of 8 bytes, or a C of 0. *told: one of them says both. */
 static bool
-check_local_fields(struct window *w, const struct zip_member *m, uint64_t at, uint64_t n, bool *told, struct err *err)
+check_local_fields(struct zip_window *w, const struct zip_member *m, uint64_t at, uint64_t n, bool *told, struct err *err)
 {
     enum { HEAD = 4, SIZES = 16 };
     *told = false;
@@ -104,7 +104,7 @@ check_method(const struct zip_member *m, uint16_t method, struct err *err)
 
 /* Hold a member against its local header, which sets where its bytes are. */
 static bool
-read_local(struct window *w, const struct zip *zip, size_t i, struct err *err)
+read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *err)
 {
     struct zip_member *m = &zip->member[i];
     uint16_t method = (uint16_t)m->at;
@@ -140,7 +140,7 @@ read_local(struct window *w, const struct zip *zip, size_t i, struct err *err)
 
 /* What lies between the end of a member and `next`: nothing, or its descriptor. */
 static bool
-check_behind(struct window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
+check_behind(struct zip_window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
 {
     uint64_t end = m->at + m->stored, gap = next - end;
     if (next < end)
@@ -163,7 +163,7 @@ check_behind(struct window *w, const struct zip_member *m, uint64_t next, uint64
 bool
 zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *err)
 {
-    struct window *w = malloc(sizeof *w);
+    struct zip_window *w = malloc(sizeof *w);
     uint64_t sum = 0;
     bool ok = w || err_memory(err, sizeof *w);
     if (ok) {

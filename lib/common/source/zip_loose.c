@@ -16,7 +16,7 @@ enum {
 };
 
 /* Bytes of the file around the place that was asked for last. */
-struct view {
+struct zip_view {
     struct source *src;
     uint64_t at, size;          /* of the file */
     size_t n;
@@ -26,7 +26,7 @@ struct view {
 /* Bytes [at, at + n), n at most 1024, or NULL where the file has fewer; with them some of those behind. *ok is false when
  * reading failed. */
 static const uint8_t *
-look(struct view *v, uint64_t at, size_t n, size_t behind, bool *ok, struct err *err)
+look(struct zip_view *v, uint64_t at, size_t n, size_t behind, bool *ok, struct err *err)
 {
     if (at > v->size || n > v->size - at)
         return NULL;
@@ -49,7 +49,7 @@ is(const uint8_t *p, const char *sig)
 
 struct finder {
     struct zip_loose *zip;
-    struct view view;
+    struct zip_view view;
     const struct limits *limits;
     struct err *err;
     bool ok;                    /* reading did not fail, and there was memory */

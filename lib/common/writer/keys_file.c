@@ -11,13 +11,13 @@
 enum { ALIGNMENT_MIN = 8 };     /* docs/gguf.md of ggml: a multiple of 8 */
 
 /* What is seen of one value, or of all elements of an array. */
-struct seen {
+struct keys_seen {
     bool string, boolean, real, integer, other;
     bool negative, over_i32, over_u32, over_i64;
 };
 
 static void
-look(struct seen *seen, const struct pull *json, enum pull_token token)
+look(struct keys_seen *seen, const struct pull *json, enum pull_token token)
 {
     struct pull number = *json;
     uint64_t n = 0;
@@ -44,7 +44,7 @@ look(struct seen *seen, const struct pull *json, enum pull_token token)
 
 /* The type of a value, or of the elements of an array, NULL when there is no one. */
 static const char *
-type_of(const struct seen *s, bool array)
+type_of(const struct keys_seen *s, bool array)
 {
     bool number = s->real || s->integer;
     if (s->other || s->string + s->boolean + number != 1)
@@ -70,7 +70,7 @@ type_of(const struct seen *s, bool array)
 static const char *
 infer(struct pull json)
 {
-    struct seen seen = { 0 };
+    struct keys_seen seen = { 0 };
     enum pull_token token = pull_next(&json);
     bool array = token == PULL_ARRAY;
     if (array)

@@ -10,7 +10,7 @@
 #include "writer/meta_text.h"
 #include "writer/put.h"
 
-struct reading {
+struct meta_reading {
     struct pull *json;
     struct str *out;
     struct str text;            /* of the string at hand; owned */
@@ -18,7 +18,7 @@ struct reading {
 };
 
 static bool
-no(struct reading *r, const char *why)
+no(struct meta_reading *r, const char *why)
 {
     r->why = why;
     return false;
@@ -62,7 +62,7 @@ past_type(const char *p, uint64_t depth)
 /* --- numbers */
 
 static bool
-put_integer(struct reading *r, enum meta_type type)
+put_integer(struct meta_reading *r, enum meta_type type)
 {
     bool is_signed = type == META_I8 || type == META_I16 || type == META_I32 || type == META_I64;
     struct pull digits = *r->json;
@@ -80,7 +80,7 @@ put_integer(struct reading *r, enum meta_type type)
 }
 
 static bool
-put_float(struct reading *r, enum meta_type type)
+put_float(struct meta_reading *r, enum meta_type type)
 {
     char text[64];
     struct meta_value v = { .type = type };
@@ -101,7 +101,7 @@ put_float(struct reading *r, enum meta_type type)
 
 /* "NaN(ffc00000)" */
 static bool
-put_nan(struct reading *r, enum meta_type type)
+put_nan(struct meta_reading *r, enum meta_type type)
 {
     size_t size = meta_type_size(type);
     const struct pull_text *t = &r->json->token;
@@ -125,7 +125,7 @@ put_nan(struct reading *r, enum meta_type type)
 
 /* Turn \xHH and \\ back into bytes, in place. */
 static bool
-take_bytes(struct reading *r)
+take_bytes(struct meta_reading *r)
 {
     char *to = r->text.p;
     for (const char *p = to, *end = p + r->text.len; p < end;) {
@@ -148,7 +148,7 @@ take_bytes(struct reading *r)
 
 /* r->text, as GGUF has a string. */
 static bool
-put_text(struct reading *r, bool odd)
+put_text(struct meta_reading *r, bool odd)
 {
     if (odd && r->text.len != 0 && !take_bytes(r))
         return false;
@@ -158,7 +158,7 @@ put_text(struct reading *r, bool odd)
 }
 
 static bool
-put_string(struct reading *r, bool odd)
+put_string(struct meta_reading *r, bool odd)
 {
     r->text.len = 0;
     str_add(&r->text, r->json->token.p, r->json->token.n);
@@ -171,10 +171,10 @@ put_string(struct reading *r, bool odd)
 
 /* --- values */
 
-static bool put_value(struct reading *r, const char *type, enum pull_token token);
+static bool put_value(struct meta_reading *r, const char *type, enum pull_token token);
 
 static bool
-put_array(struct reading *r, const char *type)
+put_array(struct meta_reading *r, const char *type)
 {
     size_t n;
     bool odd;
@@ -205,7 +205,7 @@ put_array(struct reading *r, const char *type)
 }
 
 static bool
-put_scalar(struct reading *r, enum meta_type type, bool odd, enum pull_token token)
+put_scalar(struct meta_reading *r, enum meta_type type, bool odd, enum pull_token token)
 {
     bool is_float = type == META_F32 || type == META_F64;
     if (type == META_STRING)
@@ -223,7 +223,7 @@ put_scalar(struct reading *r, enum meta_type type, bool odd, enum pull_token tok
 
 /* The value that begins with this token, of a good type. */
 static bool
-put_value(struct reading *r, const char *type, enum pull_token token)
+put_value(struct meta_reading *r, const char *type, enum pull_token token)
 {
     size_t n;
     bool odd;
@@ -244,7 +244,7 @@ is_type(const char *type)
 
 /* What was put, as a value. */
 static bool
-decode(struct meta_value *value, struct reading *r, const char *type)
+decode(struct meta_value *value, struct meta_reading *r, const char *type)
 {
     size_t n;
     bool odd;
@@ -255,7 +255,7 @@ decode(struct meta_value *value, struct reading *r, const char *type)
 }
 
 static bool
-finish(struct meta_value *value, struct reading *r, const char *type, bool ok, const char **why)
+finish(struct meta_value *value, struct meta_reading *r, const char *type, bool ok, const char **why)
 {
     ok = ok && decode(value, r, type);
     *why = r->why;
@@ -266,7 +266,7 @@ finish(struct meta_value *value, struct reading *r, const char *type, bool ok, c
 bool
 meta_read_json(struct meta_value *value, struct str *bytes, const char *type, struct pull *json, const char **why)
 {
-    struct reading r = { .json = json, .out = bytes, .text.max = bytes->max };
+    struct meta_reading r = { .json = json, .out = bytes, .text.max = bytes->max };
     bool ok = is_type(type) ? put_value(&r, type, pull_next(json)) : no(&r, "its type is unknown");
     return finish(value, &r, type, ok, why);
 }
@@ -276,7 +276,7 @@ meta_read_text(struct meta_value *value, struct str *bytes, const char *type, co
 {
     struct pull json;
     if (strncmp(type, "str", 3) == 0 && is_type(type)) {
-        struct reading r = { .out = bytes, .text.max = bytes->max };
+        struct meta_reading r = { .out = bytes, .text.max = bytes->max };
         str_add(&r.text, text, n);
         return finish(value, &r, type, put_text(&r, type[3] == 'x'), why);
     }

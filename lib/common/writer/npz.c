@@ -35,27 +35,27 @@ enum {
 #define SMALL_MAX INT32_MAX             /* zipfile goes over to ZIP64 behind this */
 #define MEMBERS_MAX UINT16_MAX
 
-struct member {
+struct npz_member {
     struct late descriptor;             /* of this */
-    struct npz *npz;
+    struct npz_writer *npz;
     uint64_t from, to;                  /* the array, in the output */
     size_t entry;                       /* its entry begins at directory.p + entry */
     uint32_t crc;                       /* of what has been seen of it */
 };
 
 /* The pieces own it. */
-struct npz {
+struct npz_writer {
     const struct kernels *kernels;
     struct str directory;
     struct late directory_late;
-    struct member *member;              /* n of them */
+    struct npz_member *member;              /* n of them */
     size_t n;
 };
 
 static void
 npz_free(void *of)
 {
-    struct npz *z = of;
+    struct npz_writer *z = of;
     str_clear(&z->directory);
     free(z->member);
     free(z);
@@ -65,8 +65,8 @@ npz_free(void *of)
 
 /* The member whose array has bytes of [at, at + n), of which none belong to a LATE piece, and which of them: *skip from the
  * first on are none of it. NULL: they are of none. */
-static struct member *
-find_member(const struct npz *z, uint64_t at, size_t n, size_t *skip)
+static struct npz_member *
+find_member(const struct npz_writer *z, uint64_t at, size_t n, size_t *skip)
 {
     size_t lo = 0, hi = z->n;           /* the first one that ends behind `at` */
     while (lo < hi) {
@@ -85,7 +85,7 @@ find_member(const struct npz *z, uint64_t at, size_t n, size_t *skip)
 static uint64_t
 digest(void *of, uint64_t at, const uint8_t *p, size_t n)
 {
-    const struct npz *z = of;
+    const struct npz_writer *z = of;
     size_t skip;
     return find_member(z, at, n, &skip) ? z->kernels->crc(0, p + skip, n - skip) : 0;
 }
@@ -94,7 +94,7 @@ static void
 see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 {
     size_t skip;
-    struct member *m = find_member(of, at, n, &skip);
+    struct npz_member *m = find_member(of, at, n, &skip);
     (void)p;
     if (m)
         m->crc = crc_joined(at + skip == m->from ? 0 : m->crc, (uint32_t)digest, n - skip);
@@ -104,7 +104,7 @@ see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 static void
 make_descriptor(void *of, uint64_t from, uint8_t *y, size_t n)
 {
-    const struct member *m = of;
+    const struct npz_member *m = of;
     uint8_t bytes[DESCRIPTOR] = { 'P', 'K', 7, 8 }, *entry = (uint8_t *)m->npz->directory.p + m->entry;
     for (int i = 0; i < 4; i++)
         bytes[4 + i] = entry[CRC_IN_ENTRY + i] = (uint8_t)(m->crc >> 8 * i);
@@ -116,7 +116,7 @@ make_descriptor(void *of, uint64_t from, uint8_t *y, size_t n)
 static void
 make_directory(void *of, uint64_t from, uint8_t *y, size_t n)
 {
-    const struct npz *z = of;
+    const struct npz_writer *z = of;
     memcpy(y, z->directory.p + from, n);
 }
 
@@ -233,13 +233,13 @@ check_name(const struct tensor *t, struct err *err)
 }
 
 static bool
-add_member(struct pieces *pieces, struct npz *z, const struct chosen *chosen, struct err *err)
+add_member(struct pieces *pieces, struct npz_writer *z, const struct chosen *chosen, struct err *err)
 {
     const struct tensor t = chosen_tensor(chosen);
-    struct member *m = &z->member[z->n++];
+    struct npz_member *m = &z->member[z->n++];
     struct str header = { 0 };
     uint64_t at = pieces_nbytes(pieces), nbytes;
-    *m = (struct member){ .descriptor = { make_descriptor, m }, .npz = z, .entry = z->directory.len };
+    *m = (struct npz_member){ .descriptor = { make_descriptor, m }, .npz = z, .entry = z->directory.len };
     put_local(&header, &t);
     m->from = at + header.len;
     bool ok = check_name(&t, err) && npy_header(&header, &t, &nbytes, err)
@@ -253,7 +253,7 @@ add_member(struct pieces *pieces, struct npz *z, const struct chosen *chosen, st
 }
 
 static bool
-add_directory(struct pieces *pieces, struct npz *z, struct err *err)
+add_directory(struct pieces *pieces, struct npz_writer *z, struct err *err)
 {
     put_end(&z->directory, z->n, pieces_nbytes(pieces));
     if (z->directory.full)
@@ -268,7 +268,7 @@ add_directory(struct pieces *pieces, struct npz *z, struct err *err)
 static bool
 lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
 {
-    struct npz *z = calloc(1, sizeof *z);
+    struct npz_writer *z = calloc(1, sizeof *z);
     if (!z)
         return err_memory(err, sizeof *z);
     pieces_own(pieces, z, npz_free);

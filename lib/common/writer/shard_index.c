@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* A tensor and its file. */
-struct entry {
+struct shard_index_line {
     const char *name;
     size_t len, shard;
 };
@@ -13,14 +13,14 @@ struct entry {
 static int
 compare(const void *pa, const void *pb)
 {
-    const struct entry *a = pa, *b = pb;
+    const struct shard_index_line *a = pa, *b = pb;
     return str_compare(a->name, a->len, b->name, b->len);
 }
 
-static struct entry *
+static struct shard_index_line *
 sorted(const struct choice *choice, const struct shards *shards, struct err *err)
 {
-    struct entry *list = calloc(choice->n + 1, sizeof *list);
+    struct shard_index_line *list = calloc(choice->n + 1, sizeof *list);
     if (!list) {
         err_memory(err, (choice->n + 1) * sizeof *list);
         return NULL;
@@ -28,7 +28,7 @@ sorted(const struct choice *choice, const struct shards *shards, struct err *err
     for (size_t s = 0; s < shards->n; s++)
         for (size_t i = shards->list[s].first; i < shards->list[s].first + shards->list[s].n; i++) {
             const struct tensor t = chosen_tensor(&choice->list[i]);
-            list[i] = (struct entry){ t.name, t.name_len, s };
+            list[i] = (struct shard_index_line){ t.name, t.name_len, s };
         }
     qsort(list, choice->n, sizeof *list, compare);
     return list;
@@ -38,7 +38,7 @@ bool
 shard_index_text(struct str *out, const struct choice *choice, const struct shards *shards, struct err *err)
 {
     char file[SHARD_NAME];
-    struct entry *list = sorted(choice, shards, err);
+    struct shard_index_line *list = sorted(choice, shards, err);
     if (!list)
         return false;
     str_format(out, "{\n  \"metadata\": {\n    \"total_size\": %" PRIu64 "\n  },\n  \"weight_map\": {", shards->nbytes);

@@ -5,7 +5,7 @@
 #define WRITER_WRITER_H
 
 #include "kernel/kernels.h"
-#include "plan/keep.h"
+#include "plan/passthrough.h"
 #include "plan/pieces.h"
 #include "writer/keys.h"
 
@@ -30,7 +30,7 @@ struct writer_options {
 struct writer {
     const char *name;           /* "safetensors" */
     uint32_t align;             /* a power of two: the data of each tensor take a multiple of it */
-    enum keep_packed packed;    /* what its readers know of quantized weights */
+    enum passthrough_packed packed;    /* what its readers know of quantized weights */
     enum keys_kind keys;        /* what it has for metadata */
     /* Put the tensors of a choice in order, check that the format can hold them (ERR_UNSUPPORTED, ERR_LIMIT, naming the
      * tensor), and append the pieces of the whole output. */

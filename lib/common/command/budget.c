@@ -1,0 +1,217 @@
+#include "command/budget.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "encode/losses.h"
+#include "command/command_priv.h"
+#include "pipeline/survey_first.h"
+#include "plan/assign.h"
+
+/* What is measured. */
+struct costs {
+    struct assign_option *options;       /* by tensor of the choice, then by candidate */
+    const struct encoder **of;          /* the encoder that each of these was: a rule may name another than the candidate */
+    size_t *pick;
+};
+
+/* The choice with all that is eligible made by one candidate; its list is the caller's. */
+static bool
+try_candidate(struct choice *copy, const struct command *cmd, const struct choice *choice, const struct encoder *const *assigned,
+    const struct encoder *candidate, struct catalog *memory, struct err *err)
+{
+    struct reduction r = cmd->reduction;
+    size_t size = (choice->n + 1) * sizeof *choice->list;
+    *copy = *choice;
+    copy->list = malloc(size);
+    if (!copy->list)
+        return err_memory(err, size);
+    memcpy(copy->list, choice->list, choice->n * sizeof *choice->list);
+    r.encoder = candidate;
+    r.uniform = true;
+    r.assigned = assigned;
+    return reduction_apply(&r, copy, memory, err);
+}
+
+/* The bytes that a weight takes in the output, with what GGUF puts behind it. */
+static uint64_t
+nbytes_of(const struct encoding *e)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < e->nparts; i++)
+        n += encode_part_nbytes(&e->part[i]);
+    return e->encoder->type != DTYPE_UNKNOWN ? num_ceil_div(n, 32) * 32 : n;
+}
+
+/* Encode all weights of the copy and keep what that costs, as candidate k. */
+static bool
+run(struct costs *costs, const struct command *cmd, struct pipeline *p, struct choice *copy, size_t k, struct err *err)
+{
+    struct pipeline own = *p;
+    struct pieces *pieces = pieces_new(err);
+    bool ok = pieces && survey_first(p, copy, err);
+    for (size_t i = 0; ok && i < copy->n; i++)
+        ok = !copy->list[i].encoding || pieces_chosen(pieces, &copy->list[i], err);
+    own.pieces = pieces;
+    own.from = 0;
+    own.to = ok ? pieces_nbytes(pieces) : 0;
+    own.one_of_many = true;
+    own.losses = ok ? losses_new(copy->encoded, err) : NULL;
+    ok = own.losses && sink_nowhere(&own.sink, err) && pipeline_run(&own, err) && losses_check(own.losses, err);
+    for (size_t i = 0; ok && i < copy->n; i++) {
+        const struct encoding *e = copy->list[i].encoding;
+        if (!e || copy->list[i].part != 0)
+            continue;
+        size_t at = e->place * cmd->ncandidates + k;
+        costs->options[at] = (struct assign_option){ nbytes_of(e), losses_of(own.losses, e).noise };
+        costs->of[at] = e->encoder;
+    }
+    sink_close(own.sink);
+    losses_free(own.losses);
+    pieces_free(pieces);
+    return ok;
+}
+
+static bool
+measure(struct costs *costs, const struct command *cmd, struct pipeline *p, const struct choice *choice, struct catalog *memory,
+    struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; i < choice->n * cmd->ncandidates; i++)
+        costs->options[i].nbytes = ASSIGN_NEVER;
+    for (size_t k = 0; ok && k < cmd->ncandidates; k++) {
+        struct choice copy;
+        meter_phase(p->model->meter, "measuring", 0);
+        ok = try_candidate(&copy, cmd, choice, NULL, cmd->candidates[k], memory, err) && run(costs, cmd, p, &copy, k, err);
+        free(copy.list);
+    }
+    return ok;
+}
+
+/* Bytes that count: with --target-size all of the file, else the data. */
+static bool
+count(uint64_t *n, struct command *cmd, const struct pipeline *p, struct choice *copy, struct err *err)
+{
+    struct writer_options layout = cmd->layout;
+    struct keys keys = { 0 };
+    if (cmd->target_size == 0)
+        return choice_nbytes(copy, n, err);
+    struct pieces *pieces = pieces_new(err);
+    layout.keys = &keys;
+    bool ok = pieces && command_keys_make(&keys, cmd, p->model, copy, err) && cmd->writer->lay_out(pieces, copy, &layout, err);
+    *n = ok ? pieces_nbytes(pieces) : 0;
+    pieces_free(pieces);
+    keys_clear(&keys);
+    return ok;
+}
+
+/* How many bytes may count. */
+static uint64_t
+target_of(const struct command *cmd, const struct choice *choice)
+{
+    uint64_t numel = 0;
+    if (cmd->target_size != 0)
+        return cmd->target_size;
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_source(&choice->list[i]);
+        uint64_t n = 0;
+        if (shape_numel(&t.shape, &n))
+            numel += n;
+    }
+    return (uint64_t)(cmd->target_bpw * (double)numel / 8);
+}
+
+static void
+take_picks(const struct encoder **assigned, const struct costs *costs, const struct command *cmd, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        assigned[i] = costs->pick[i] < cmd->ncandidates ? costs->of[i * cmd->ncandidates + costs->pick[i]] : NULL;
+}
+
+/* Take what was picked, and count what it makes. */
+static bool
+try_picks(uint64_t *n, const struct encoder **assigned, const struct costs *costs, struct command *cmd, const struct pipeline *p,
+    const struct choice *choice, struct catalog *memory, struct err *err)
+{
+    struct choice copy = { 0 };
+    take_picks(assigned, costs, cmd, choice->n);
+    bool ok = try_candidate(&copy, cmd, choice, assigned, cmd->reduction.encoder, memory, err) && count(n, cmd, p, &copy, err);
+    free(copy.list);
+    return ok;
+}
+
+/* First the smallest of all, which tells what all else takes. Then as much as is left; a header grows with its offsets, so that
+ * what is over in the end is taken from that until it fits. */
+static bool
+pick(const struct encoder **assigned, struct costs *costs, struct command *cmd, const struct pipeline *p, const struct choice *choice,
+    struct catalog *memory, struct err *err)
+{
+    uint64_t least, n, target = target_of(cmd, choice);
+    bool fits = assign_encoders(costs->pick, costs->options, choice->n, cmd->ncandidates, 0, &least, err);
+    if ((!fits && err->kind != ERR_NONE) || !try_picks(&n, assigned, costs, cmd, p, choice, memory, err))
+        return false;
+    if (n > target)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the target is too small: with the smallest of the candidates it is %" PRIu64
+            " bytes, and %" PRIu64 " are wanted", n, target);
+    for (uint64_t most = least + (target - n);;) {
+        if (!assign_encoders(costs->pick, costs->options, choice->n, cmd->ncandidates, most, &least, err)
+            || !try_picks(&n, assigned, costs, cmd, p, choice, memory, err))
+            return false;
+        if (n <= target)
+            return true;
+        most = most > least + (n - target) ? most - (n - target) : least;
+    }
+}
+
+bool
+budget_assign(const struct encoder ***out, struct command *cmd, struct pipeline *p, const struct choice *choice,
+    struct catalog *memory, struct err *err)
+{
+    size_t n = choice->n * cmd->ncandidates + 1;
+    struct costs costs = { calloc(n, sizeof *costs.options), calloc(n, sizeof *costs.of), calloc(n, sizeof *costs.pick) };
+    const struct encoder **assigned = calloc(choice->n + 1, sizeof *assigned);
+    bool ok = (costs.options && costs.of && costs.pick && assigned) || err_memory(err, n * sizeof *costs.options);
+    ok = ok && model_spool(p->model, err) && measure(&costs, cmd, p, choice, memory, err)
+        && pick(assigned, &costs, cmd, p, choice, memory, err);
+    free(costs.options);
+    free(costs.of);
+    free(costs.pick);
+    *out = ok ? assigned : NULL;
+    if (!ok)
+        free(assigned);
+    return ok;
+}
+
+/* A name as an expression that finds it alone, within single quotes, as shells and xargs have them. */
+static void
+print_expression(FILE *out, const struct tensor *t)
+{
+    fputc('^', out);
+    for (uint32_t i = 0; i < t->name_len; i++) {
+        if (strchr(".[]{}()*+?^$|\\", t->name[i]))
+            fputc('\\', out);
+        if (t->name[i] == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(t->name[i] == '\n' ? '.' : t->name[i], out);
+    }
+    fputc('$', out);
+}
+
+bool
+budget_print(FILE *out, const struct command *cmd, const struct choice *choice, struct err *err)
+{
+    fprintf(out, "--scheme %s\n", cmd->candidates[0]->name);
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct encoding *e = choice->list[i].encoding;
+        if (!e || choice->list[i].part != 0)
+            continue;
+        fputs("--tensor-type '", out);
+        print_expression(out, &e->weight);
+        fprintf(out, "=%s'\n", e->encoder->name);
+    }
+    return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "standard output cannot be written");
+}

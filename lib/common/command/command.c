@@ -1,0 +1,167 @@
+#include "command/command_priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/progress.h"
+#include "cli/remarks.h"
+#include "model/merge.h"
+#include "hf/model.h"
+#include "command/budget.h"
+#include "command/imatrix.h"
+#include "output/outputs.h"
+#include "pipeline/survey_first.h"
+
+struct spool_note {
+    const struct cli *cli;
+    const struct model *model;
+};
+
+/* struct meter: said before it is done, for it can take long. */
+static void
+note_spool(void *of, uint64_t nbytes)
+{
+    const struct spool_note *note = of;
+    if (nbytes == METER_UNKNOWN)
+        cli_note(note->cli, note->model->name, "the input goes to a temporary file: what it holds is listed at its end");
+    else
+        cli_note(note->cli, note->model->name, "%" PRIu64 " bytes go to a temporary file: the input cannot be read once, "
+            "forward", nbytes);
+}
+
+/* struct contents: the bytes of a small tensor that says what a weight is. */
+static bool
+read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
+{
+    return model_read(model, t, buf, err);
+}
+
+/* What weights are decoded to. Block types of GGUF are made of F32, as llama.cpp has it; other schemes of what amn-remember
+ * would write. */
+static enum dtype
+elements(const struct command *cmd)
+{
+    const struct encoder *e = cmd->reduction.encoder;
+    return e && e->type != DTYPE_UNKNOWN && !cmd->cast ? DTYPE_F32 : cmd->to;
+}
+
+/* What llama.cpp has other names for. */
+static bool
+open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct err *err)
+{
+    if (cmd->writer != &writer_gguf || cmd->keep_quantized)
+        return true;
+    if (!hf_model_open(hf, model, cmd->pre, err))
+        return false;
+    if (hf->family)
+        cmd->keys.own = &hf->keys;
+    return true;
+}
+
+/* Which tensors are wanted, decoded or as they are, and under which names. */
+static bool
+choose(const struct command *cmd, struct choice *choice, struct hf_model *hf, struct model *model, const struct roles *roles,
+    struct err *err)
+{
+    struct catalog *catalog = model->catalog;
+    if (!cmd->keep_quantized)
+        return choice_make(choice, catalog, roles, elements(cmd), cmd->cast, err)
+            && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
+            && naming_apply(&cmd->naming, choice, err);
+    return passthrough_make(choice, catalog, roles, cmd->writer->packed, cmd->writer->name, err)
+        && naming_apply(&cmd->naming, choice, err) && passthrough_check(choice, roles, err);
+}
+
+/* Which of them lose precision, and what they become. */
+static bool
+reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err)
+{
+    struct reduction *r = &cmd->reduction;
+    struct model *model = p->model;
+    const struct encoder **assigned = NULL;
+    if (!r->encoder)
+        return true;
+    bool ok = (!cmd->imatrix || imatrix_read(&r->importance, cmd->imatrix, &cmd->cli.limits, model->catalog, &model->inputs,
+        err)) && (cmd->ncandidates == 0 || budget_assign(&assigned, cmd, p, choice, model->catalog, err));
+    r->assigned = assigned;
+    ok = ok && reduction_apply(r, choice, model->catalog, err) && survey_first(p, choice, err);
+    r->assigned = NULL;
+    free(assigned);
+    return ok;
+}
+
+/* What config.json of a directory will say, and what is worth a warning of that. */
+static bool
+tell_loaders(struct model_config *config, struct command *cmd, const struct choice *choice, struct catalog *catalog,
+    struct err *err)
+{
+    if (!cmd->dir.path || choice->encoded == 0)
+        return true;
+    bool ok = model_config_make(config, choice, cmd->reduction.encoder, catalog, err);
+    cmd->dir.quantization = ok && config->quantization.len != 0 ? config : NULL;
+    return ok;
+}
+
+static bool
+run(struct command *cmd, const struct kernels *kernels, struct err *err)
+{
+    struct model model = { 0 };
+    const struct model_options how = { .limits = &cmd->cli.limits, .config = cmd->cli.config,
+        .root = cmd->cli.root, .no_spool = cmd->no_spool, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
+    const struct contents contents = { read_tensor, &model };
+    struct spool_note note = { &cmd->cli, &model };
+    struct roles *roles = NULL;
+    struct choice choice = { 0 };
+    struct pipeline p = { .model = &model, .kernels = kernels, .jobs = cmd->jobs, .no_verify = cmd->no_verify,
+        .nonfinite_ok = cmd->nonfinite_ok };
+    struct keys keys = { 0 };
+    struct hf_model hf = { 0 };
+    struct model_config config = { 0 };
+    struct outputs outputs = { .inputs = &model.inputs };
+    p.outputs = &outputs;
+
+    cmd->cli.bar->meter.spools = note_spool;
+    cmd->cli.bar->meter.of = &note;
+    bool ok = scheme_known(cmd->cli.scheme, err)
+        && command_check(cmd, err)
+        && (cmd->instead != COMMAND_OUTPUT || cmd->dir.path || cmd->split.size != 0 || sink_check(&cmd->output, err))
+        && merge_open(&model, cmd->cli.operands, cmd->cli.noperands, &how, err)
+        && model_complete(&model, err)
+        && open_hf(cmd, &hf, &model, err)
+        && roles_assign(&roles, model.catalog, cmd->cli.scheme, &contents, err)
+        && choose(cmd, &choice, &hf, &model, roles, err)
+        && reduce(cmd, &p, &choice, err)
+        && tell_loaders(&config, cmd, &choice, model.catalog, err)
+        && command_keys(&keys, cmd, &model, &choice, err);
+    if (ok) {
+        cli_remarks(&cmd->cli, model.name, model.catalog);
+        ok = command_write(cmd, &p, &choice, roles, err);
+    }
+    if (!ok && err->kind != ERR_USAGE)
+        err_in_file(err, model.name ? model.name : "");
+    outputs_clear(&outputs);
+    keys_clear(&keys);
+    model_config_clear(&config);
+    cmd->dir.quantization = NULL;
+    choice_clear(&choice);
+    roles_free(roles);
+    hf_model_clear(&hf);
+    model_clear(&model);
+    return ok;
+}
+
+enum cli_status
+command_run(struct command *cmd)
+{
+    struct cli_progress progress;
+    struct err err;
+    err_init(&err);
+    cli_progress_start(&progress, &cmd->cli, true);
+    const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);
+    bool ok = kernels && command_settle(cmd, &err) && run(cmd, kernels, &err);
+    cli_progress_stop(&progress);
+    naming_clear(&cmd->naming);
+    reduction_clear(&cmd->reduction);
+    keys_given_clear(&cmd->keys);
+    return ok ? CLI_OK : cli_fail(&cmd->cli, &err);
+}

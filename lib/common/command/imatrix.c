@@ -1,0 +1,143 @@
+#include "command/imatrix.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/cursor.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "model/model.h"
+#include "source/small_file.h"
+
+enum { DAT_MAX = 1 << 30, NAME_MAX_BYTES = 4096 };
+
+/* --- the GGUF form: W.in_sum2 [matrices, columns] and W.counts [matrices, 1] */
+
+/* All F32 values of a tensor, little-endian, at `y`. */
+static bool
+read_floats(struct model *m, const struct tensor *t, float *y, uint64_t n, struct err *err)
+{
+    if (!model_read(m, t, y, err))
+        return false;
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &y[i], sizeof bits);
+        y[i] = float_of_bits(t->big_endian ? load_be32((const uint8_t *)&bits) : load_le32((const uint8_t *)&bits));
+    }
+    return true;
+}
+
+static const struct tensor *
+find_counts(const struct model *m, const struct tensor *sums, size_t base)
+{
+    struct str name = { 0 };
+    str_add(&name, sums->name, base);
+    str_text(&name, ".counts");
+    const struct tensor *t = name.failed ? NULL : catalog_find(m->catalog, name.p, name.len);
+    str_clear(&name);
+    return t;
+}
+
+static bool
+add_sums(struct importance *out, struct model *m, const struct tensor *sums, size_t base, struct catalog *memory,
+    struct err *err)
+{
+    const struct tensor *counts = find_counts(m, sums, base);
+    uint64_t n = 0, ncounts = 0;
+    char shown[STR_SHOWN];
+    if (!counts || sums->dtype != DTYPE_F32 || counts->dtype != DTYPE_F32 || !shape_numel(&sums->shape, &n)
+        || !shape_numel(&counts->shape, &ncounts) || ncounts == 0 || n == 0 || n % ncounts != 0)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: it has no counts that go with it",
+            str_shown(shown, sums->name, sums->name_len));
+    float *values = catalog_alloc(memory, (size_t)n * sizeof *values, err);
+    float *count = values ? catalog_alloc(memory, (size_t)ncounts * sizeof *count, err) : NULL;
+    char *name = count ? catalog_alloc(memory, base + 1, err) : NULL;
+    if (!name || !read_floats(m, sums, values, n, err) || !read_floats(m, counts, count, ncounts, err))
+        return false;
+    for (uint64_t i = 0; i < n; i++) {
+        float c = roundf(count[i / (n / ncounts)]);         /* as llama-quantize reads them */
+        values[i] = c > 0 ? values[i] / c : 1;
+    }
+    memcpy(name, sums->name, base);
+    name[base] = '\0';
+    return importance_add(out, &(const struct importance_entry){ name, (uint32_t)base, values, n }, err);
+}
+
+static bool
+read_gguf(struct importance *out, const char *path, const struct limits *limits, struct catalog *memory, struct err *err)
+{
+    static const char tail[] = ".in_sum2";
+    struct model m = { 0 };
+    const struct model_options how = { .limits = limits, .config = "none" };
+    bool ok = model_open(&m, path, &how, err);
+    for (size_t i = 0; ok && i < catalog_count(m.catalog); i++) {
+        const struct tensor *t = catalog_at(m.catalog, i);
+        size_t n = sizeof tail - 1;
+        if (t->name_len > n && memcmp(t->name + t->name_len - n, tail, n) == 0)
+            ok = add_sums(out, &m, t, t->name_len - n, memory, err);
+    }
+    model_clear(&m);
+    return ok;
+}
+
+/* --- the older form: how many entries; of each the length of the name, the name, how often it was seen, how many values,
+ * and these. All little-endian, of 4 bytes. What comes behind is about where they are from. */
+
+static bool
+add_entry(struct importance *out, struct cursor *c, struct catalog *memory, struct err *err)
+{
+    uint64_t at = c->at;
+    uint32_t len = cursor_u32(c);
+    const uint8_t *name = len <= NAME_MAX_BYTES ? cursor_take(c, len) : NULL;
+    uint32_t calls = cursor_u32(c), n = cursor_u32(c);
+    const uint8_t *p = name && !c->bad && calls <= INT32_MAX && n <= INT32_MAX ? cursor_take(c, (uint64_t)n * 4) : NULL;
+    if (!p || len == 0 || n == 0)
+        return err_set(err, ERR_MALFORMED, at, "an entry of the importance matrix is cut off, or has no name or values");
+    float *values = catalog_alloc(memory, (size_t)n * sizeof *values, err);
+    char *copy = values ? catalog_alloc(memory, len + 1, err) : NULL;
+    if (!copy)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = float_of_bits(load_le32(p + 4 * (uint64_t)i));
+        if (calls > 0)
+            values[i] /= (float)calls;
+    }
+    memcpy(copy, name, len);
+    copy[len] = '\0';
+    return importance_add(out, &(const struct importance_entry){ copy, len, values, n }, err);
+}
+
+static bool
+read_dat(struct importance *out, const char *text, size_t n, struct catalog *memory, struct err *err)
+{
+    struct cursor c = { .p = (const uint8_t *)text, .left = n };
+    uint32_t entries = cursor_u32(&c);
+    if (c.bad || entries == 0 || entries > n / 16)
+        return err_set(err, ERR_MALFORMED, 0, "it is no importance matrix: neither a GGUF file nor a list of entries");
+    for (uint32_t i = 0; i < entries; i++)
+        if (!add_entry(out, &c, memory, err))
+            return false;
+    return true;
+}
+
+bool
+imatrix_read(struct importance *out, const char *path, const struct limits *limits, struct catalog *memory,
+    struct inputs *inputs, struct err *err)
+{
+    struct source *src = NULL;
+    const char *text;
+    size_t n;
+    bool ok = small_file_open(&src, path, DAT_MAX, catalog_budget(memory), "bytes of the importance matrix", &text, &n, inputs,
+        err);
+    if (ok)
+        ok = n >= 4 && memcmp(text, "GGUF", 4) == 0 ? read_gguf(out, path, limits, memory, err)
+            : read_dat(out, text, n, memory, err);
+    if (ok && out->n == 0)
+        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the importance matrix has no entries");
+    source_close(src);
+    char shown[STR_SHOWN];
+    return ok || err_in_file(err, str_shown(shown, path, strlen(path)));
+}

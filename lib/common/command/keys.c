@@ -1,0 +1,45 @@
+#include "command/command_priv.h"
+
+#include "source/small_file.h"
+#include "plan/model_config.h"
+
+/* What is not in the output that its readers may look for. */
+static void
+note(const struct command *cmd, const struct model *model, const struct keys *keys)
+{
+    size_t n = catalog_meta_count(model->catalog);
+    if (cmd->writer->keys == KEYS_NONE && n != 0)
+        cli_note(&cmd->cli, model->name, "the metadata of the input are left out: %zu key%s", n, n == 1 ? "" : "s");
+    if (cmd->writer->keys == KEYS_TYPED && !keys_find(keys, "general.architecture"))
+        cli_note(&cmd->cli, model->name, "the output has no general.architecture, without which llama.cpp loads no model: "
+            "--gguf-kv and --gguf-metadata give keys");
+}
+
+/* The file of --gguf-metadata is one of the inputs, which the output must not be. */
+bool
+command_keys_make(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err)
+{
+    struct source *src = NULL;
+    struct keys_given *given = &cmd->keys;
+    struct str quantization = { 0 };
+    bool ok = !given->path || small_file_open(&src, given->path, cmd->cli.limits.side_file, catalog_budget(model->catalog),
+        "--gguf-metadata bytes", &given->json, &given->njson, &model->inputs, err);
+    given->quantization = &quantization;
+    ok = ok && (choice->encoded == 0 || model_config_of_files(&quantization, choice, cmd->reduction.encoder, err))
+        && keys_make(keys, cmd->writer->keys, given, choice, err);
+    given->json = NULL;
+    given->quantization = NULL;
+    str_clear(&quantization);
+    source_close(src);
+    return ok;
+}
+
+bool
+command_keys(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err)
+{
+    bool ok = command_keys_make(keys, cmd, model, choice, err);
+    cmd->layout.keys = keys;
+    if (ok)
+        note(cmd, model, keys);
+    return ok;
+}

@@ -1,0 +1,86 @@
+#include "command/command_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "pipeline/audit.h"
+
+/* The tensors that have NaN or infinite values: without -v no more lines than one wants to read. */
+void
+command_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct nonfinite_scan *scan)
+{
+    enum { LINES = 5 };
+    struct nonfinite all = { 0 };
+    size_t tensors = 0;
+    for (size_t i = 0; i < pieces_count(p->pieces); i++) {
+        struct nonfinite found = scan_found(scan, i);
+        struct tensor t;
+        char name[STR_SHOWN];
+        if (found.nan + found.infinite == 0 || !piece_output(&t, pieces_at(p->pieces, i)))
+            continue;
+        if (tensors++ < LINES || cli->verbose != 0)
+            cli_warn(cli, p->model->name, ERR_TENSOR "%" PRIu64 " values are NaN, %" PRIu64 " infinite",
+                str_shown(name, t.name, t.name_len), found.nan, found.infinite);
+        all.nan += found.nan;
+        all.infinite += found.infinite;
+    }
+    if (tensors > 1)
+        cli_warn(cli, p->model->name, "%" PRIu64 " values of %zu tensors are NaN, %" PRIu64 " infinite%s", all.nan, tensors,
+            all.infinite, tensors > LINES && cli->verbose == 0 ? "; -v names all tensors" : "");
+}
+
+void
+command_warn_of_range(const struct command *cmd, const struct pipeline *p)
+{
+    if (p->infinite != 0)
+        cli_warn(&cmd->cli, p->model->name, "%" PRIu64 " values are infinite in %s%s", p->infinite, dtype_name(cmd->to),
+            cmd->to == DTYPE_F16 ? ", whose largest is 65504" : "");
+}
+
+void
+command_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles)
+{
+    const char *name = p->model->name;
+    struct nonfinite scales = { 0 };
+    struct err err;
+    err_init(&err);
+    if (cli->verbose == 0 || p->to != pieces_nbytes(p->pieces))
+        return;
+    meter_phase(p->model->meter, "looking at the scales", 0);
+    if (!audit_scales(&scales, p->model, roles, &err))
+        cli_note(cli, name, "the scales could not be counted: %s", err.text);
+    else if (scales.nan + scales.infinite != 0)
+        cli_note(cli, name, "%" PRIu64 " scales are NaN, %" PRIu64 " infinite: decoded as they are", scales.nan,
+            scales.infinite);
+}
+
+/* The tensors of which the range has bytes, or those of them that are pieces of this kind. */
+static size_t
+count_tensors(const struct pipeline *p, bool all, enum piece_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < pieces_count(p->pieces); i++) {
+        const struct piece *piece = pieces_at(p->pieces, i);
+        struct tensor t;
+        n += piece->at < p->to && p->from < piece->at + piece->nbytes && piece_output(&t, piece)
+            && (all || piece->kind == kind);
+    }
+    return n;
+}
+
+void
+command_note_end(const struct command *cmd, const struct pipeline *p, const struct checksum *sum)
+{
+    uint64_t all = pieces_nbytes(p->pieces), n = p->to - p->from;
+    double seconds = meter_read(p->model->meter).age, per_second = seconds > 0 ? (double)n / seconds : 0;
+    char of_all[48] = "", encoded[48] = "", size[STR_SIZE], rate[STR_SIZE];
+    size_t made = count_tensors(p, false, PIECE_ENCODE);
+    if (made != 0)
+        snprintf(encoded, sizeof encoded, "%zu encoded, ", made);
+    if (n != all)
+        snprintf(of_all, sizeof of_all, " of %" PRIu64, all);
+    cli_note(&cmd->cli, p->model->name, "%s%s%zu of %zu tensors decoded, %" PRIu64 "%s bytes (%s) %s in %.*f s, %s/s, CRC-32 "
+        "%08" PRIx32, n != all ? "a part: " : "", encoded, count_tensors(p, false, PIECE_DECODE), count_tensors(p, true, 0), n, of_all,
+        str_size(size, n), cmd->instead == COMMAND_TEST ? "tested" : "written", seconds < 1 ? 3 : 1, seconds,
+        str_size(rate, (uint64_t)per_second), sum->crc);
+}

@@ -1,0 +1,71 @@
+#include "command/report_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "output/outputs.h"
+#include "report/loss_report.h"
+
+/* Writes all of the report into its sink. */
+static bool
+fill(const struct report_file *r, struct err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return err_memory(err, 0);
+    bool ok = losses_check(r->p->losses, err) && (str_ends(r->cmd->report, ".html")
+        ? loss_report_html(out, r->choice, r->p->losses, r->p->model->name, err)
+        : loss_report_json(out, r->choice, r->p->losses, err));
+    ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
+    ok = ok && sink_expect(r->sink, n, err) && sink_write(r->sink, text, n, err);
+    free(text);
+    return ok;
+}
+
+/* Writes a report that is a regular file, when the output is about to get its name. A failure is kept for later. */
+static void
+write_early(void *of)
+{
+    struct report_file *r = of;
+    if (sink_path(r->sink))
+        r->written = fill(r, &r->err);
+}
+
+bool
+report_file_open(struct report_file *r, struct err *err)
+{
+    struct outputs *outputs = r->p->outputs;
+    const struct sink_options options = { .path = r->cmd->report, .direct = SINK_DIRECT_NEVER };
+    err_init(&r->err);
+    if (!r->cmd->report)
+        return true;
+    if (!outputs_add(outputs, options.path, err))
+        return false;
+    outputs_sweep(outputs);
+    outputs->made = write_early;
+    outputs->of = r;
+    return sink_open(&r->sink, &options, err);
+}
+
+bool
+report_file_commit(struct report_file *r, struct err *err)
+{
+    bool test = r->cmd->instead == COMMAND_TEST;
+    struct err *own = &r->err;
+    if (!r->sink)
+        return true;
+    bool ok = own->kind == ERR_NONE && (r->written || fill(r, own)) && outputs_commit(r->p->outputs, r->sink, own);
+    if (ok)
+        return true;
+    err_set(err, ERR_IO, own->at, "%s%s", test ? "" : "the output is complete, but not its report: ", own->text);
+    err->sys = test ? own->sys : 0;     /* EPIPE would end the tool without a word, and the output is there */
+    return err_in_file(err, own->file);
+}
+
+void
+report_file_close(struct report_file *r)
+{
+    sink_close(r->sink);
+}

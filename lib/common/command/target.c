@@ -1,0 +1,117 @@
+/* What the output is: the format and the scheme that the options name together. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/nearest.h"
+#include "command/command_priv.h"
+
+/* In the order of cli_format_words. */
+static const struct writer *const writers[] = { &writer_safetensors, &writer_gguf, &writer_npz, &writer_npy, &writer_raw };
+
+static const struct writer *
+writer_named(const char *name)
+{
+    for (size_t i = 0; cli_format_words[i]; i++)
+        if (strcasecmp(name, cli_format_words[i]) == 0)
+            return writers[i];
+    return NULL;
+}
+
+static bool
+unknown(const char *option, const char *arg, bool formats, struct err *err)
+{
+    enum { MOST = 128 };
+    const char *words[MOST];
+    char shown[STR_SHOWN];
+    size_t n = 0;
+    struct str hint = { 0 };
+    for (size_t i = 0; formats && cli_format_words[i]; i++)
+        words[n++] = cli_format_words[i];
+    for (size_t i = 0; encode_at(i) && n < MOST; i++)
+        words[n++] = encode_at(i)->name;
+    nearest_or_all(&hint, arg, words, n);
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is unknown%s", option, str_shown(shown, arg, strlen(arg)),
+        hint.p ? hint.p : "");
+    str_clear(&hint);
+    return false;
+}
+
+bool
+command_take_format(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
+{
+    const struct writer *writer = writer_named(arg);
+    if (writer)
+        cmd->writer = writer;
+    else if (encode_find(arg, true))
+        cmd->scheme = arg;
+    else
+        return unknown(option->name, arg, true, err);
+    return true;
+}
+
+/* The writer that the extension of a path names, or NULL. */
+static const struct writer *
+writer_of(const char *path)
+{
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    return dot ? writer_named(dot + 1) : NULL;
+}
+
+static bool
+find_candidates(struct command *cmd, struct err *err)
+{
+    const char *p = cmd->candidate_names ? cmd->candidate_names : "q2_k,q3_k,q4_k,q5_k,q6_k,q8_0";
+    for (size_t n; *p; p += n + (p[n] == ',')) {
+        char name[64];
+        n = strcspn(p, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
+        const struct encoder *e = encode_find(name, cmd->writer != &writer_safetensors);
+        if (!e || n >= sizeof name)
+            return unknown("candidates", name, false, err);
+        if (cmd->ncandidates == COMMAND_CANDIDATES)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: more than %d", COMMAND_CANDIDATES);
+        if (cmd->ncandidates != 0 && (e->type == DTYPE_UNKNOWN) != (cmd->candidates[0]->type == DTYPE_UNKNOWN))
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: %s and %s do not go into one file",
+                cmd->candidates[0]->name, e->name);
+        cmd->candidates[cmd->ncandidates++] = e;
+    }
+    if (cmd->ncandidates != 0 && !cmd->scheme)
+        cmd->scheme = cmd->candidates[0]->name;
+    return cmd->ncandidates != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: there are none");
+}
+
+/* The encoder of the scheme, and the format that goes with it. */
+static bool
+find_encoder(struct command *cmd, struct err *err)
+{
+    const struct encoder *encoder = encode_find(cmd->scheme, cmd->writer != &writer_safetensors);
+    if (!encoder)
+        return unknown("scheme", cmd->scheme, false, err);
+    const struct writer *needs = encoder->type != DTYPE_UNKNOWN ? &writer_gguf : &writer_safetensors;
+    cmd->reduction.encoder = encoder;
+    if (!cmd->writer)
+        cmd->writer = needs;
+    if (cmd->writer != needs)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is written as %s, not as %s", encoder->label, needs->name,
+            cmd->writer->name);
+    return reduction_settle(&cmd->reduction, err);
+}
+
+bool
+command_settle(struct command *cmd, struct err *err)
+{
+    bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
+    if (!cmd->writer)
+        cmd->writer = cmd->dir.path ? &writer_safetensors : writer_of(cmd->output.path);
+    if (cmd->candidate_names && !budget)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates goes with --target-size or --target-bpw");
+    if (budget && (cmd->scheme || (cmd->target_size != 0 && cmd->target_bpw != 0) || cmd->reduction.pure))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-size, --target-bpw, --scheme and --pure exclude one another");
+    if (budget && !find_candidates(cmd, err))
+        return false;
+    if (cmd->scheme && !find_encoder(cmd, err))
+        return false;
+    cmd->split.writer = cmd->writer;
+    return true;
+}

@@ -1,0 +1,154 @@
+/* How the output is written: one file, several, a directory; or what is wanted instead. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/command_priv.h"
+#include "command/report_file.h"
+#include "output/outputs.h"
+
+/* What is seen of it while it is made: under -v its checksum, for a test what is NaN or infinite in it. */
+struct write_seen {
+    struct checksum sum;
+    struct nonfinite_scan scan;
+    struct hook hooks[2];
+    size_t nhooks;
+};
+
+static bool
+see(struct write_seen *seen, const struct command *cmd, const struct pipeline *p, struct err *err)
+{
+    *seen = (struct write_seen){ .sum.kernels = p->kernels };
+    if (cmd->cli.verbose != 0)
+        seen->hooks[seen->nhooks++] = checksum_hook(&seen->sum);
+    if (cmd->instead != COMMAND_TEST)
+        return true;
+    seen->hooks[seen->nhooks++] = scan_hook(&seen->scan);
+    return scan_init(&seen->scan, p->pieces, err);
+}
+
+/* Opens the one file of the output, when no other job has left anything of it. */
+static bool
+open_output(const struct command *cmd, struct pipeline *p, struct err *err)
+{
+    if (!outputs_add(p->outputs, cmd->output.path, err))
+        return false;
+    outputs_sweep(p->outputs);
+    return outputs_open(p->outputs, &p->sink, &cmd->output, err);
+}
+
+/* Write the output, or the part of it that is wanted; a test makes it and keeps nothing. */
+static bool
+write_output(const struct command *cmd, struct pipeline *p, const struct roles *roles, struct err *err)
+{
+    bool test = cmd->instead == COMMAND_TEST;
+    struct write_seen seen;
+    bool ok = see(&seen, cmd, p, err);
+    p->hooks = seen.hooks;
+    p->nhooks = seen.nhooks;
+    meter_phase(p->model->meter, "opening the output", 0);
+    ok = ok && (test ? sink_nowhere(&p->sink, err) : open_output(cmd, p, err)) && pipeline_run(p, err);
+    meter_phase(p->model->meter, "completing the output", 0);
+    if (ok)
+        outputs_made(p->outputs);
+    ok = ok && outputs_commit(p->outputs, p->sink, err);
+    sink_close(p->sink);
+    if (ok) {
+        if (test)
+            command_warn_of_values(&cmd->cli, p, &seen.scan);
+        command_warn_of_range(cmd, p);
+        command_note_scales(&cmd->cli, p, roles);
+        command_note_end(cmd, p, &seen.sum);
+    }
+    scan_clear(&seen.scan);
+    return ok;
+}
+
+/* One file, or standard output; or what is wanted instead. */
+static bool
+write_file(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles,
+    const struct writer_options *layout, struct err *err)
+{
+    bool prints = cmd->instead != COMMAND_OUTPUT && cmd->instead != COMMAND_TEST;
+    struct pieces *pieces = pieces_new(err);
+    p->pieces = pieces;
+    bool ok = pieces && cmd->writer->lay_out(pieces, choice, layout, err)
+        && byte_range_find(&cmd->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err)
+        && (prints ? command_print(cmd, p, choice, err) : write_output(cmd, p, roles, err));
+    pieces_free(pieces);
+    return ok;
+}
+
+/* A directory of files. */
+static bool
+write_directory(const struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err)
+{
+    struct model_dir dir = cmd->dir;
+    dir.release = CLI_VERSION;
+    char shown[STR_SHOWN], size[STR_SIZE];
+    if (!model_dir_write(&dir, p, choice, &cmd->layout, err))
+        return false;
+    command_warn_of_range(cmd, p);
+    if (dir.complete)
+        cli_note(&cmd->cli, p->model->name, "%s is complete already: %" PRIu64 " bytes (%s) of weights compared",
+            str_shown(shown, dir.path, strlen(dir.path)), dir.nbytes, str_size(size, dir.nbytes));
+    else
+        cli_note(&cmd->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files that were "
+            "finished before: %zu", dir.nbytes, str_size(size, dir.nbytes), str_shown(shown, dir.path, strlen(dir.path)),
+            meter_read(p->model->meter).age, dir.kept);
+    return true;
+}
+
+/* The files of a split model. */
+static bool
+write_split(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct writer_options *layout,
+    struct err *err)
+{
+    struct split_files split = cmd->split;
+    char size[STR_SIZE];
+    if (!split_files_write(&split, p, choice, layout, err))
+        return false;
+    command_warn_of_range(cmd, p);
+    cli_note(&cmd->cli, p->model->name, "%" PRIu64 " bytes (%s) written to %zu files in %.1f s", split.nbytes,
+        str_size(size, split.nbytes), split.n, meter_read(p->model->meter).age);
+    return true;
+}
+
+/* One file or several, or what is wanted instead. */
+static bool
+write_files(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+{
+    struct writer_options layout = cmd->layout;
+    layout.kernels = p->kernels;
+    if (!cmd->dir.path && cmd->split.size == 0)
+        return write_file(cmd, p, choice, roles, &layout, err);
+    if (cmd->instead == COMMAND_DRY_RUN)
+        return command_preview_files(cmd, p, choice, &layout, err);
+    return cmd->dir.path ? write_directory(cmd, p, choice, err) : write_split(cmd, p, choice, &layout, err);
+}
+
+/* Tells whether the losses of encoding are added up: for a report, or the note at the end. They are those of a whole
+ * output. A directory that is resumed is made in part only, unless a report asks for all of it. */
+static bool
+counts(const struct command *cmd, const struct choice *choice)
+{
+    return choice->encoded != 0 && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST) && !cmd->cut.range
+        && cmd->cut.part == 0 && (cmd->report || (!cmd->dir.resume && !cmd->cli.quiet));
+}
+
+bool
+command_write(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+{
+    struct report_file report = { .cmd = cmd, .p = p, .choice = choice };
+    if (!counts(cmd, choice))
+        return write_files(cmd, p, choice, roles, err);
+    p->losses = losses_new(choice->encoded, err);
+    bool ok = p->losses && report_file_open(&report, err) && write_files(cmd, p, choice, roles, err);
+    if (ok && losses_check(p->losses, &report.err))
+        command_tell_cost(cmd, p, choice);
+    ok = ok && report_file_commit(&report, err);
+    report_file_close(&report);
+    losses_free(p->losses);
+    p->losses = NULL;
+    return ok;
+}

@@ -1,0 +1,298 @@
+/* gguf_tensors: the tensor infos of a GGUF file, and where they say that the data lie.
+ *
+ *      | name: length u64, bytes | n_dims u32 | n_dims x u64 | type u32 | offset u64 |      n_tensors times
+ *
+ * The first dimension varies fastest; the catalog has them turned around, row-major. A row (the first
+ * dimension) is a whole number of blocks. Offsets count from the first data byte and are multiples of the
+ * alignment. ggml wants the data in the order of the infos, each behind the padding of the one before; any
+ * other order is accepted here with a warning, but neither holes nor overlaps.
+ */
+#include "container/gguf/gguf_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/num.h"
+#include "base/str.h"
+#include "dtype/dtype.h"
+
+enum {
+    NAME = 8,               /* bytes of the length of a name */
+    MAX_DIMS = 4,           /* GGML_MAX_DIMS */
+    MAX_NAME = 63,          /* GGML_MAX_NAME, less its NUL */
+    FORK_TYPE = 40,         /* forks of ggml give ids from here on to blocks of their own */
+};
+
+struct info {
+    uint32_t name_len;
+    uint32_t rank;
+    uint64_t dim[MAX_DIMS]; /* row-major */
+    uint32_t id;
+    enum dtype dtype;
+    uint64_t offset;
+    uint64_t nbytes;        /* 0 when the type is not known */
+    uint64_t least;         /* nbytes, but 1 when there are elements of a type that is not known */
+    uint64_t at;            /* file offset of the record; its name is NAME bytes on */
+};
+
+struct infos {
+    struct info *info;      /* owned */
+    size_t count, room;
+};
+
+static bool
+read_name(struct gguf *g, struct info *t, struct err *err)
+{
+    uint64_t n;
+    const char *name;
+    g->name_at = 0;
+    if (!gguf_string(g, "name", g->limits->gguf_key, &name, &n, err))
+        return false;
+    g->name_at = t->at + NAME;
+    g->name_len = n;
+    if (n > UINT32_MAX - 1)
+        return gguf_fail(g, err, ERR_LIMIT, t->at, "its name has %" PRIu64 " bytes, which are too many", n);
+    t->name_len = (uint32_t)n;
+    if (n != 0 && memchr(name, '\0', t->name_len))
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "its name holds a NUL byte");
+    if (n == 0)
+        gguf_odd(g, GGUF_ODD_EMPTY_NAME);
+    if (n > MAX_NAME)
+        gguf_odd(g, GGUF_ODD_LONG_NAME);
+    if (!str_is_utf8(name, t->name_len))
+        gguf_odd(g, GGUF_ODD_TEXT);
+    return true;
+}
+
+/* The type of an id, which stands at byte `at`. */
+static bool
+find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
+{
+    const char *removed = dtype_ggml_removed(t->id);
+    if (removed)
+        return gguf_fail(g, err, ERR_UNSUPPORTED, at, "its type %s (id %" PRIu32 ") was removed from ggml: look for a "
+            "newer GGUF file of the model", removed, t->id);
+    if (!dtype_from_ggml(&t->dtype, t->id)) {
+        t->dtype = DTYPE_UNKNOWN;
+        gguf_odd(g, GGUF_ODD_TYPE);
+    }
+    return true;
+}
+
+/* Number of elements, which ggml counts in a signed 64-bit integer. A zero anywhere makes it 0. */
+static bool
+count_elements(const struct info *t, uint64_t *numel)
+{
+    bool fits = true;
+    *numel = 1;
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (t->dim[i] == 0) {
+            *numel = 0;
+            return true;
+        }
+    for (uint32_t i = 0; i < t->rank; i++)
+        fits = fits && num_mul(numel, *numel, t->dim[i]) && *numel < INT64_MAX;
+    return fits;
+}
+
+static bool
+check_size(struct gguf *g, struct info *t, struct err *err)
+{
+    const struct dtype_facts *type = dtype_facts(t->dtype);
+    uint8_t packed[MAX_DIMS * SHAPE_DIM];
+    const struct shape shape = { .rank = t->rank, .packed = packed };
+    uint64_t row = t->rank ? t->dim[t->rank - 1] : 1, numel;
+    char text[SHAPE_TEXT];
+
+    shape_pack(packed, t->dim, t->rank);
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (t->dim[i] > INT64_MAX)
+            return gguf_fail(g, err, ERR_MALFORMED, t->at, "shape %s has a negative dimension",
+                shape_text(text, &shape));
+    if (row % type->elems != 0)
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "rows of %" PRIu64 " elements, expected a multiple of %u for %s",
+            row, type->elems, type->name);
+    if (!count_elements(t, &numel) || !num_mul(&t->nbytes, numel / type->elems, type->bytes))
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "%s of shape %s is more than 64 bits can count", type->name,
+            shape_text(text, &shape));
+    t->least = t->dtype == DTYPE_UNKNOWN ? numel != 0 : t->nbytes;
+    return true;
+}
+
+static bool
+read_info(struct gguf *g, struct info *t, struct err *err)
+{
+    *t = (struct info){ .at = g->c.at };
+    if (!read_name(g, t, err) || !gguf_need(g, 4, err))
+        return false;
+    uint64_t at = g->c.at;
+    t->rank = cursor_u32(&g->c);
+    if (t->rank > MAX_DIMS)
+        return gguf_fail(g, err, ERR_MALFORMED, at, "it has %" PRIu32 " dimensions, expected at most %d", t->rank,
+            MAX_DIMS);
+    if (t->rank > g->limits->rank)
+        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu32 " dimensions are over the limit of %" PRIu64, t->rank,
+            g->limits->rank);
+    if (!gguf_need(g, 8 * (uint64_t)t->rank + 4 + 8, err))
+        return false;
+    for (uint32_t i = t->rank; i-- > 0; )
+        t->dim[i] = cursor_u64(&g->c);
+    at = g->c.at;
+    t->id = cursor_u32(&g->c);
+    t->offset = cursor_u64(&g->c);
+    if (!find_type(g, t, at, err) || !check_size(g, t, err))
+        return false;
+    if (t->offset % g->alignment != 0)
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its offset %" PRIu64 " is not a multiple of the alignment %"
+            PRIu64, t->offset, g->alignment);
+    return true;
+}
+
+static struct info *
+add_info(struct infos *infos, struct budget *budget, struct err *err)
+{
+    struct info *info = budget_bytes(budget, sizeof *info, "tensors", err)
+        ? array_grow(infos->info, infos->count, &infos->room, sizeof *info, err) : NULL;
+    if (!info)
+        return NULL;
+    infos->info = info;
+    return &infos->info[infos->count++];
+}
+
+/* --- how the data lie ------------------------------------------------------------------------------------ */
+
+static int
+compare_offsets(const void *pa, const void *pb)
+{
+    const struct info *a = pa, *b = pb;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    if (a->least != b->least)
+        return a->least < b->least ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* Bring them into the order of their data. True when they were not in it. */
+static bool
+sort_infos(struct infos *infos)
+{
+    for (size_t i = 1; i < infos->count; i++)
+        if (compare_offsets(&infos->info[i - 1], &infos->info[i]) > 0) {
+            qsort(infos->info, infos->count, sizeof *infos->info, compare_offsets);
+            return true;
+        }
+    return false;
+}
+
+/* A failure of tensor t, and a word on t or the one before it when its size may be another. */
+static bool
+fail_layout(struct gguf *g, const struct info *t, const struct info *suspect, struct err *err, const char *text)
+{
+    char fork[128] = "";
+    g->name_at = t->at + NAME;
+    g->name_len = t->name_len;
+    if (suspect && suspect->id >= FORK_TYPE)
+        snprintf(fork, sizeof fork, " (type id %" PRIu32 ", %s here: a fork may have given the id to another block"
+            " format)", suspect->id, dtype_name(suspect->dtype));
+    return gguf_fail(g, err, ERR_MALFORMED, t->at, "%s%s", text, fork);
+}
+
+/* Whether t begins at `expected`, an offset in the data, behind the padding of the tensor before it. */
+static bool
+check_place(struct gguf *g, const struct info *t, const struct info *before, uint64_t expected, struct err *err)
+{
+    bool loose = before && before->dtype == DTYPE_UNKNOWN;      /* it may reach further than `expected` */
+    if (t->offset == expected || (loose && t->offset > expected))
+        return true;
+    char text[STR_SHOWN + 160], shown[STR_SHOWN] = "the start of the data";
+    if (before)
+        str_shown(shown, gguf_at(g, before->at + NAME), before->name_len);
+    snprintf(text, sizeof text, "its data begin at offset %" PRIu64 ", expected %" PRIu64 ": %s %s%s", t->offset,
+        expected, t->offset < expected ? "they overlap those of" : "the bytes behind", shown,
+        t->offset < expected ? "" : " belong to no tensor");
+    return fail_layout(g, t, before, err, text);
+}
+
+/* The data, which begin at byte `start` of the file: no overlap, no hole, no end beyond the file's.
+ * The infos are in the order of their data. */
+static bool
+check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct err *err)
+{
+    const struct info *before = NULL, *cut = NULL;
+    uint64_t expected = 0, end = 0;
+    for (size_t i = 0; i < infos->count; i++) {
+        const struct info *t = &infos->info[i];
+        uint64_t past;
+        if (!check_place(g, t, before, expected, err))
+            return false;
+        if (!num_add(&end, t->offset, t->least) || !num_align(&expected, end, g->alignment)
+            || !num_add(&past, start, expected))
+            return fail_layout(g, t, NULL, err, "its data would end beyond any file: the file is damaged");
+        if (!cut && start + end > g->file_size)
+            cut = t;
+        before = t;
+    }
+    if (cut) {
+        char text[128];
+        snprintf(text, sizeof text, "the file " SOURCE_CUT, g->file_size, start + end);
+        return fail_layout(g, cut, cut, err, text);
+    }
+    if (g->file_size == SOURCE_SIZE_UNKNOWN || (before && before->dtype == DTYPE_UNKNOWN))
+        return true;
+    if (before && start + expected > g->file_size)
+        catalog_note(g->catalog, "the last tensor is not padded to the alignment of %" PRIu64, g->alignment);
+    if (start + expected < g->file_size)
+        catalog_note(g->catalog, "%" PRIu64 " bytes follow the tensors and are ignored",
+            g->file_size - start - expected);
+    return true;
+}
+
+static bool
+add_tensors(struct gguf *g, const struct infos *infos, uint64_t start, struct err *err)
+{
+    for (size_t i = 0; i < infos->count; i++) {
+        const struct info *info = &infos->info[i];
+        uint8_t packed[MAX_DIMS * SHAPE_DIM];
+        shape_pack(packed, info->dim, info->rank);
+        const struct tensor t = {
+            .name = gguf_at(g, info->at + NAME),
+            .name_len = info->name_len,
+            .dtype = info->dtype,
+            .ggml_id = info->id,
+            .big_endian = g->c.big,
+            .shape = { .rank = info->rank, .packed = packed },
+            .extent = { .file = g->file, .at = start + info->offset, .nbytes = info->nbytes },
+        };
+        if (!catalog_add(g->catalog, &t, err))
+            return false;
+    }
+    return true;
+}
+
+bool
+gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
+{
+    struct infos infos = { .count = 0 };
+    uint64_t start = 0;
+    bool ok = true;
+
+    g->item = "tensor";
+    for (g->index = 0; ok && g->index < count; g->index++) {
+        struct info *t = add_info(&infos, catalog_budget(g->catalog), err);
+        ok = t && read_info(g, t, err);
+    }
+    g->name_at = 0;
+    num_align(&start, g->c.at, g->alignment);       /* cannot fail: the header is at most SOURCE_HEAD_MAX */
+
+    /* Added in the order listed, checked in the order of the data. */
+    ok = ok && add_tensors(g, &infos, start, err);
+    if (ok && sort_infos(&infos))
+        catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp refuses this file");
+    ok = ok && check_layout(g, &infos, start, err);
+    free(infos.info);
+    g->item = NULL;
+    return ok;
+}

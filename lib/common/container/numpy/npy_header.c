@@ -1,0 +1,387 @@
+/* The header of an array.
+ *
+ *      text    dict, blanks                         descr   TEXT | [field, ...] | (descr, dims)
+ *      dict    {key: value, key: value, ...}        field   (name, descr) | (name, descr, dims)
+ *      dims    (n, n, ...) | n within a descr       name    TEXT | (TEXT, TEXT)
+ *
+ * as Python writes literals: "" or '', blanks and comments between words, a comma behind the last item or none. From
+ * numpy/lib/format.py; npz.md 1 to 3. What Python would compute (1+2, escapes, other bases, texts side by side) is
+ * ERR_UNSUPPORTED: no writer makes it. */
+#include "container/numpy/npy_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/num.h"
+#include "base/str.h"
+
+static const uint8_t magic[6] = "\x93NUMPY";
+
+static bool
+is(const struct npy_text *t, const char *word)
+{
+    return t->n == strlen(word) && memcmp(t->from, word, t->n) == 0;
+}
+
+/* --- descr -------------------------------------------------------------------------------------------------- */
+
+/* What a type's letter stands for. */
+struct npy_kind {
+    char letter;
+    uint8_t unit;               /* bytes of an element for each 1 of its number; 0: it has one number, `only` */
+    uint8_t only;
+};
+
+static const struct npy_kind unsupported_kinds[] = {
+    { 'V', 1, 0 }, { 'S', 1, 0 }, { 'a', 1, 0 }, { 'U', 4, 0 }, { 'M', 0, 8 }, { 'm', 0, 8 },
+    { 'f', 0, 1 }, { 'f', 0, 12 }, { 'f', 0, 16 }, { 'c', 0, 16 }, { 'c', 0, 24 }, { 'c', 0, 32 },
+};
+
+struct scalar {
+    char letter;
+    uint8_t size;
+    enum dtype dtype;
+};
+
+static const struct scalar scalars[] = {
+    { 'b', 1, DTYPE_BOOL },
+    { 'i', 1, DTYPE_I8 }, { 'i', 2, DTYPE_I16 }, { 'i', 4, DTYPE_I32 }, { 'i', 8, DTYPE_I64 },
+    { 'u', 1, DTYPE_U8 }, { 'u', 2, DTYPE_U16 }, { 'u', 4, DTYPE_U32 }, { 'u', 8, DTYPE_U64 },
+    { 'f', 2, DTYPE_F16 }, { 'f', 4, DTYPE_F32 }, { 'f', 8, DTYPE_F64 },
+    { 'c', 8, DTYPE_C64 },
+    { 'V', 2, DTYPE_BF16 },     /* NumPy has no bfloat16: what has one writes it so */
+};
+
+/* A type that is told by one text: an order of bytes, a letter, a number, and of a time the unit. */
+struct simple {
+    char order, letter;
+    uint64_t number;
+    const uint8_t *unit;        /* "[ns]" */
+    size_t unit_len;
+};
+
+static bool
+split_simple(struct simple *s, const uint8_t *p, size_t n)
+{
+    enum { UNIT_MAX = NPY_TYPE / 2 };
+    const uint8_t *end = p + n;
+    bool number = false;
+    *s = (struct simple){ .order = '<' };
+    if (p < end && memchr("<>=|", *p, 4))
+        s->order = *p++ == '>' ? '>' : '<';
+    s->letter = p < end ? (char)*p++ : '\0';
+    for (; p < end && *p >= '0' && *p <= '9'; p++, number = true)
+        if (!num_mul(&s->number, s->number, 10) || !num_add(&s->number, s->number, *p - '0') || s->number > INT64_MAX / 4)
+            return false;
+    s->unit = p;
+    s->unit_len = (size_t)(end - p);
+    if (s->letter == '?' && !number && s->unit_len == 0) {
+        s->letter = 'b';
+        s->number = 1;
+        return true;
+    }
+    if (s->letter == 'O')
+        return s->unit_len == 0;
+    for (size_t i = 0; i < s->unit_len; i++)
+        if (p[i] < 0x20 || p[i] > 0x7E)
+            return false;
+    bool time = s->letter == 'M' || s->letter == 'm';
+    return number && (s->unit_len == 0 || (time && s->unit_len <= UNIT_MAX && p[0] == '[' && end[-1] == ']'));
+}
+
+/* The array's type, when it is one text. */
+static bool
+read_simple(struct npy *npy, const struct npy_text *t, const struct simple *s)
+{
+    char shown[STR_SHOWN];
+    npy->sized = true;
+    npy->item = s->number;
+    npy->big_endian = s->order == '>';
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+        if (scalars[i].letter == s->letter && scalars[i].size == s->number && !(s->letter == 'V' && npy->big_endian)) {
+            npy->dtype = scalars[i].dtype;
+            npy->big_endian = npy->big_endian && dtype_facts(npy->dtype)->word > 1;
+            return true;
+        }
+    for (size_t i = 0; i < sizeof unsupported_kinds / sizeof *unsupported_kinds; i++) {
+        const struct npy_kind *k = &unsupported_kinds[i];
+        if (k->letter != s->letter || (k->unit == 0 && k->only != s->number))
+            continue;
+        bool bytes = k->unit == 1 || s->number == 1;
+        npy->dtype = DTYPE_UNKNOWN;
+        npy->item = k->unit != 0 ? k->unit * s->number : s->number;
+        snprintf(npy->type_name, sizeof npy->type_name, "%c%c%" PRIu64 "%.*s", bytes && s->letter != 'U' ? '|' : s->order,
+            s->letter == 'a' ? 'S' : s->letter, s->number, (int)s->unit_len, (const char *)s->unit);
+        return true;
+    }
+    return npy_bad(t->in, (size_t)(t->from - t->in->p), t->err, ERR_UNSUPPORTED, "its type is %s, which is none that NumPy "
+        "writes", str_shown(shown, (const char *)t->from, t->n));
+}
+
+static bool
+refuse_objects(const struct npy_text *t)
+{
+    return npy_fail(t, ERR_UNSAFE, "its elements are Python objects (|O), which only a pickle holds: save it as an array of "
+        "numbers");
+}
+
+/* What a place in a descr takes. */
+enum npy_place { DESCR, FIELDS, FIELD, NAME, DIMS, SIZE };
+
+enum { DEPTH = 8 };
+
+/* A bracket that is open: of a FIELD or a NAME or a DESCR that is (descr, dims), or a list of FIELDS, or of DIMS. */
+struct open {
+    enum npy_place of;
+    uint32_t items;             /* that were begun */
+    bool comma;                 /* one can come, or the end: an item was read */
+};
+
+/* What item number i of an open bracket is; how many there are at least and at most. */
+static enum npy_place
+place_in(const struct open *o, uint32_t *least, uint32_t *most)
+{
+    static const enum npy_place field[] = { NAME, DESCR, DIMS };
+    *least = o->of == FIELD || o->of == NAME || o->of == DESCR ? 2 : 0;
+    *most = o->of == FIELD ? 3 : *least != 0 ? 2 : UINT32_MAX;
+    switch (o->of) {
+    case FIELDS: return FIELD;
+    case FIELD:  return field[o->items < 3 ? o->items : 2];
+    case DESCR:  return o->items == 0 ? DESCR : DIMS;
+    case DIMS:   return SIZE;
+    default:     return NAME;
+    }
+}
+
+/* A word that stands alone at a place, or opens a bracket there: *opens. */
+static bool
+read_item(struct npy_text *t, enum npy_place place, bool *opens, enum npy_place *of)
+{
+    struct simple s;
+    *opens = t->mark == '(' || t->mark == '[';
+    *of = place == DESCR && t->mark == '[' ? FIELDS : place;
+    if (t->mark == '(' && place != SIZE)
+        return true;
+    if (t->mark == '[' && place == DESCR)
+        return true;
+    *opens = false;
+    if (t->word == NPY_TEXT && place == DESCR)
+        return split_simple(&s, t->from, t->n) && s.letter == 'O' ? refuse_objects(t) : true;
+    return (t->word == NPY_TEXT && place == NAME) || (t->word == NPY_NUMBER && (place == DIMS || place == SIZE))
+        || npy_fail(t, ERR_MALFORMED, "its descr is no type: expected a text, or a list of fields");
+}
+
+/* A descr of several types; its first word, a bracket, has been read. Python objects anywhere in it are refused. */
+static bool
+read_structured(struct npy_text *t)
+{
+    struct open open[DEPTH];
+    enum npy_place of;
+    bool opens;
+    unsigned n = 0;
+    if (!read_item(t, DESCR, &opens, &of))
+        return false;
+    open[n++] = (struct open){ .of = of };
+    while (n != 0) {
+        struct open *o = &open[n - 1];
+        uint32_t least, most;
+        enum npy_place place = place_in(o, &least, &most);
+        char close = o->of == FIELDS ? ']' : ')';
+        if (!npy_next(t))
+            return false;
+        if (o->comma && t->mark == ',') {
+            o->comma = false;
+        } else if (t->mark == close) {
+            /* (3) is 3 in brackets */
+            if (o->items < least || (o->of == DIMS && o->items == 1 && o->comma))
+                return npy_fail(t, ERR_MALFORMED, "its descr has a tuple of too few items");
+            n--;
+        } else if (o->comma || o->items == most) {
+            return npy_fail(t, ERR_MALFORMED, "its descr has a list or a tuple of another form");
+        } else {
+            if (!read_item(t, place, &opens, &of))
+                return false;
+            o->items++;
+            o->comma = true;
+            if (opens && n == DEPTH)
+                return npy_fail(t, ERR_MALFORMED, "brackets deeper than 8");
+            if (opens)
+                open[n++] = (struct open){ .of = of };
+        }
+    }
+    return true;
+}
+
+static bool
+read_descr(struct npy *npy, struct npy_text *t)
+{
+    struct simple s;
+    char shown[STR_SHOWN];
+    if (!npy_next(t))
+        return false;
+    if (t->word != NPY_TEXT) {
+        npy->dtype = DTYPE_UNKNOWN;
+        snprintf(npy->type_name, sizeof npy->type_name, "structured");
+        return read_structured(t);
+    }
+    if (!split_simple(&s, t->from, t->n))
+        return npy_bad(t->in, (size_t)(t->from - t->in->p), t->err, ERR_UNSUPPORTED, "its type is %s, expected one such as <f4",
+            str_shown(shown, (const char *)t->from, t->n));
+    return s.letter == 'O' ? refuse_objects(t) : read_simple(npy, t, &s);
+}
+
+/* --- the other keys ----------------------------------------------------------------------------------------- */
+
+static bool
+read_fortran(struct npy *npy, struct npy_text *t)
+{
+    if (!npy_next(t))
+        return false;
+    npy->fortran = t->word == NPY_NAME && is(t, "True");
+    return npy->fortran || (t->word == NPY_NAME && is(t, "False"))
+        || npy_fail(t, ERR_MALFORMED, "its fortran_order is neither True nor False");
+}
+
+static bool
+read_shape(struct npy *npy, struct npy_text *t, uint64_t rank_max)
+{
+    bool comma = true;          /* an item can come */
+    uint64_t rank = 0;
+    if (!npy_next(t))
+        return false;
+    if (t->mark != '(')
+        return npy_fail(t, ERR_MALFORMED, "its shape is no tuple");
+    for (;; rank++, comma = false) {
+        if (!npy_next(t))
+            return false;
+        if (rank != 0 && t->mark == ',' && !comma) {
+            comma = true;
+            if (!npy_next(t))
+                return false;
+        }
+        if (t->mark == ')')
+            break;
+        if (t->word != NPY_NUMBER || !comma)
+            return npy_fail(t, ERR_MALFORMED, "its shape has something else than sizes with commas between them");
+        if (rank < NPY_RANK)
+            npy->dim[rank] = t->number;
+    }
+    if (rank == 1 && !comma)
+        return npy_fail(t, ERR_MALFORMED, "its shape is a number in brackets, expected a tuple");
+    npy->rank = (uint32_t)num_min(rank, NPY_RANK);
+    return limits_check(rank, num_min(rank_max, NPY_RANK), "dimensions", t->err);
+}
+
+/* The whole text: a dictionary of exactly these keys. */
+static bool
+read_dict(struct npy *npy, struct npy_text *t, uint64_t rank_max)
+{
+    static const char *const keys[] = { "descr", "fortran_order", "shape" };
+    enum { NKEYS = sizeof keys / sizeof *keys };
+    bool have[NKEYS] = { false };
+    bool comma = true, descr = false;       /* another key can come; the value before was a descr */
+    if (!npy_next(t))
+        return false;
+    if (t->mark != '{')
+        return npy_fail(t, ERR_MALFORMED, "it is no dictionary of Python");
+    for (unsigned n = 0;; n++) {
+        unsigned key = 0;
+        if (!npy_next(t))
+            return false;
+        if (n != 0 && t->mark == ',' && !comma) {
+            comma = true;
+            if (!npy_next(t))
+                return false;
+        }
+        if (t->mark == '}')
+            break;
+        if (t->word == NPY_TEXT && !comma && descr)
+            return npy_fail(t, ERR_UNSUPPORTED, "two texts side by side, which NumPy never writes");
+        while (key < NKEYS && !(t->word == NPY_TEXT && is(t, keys[key])))
+            key++;
+        if (key == NKEYS || have[key] || !comma)
+            return npy_fail(t, ERR_MALFORMED, "its keys are others than descr, fortran_order and shape, each once");
+        have[key] = true;
+        if (!npy_next(t))
+            return false;
+        if (t->mark != ':')
+            return t->word == NPY_TEXT ? npy_fail(t, ERR_UNSUPPORTED, "two texts side by side, which NumPy never writes")
+                : npy_fail(t, ERR_MALFORMED, "no value for a key");
+        if (!(key == 0 ? read_descr(npy, t) : key == 1 ? read_fortran(npy, t) : read_shape(npy, t, rank_max)))
+            return false;
+        comma = false;
+        descr = key == 0;
+    }
+    for (unsigned i = 0; i < NKEYS; i++)
+        if (!have[i])
+            return npy_fail(t, ERR_MALFORMED, "one of its keys descr, fortran_order and shape is not there");
+    if (!npy_next(t))
+        return false;
+    return t->word == NPY_END || npy_fail(t, ERR_MALFORMED, "something follows its dictionary");
+}
+
+/* --- */
+
+bool
+npy_is(const uint8_t *p, size_t n)
+{
+    return n >= sizeof magic && memcmp(p, magic, sizeof magic) == 0;
+}
+
+bool
+npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err)
+{
+    enum { VERSION_AT = 6, LENGTH_AT = 8 };
+    const uint8_t *p = in->p;
+    if (!npy_is(p, in->n))
+        return npy_bad(in, 0, err, ERR_MALFORMED, "it does not begin as an array of NumPy, with 93 'NUMPY'");
+    if (in->n < NPY_FIXED)
+        return npy_bad(in, 0, err, ERR_MALFORMED, "it has %zu bytes, too few for an array of NumPy (the download or copy is "
+            "incomplete)", in->n);
+    if (p[VERSION_AT] < 1 || p[VERSION_AT] > 3 || p[VERSION_AT + 1] != 0)
+        return npy_bad(in, VERSION_AT, err, ERR_UNSUPPORTED, "version %u.%u of the array format, expected 1.0, 2.0 or 3.0",
+            p[VERSION_AT], p[VERSION_AT + 1]);
+    bool narrow = p[VERSION_AT] == 1;
+    uint32_t text = narrow ? load_le16(p + LENGTH_AT) : load_le32(p + LENGTH_AT);
+    *length = LENGTH_AT + (narrow ? 2 : 4) + (uint64_t)text;
+    return true;
+}
+
+/* Elements and bytes: all sizes but those of 0 multiply within 63 bits, as NumPy has it. */
+static bool
+measure(struct npy *npy, const struct npy_text *t)
+{
+    uint64_t numel = 1;
+    bool empty = false;
+    for (uint32_t i = 0; i < npy->rank; i++) {
+        empty = empty || npy->dim[i] == 0;
+        if (npy->dim[i] != 0 && (!num_mul(&numel, numel, npy->dim[i]) || numel > INT64_MAX))
+            return npy_fail(t, ERR_MALFORMED, "its sizes multiply to more than 63 bits can count");
+    }
+    return num_mul(&npy->nbytes, empty ? 0 : numel, npy->item)
+        || npy_fail(t, ERR_MALFORMED, "its bytes are more than 64 bits can count");
+}
+
+bool
+npy_read(struct npy *npy, const struct npy_bytes *in, const struct limits *limits, struct err *err)
+{
+    uint64_t length;
+    *npy = (struct npy){ 0 };
+    if (!npy_length(&length, in, err))
+        return false;
+    npy->version = in->p[6];
+    size_t fixed = npy->version == 1 ? NPY_FIXED - 2 : NPY_FIXED;
+    uint64_t most = fixed + limits->npy_header;
+    if (length > most && in->n >= most)
+        return npy_bad(in, 0, err, ERR_LIMIT, "header bytes: %" PRIu64 " are over the limit of %" PRIu64 " (built in)",
+            length - fixed, limits->npy_header);
+    if (in->n < length)
+        return npy_bad(in, in->n, err, ERR_MALFORMED, "it ends after %zu bytes, within its header of %" PRIu64 " (the download or "
+            "copy is incomplete)", in->n, length);
+    struct npy_text t = { .p = in->p + fixed, .end = in->p + length, .in = in, .longs = npy->version < 3, .err = err };
+    if (npy->version == 3 && !str_is_utf8((const char *)t.p, (size_t)(t.end - t.p)))
+        return npy_fail(&t, ERR_MALFORMED, "it is not UTF-8, as version 3.0 has to be");
+    return read_dict(npy, &t, limits->rank) && measure(npy, &t);
+}

@@ -1,0 +1,136 @@
+/* npz: arrays of NumPy in a ZIP archive, one a member, called by the name of the member without ".npy" (npz.md 6).
+ *
+ * Arrays that are all stored lie in the file as they are. When one of them is deflated, the source becomes what all
+ * members hold, one behind the other. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "container/numpy/npz.h"
+#include "container/container.h"
+#include "container/numpy/npy.h"
+
+enum { USUAL = 128 };           /* bytes of a header, of all arrays but few */
+
+static bool
+says_array(const struct zip_member *m)
+{
+    return str_ends(m->name, ".npy");
+}
+
+/* A member that ends in .npy has to be an array, another one is when it begins as one. */
+static bool
+is_array(const struct zip_member *m, struct source *src, bool *is, struct err *err)
+{
+    uint8_t head[NPY_FIXED];
+    size_t n = 0;
+    *is = says_array(m);
+    if (*is)
+        return true;
+    if (!zip_head(src, m, head, sizeof head, &n, err))
+        return false;
+    *is = npy_is(head, n);
+    return true;
+}
+
+bool
+npz_probe(const struct zip *zip, struct source *src, bool *is, struct err *err)
+{
+    *is = zip->n == 0;
+    for (size_t i = 0; i < zip->n && !*is; i++)
+        *is = says_array(&zip->member[i]);
+    for (size_t i = 0; i < zip->n && !*is; i++)
+        if (!is_array(&zip->member[i], src, is, err))
+            return false;
+    return true;
+}
+
+/* One reading of an archive. */
+struct npz_reader {
+    struct catalog *catalog;
+    struct source *src;
+    const struct container_options *options;
+    uint32_t file;
+    bool inflates;              /* offsets are those of source_inflate() */
+    uint8_t *head;              /* `room` bytes, for any header; owned */
+    size_t room;
+    uint64_t others;            /* members that are no arrays */
+};
+
+/* The header of a member, in npz->head, and what it says. */
+static bool
+read_header(const struct npz_reader *z, const struct zip_member *m, struct npy_bytes *in, struct npy *npy, uint64_t *length,
+    struct err *err)
+{
+    *in = (struct npy_bytes){ .p = z->head, .at = m->deflated ? ERR_NO_OFFSET : m->at, .name = m->name,
+        .name_len = m->name_len - (says_array(m) ? strlen(".npy") : 0) };
+    if (!zip_head(z->src, m, z->head, USUAL, &in->n, err) || !npy_length(length, in, err))
+        return false;
+    return (*length <= USUAL || zip_head(z->src, m, z->head, (size_t)num_min(*length, z->room), &in->n, err))
+        && npy_read(npy, in, z->options->limits, err);
+}
+
+/* The checksum of a stored member, which is compared while its bytes are read. */
+static bool
+add_check(const struct npz_reader *z, const struct zip_member *m, struct err *err)
+{
+    const struct extent all = { z->file, m->at, m->nbytes };
+    return z->inflates || z->options->no_verify || catalog_add_check(z->catalog, &all, m->crc, err);
+}
+
+static bool
+add_array(const struct npz_reader *z, const struct zip_member *m, struct err *err)
+{
+    struct npy npy;
+    struct npy_bytes in;
+    uint64_t length = 0, need = 0;
+    char shown[STR_SHOWN];
+    if (!read_header(z, m, &in, &npy, &length, err))
+        return false;
+    if (npy.sized && (!num_add(&need, length, npy.nbytes) || need != m->nbytes))
+        return err_set(err, ERR_MALFORMED, in.at, ERR_TENSOR "its member has %" PRIu64 " bytes, expected %" PRIu64 " of header "
+            "and %" PRIu64 " of data", str_shown(shown, in.name, in.name_len), m->nbytes, length, npy.nbytes);
+    const struct extent data = { z->file, (z->inflates ? m->out_at : m->at) + length, m->nbytes - length };
+    return npy_add(z->catalog, &npy, &in, &data, err) && add_check(z, m, err);
+}
+
+/* Whether an array is deflated. */
+static bool
+look_for_deflated(struct npz_reader *z, const struct zip *zip, struct err *err)
+{
+    for (size_t i = 0; i < zip->n && !z->inflates; i++)
+        if (zip->member[i].deflated && !is_array(&zip->member[i], z->src, &z->inflates, err))
+            return false;
+    return true;
+}
+
+static bool
+add_members(struct npz_reader *z, const struct zip *zip, struct err *err)
+{
+    if (!look_for_deflated(z, zip, err))
+        return false;
+    for (size_t i = 0; i < zip->n; i++) {
+        bool array;
+        if (!is_array(&zip->member[i], z->src, &array, err) || (array && !add_array(z, &zip->member[i], err)))
+            return false;
+        z->others += !array;
+    }
+    return true;
+}
+
+bool
+npz_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct container_options *options,
+    struct err *err)
+{
+    uint64_t room = NPY_FIXED + options->limits->npy_header;
+    struct npz_reader z = { .catalog = c, .src = src, .options = options, .file = file, .head = malloc((size_t)room), .room = room };
+    bool ok = (z.head || err_memory(err, room)) && add_members(&z, zip, err)
+        && (!z.inflates || source_inflate(src, zip, !options->no_verify, options->limits, err));
+    free(z.head);
+    catalog_facts(c)->format = "NPZ";
+    if (ok && z.others != 0)
+        catalog_note(c, "members that are no arrays are passed over: %" PRIu64, z.others);
+    return ok;
+}

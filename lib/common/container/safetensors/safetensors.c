@@ -1,0 +1,233 @@
+/* safetensors: a JSON header, then the tensors back to back.
+ *
+ *      0        8              8 + N                          end of file
+ *      | N u64  | JSON, N bytes | tensor | tensor | ... | tensor |
+ *
+ *      {"__metadata__":{"format":"pt"}, "name":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}, ...}
+ *
+ * Offsets count from 8 + N. Sorted by them, the tensors tile the rest of the file: no hole, no overlap, no
+ * tail. The order of the checks and the names in parentheses are those of the reference library
+ * (huggingface/safetensors, tensor.rs, read_metadata and validate). Stricter than it: a name given twice, also
+ * in __metadata__, is malformed, and there are limits.
+ */
+#include "container/safetensors/safetensors_priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/num.h"
+
+enum { PREFIX = SAFETENSORS_PREFIX, LEAST_FILE = PREFIX + 2 };
+
+static int
+compare_offsets(const void *pa, const void *pb)
+{
+    const struct safetensors_entry *a = pa, *b = pb;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);       /* as listed: one buffer holds all names */
+}
+
+static void
+sort_entries(struct safetensors_reader *r)
+{
+    for (size_t i = 1; i < r->count; i++)
+        if (compare_offsets(&r->entries[i - 1], &r->entries[i]) > 0) {
+            qsort(r->entries, r->count, sizeof *r->entries, compare_offsets);
+            return;
+        }
+}
+
+/* Tensor i does not begin where the one before it ends, or ends before it begins. */
+static bool
+bad_offset(struct safetensors_reader *r, size_t i, uint64_t expected)
+{
+    const struct safetensors_entry *e = &r->entries[i];
+    char name[STR_SHOWN], before[STR_SHOWN];
+    entry_shown(r, name, e);
+    if (e->begin == expected)
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: its data end at %" PRIu64 ", before they start at %" PRIu64 " (InvalidOffset)", name, e->end,
+            e->begin);
+    if (e->begin > expected)
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: its data start at %" PRIu64 ", expected %" PRIu64 ": the bytes between belong to no tensor "
+            "(InvalidOffset)", name, e->begin, expected);
+    return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+        "tensor %s: its data start at %" PRIu64 ", expected %" PRIu64 ": they overlap those of %s (InvalidOffset)",
+        name, e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
+}
+
+/* Pack the dimensions of a shape that read_shape() found good, of the entry's rank. */
+static void
+pack_shape(uint8_t *out, const struct safetensors_entry *e)
+{
+    const char *p = e->shape;
+    for (uint32_t i = 0; i < e->rank; i++) {
+        uint64_t v = 0;
+        for (; *p < '0' || *p > '9'; p++)
+            ;
+        for (; *p >= '0' && *p <= '9'; p++)
+            v = 10 * v + (uint64_t)(*p - '0');
+        out += shape_pack(out, &v, 1);
+    }
+}
+
+static bool
+check_size(struct safetensors_reader *r, const struct safetensors_entry *e, const struct shape *shape)
+{
+    uint64_t need = 0;
+    bool whole = false;
+    const char *dtype = dtype_name((enum dtype)e->dtype);
+    char name[STR_SHOWN], dims[SHAPE_TEXT];
+    if (!shape_nbytes(shape, (enum dtype)e->dtype, &need, &whole))
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: %s %s is more than 64 bits can count (ValidationOverflow)", entry_shown(r, name, e),
+            dtype, shape_text(dims, shape));
+    if (!whole)
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: %s %s does not fill whole bytes (MisalignedSlice)", entry_shown(r, name, e), dtype,
+            shape_text(dims, shape));
+    if (e->end - e->begin != need)
+        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+            "tensor %s: its data have %" PRIu64 " bytes, expected %" PRIu64 " for %s %s (TensorInvalidInfo)",
+            entry_shown(r, name, e), e->end - e->begin, need, dtype, shape_text(dims, shape));
+    return true;
+}
+
+static bool
+add_tensor(struct safetensors_reader *r, const struct safetensors_entry *e, const struct shape *shape)
+{
+    size_t name_len;
+    const char *name = entry_decoded(r, e, &name_len);
+    const struct tensor t = {
+        .name = name,
+        .name_len = (uint32_t)name_len,
+        .dtype = (enum dtype)e->dtype,
+        .shape = *shape,
+        .extent = { .file = r->file, .at = r->data_at + e->begin, .nbytes = e->end - e->begin },
+    };
+    return name && catalog_add(r->catalog, &t, r->err);
+}
+
+/* Check that the tensors tile the data, in order of their offsets, and put them into the catalog.
+ * *data_end: where the last one ends in the file. */
+static bool
+lay_out(struct safetensors_reader *r, uint64_t *data_end)
+{
+    uint64_t expected = 0;
+    size_t room = ((size_t)r->rank_max + 1) * SHAPE_DIM;
+    uint8_t *packed = malloc(room);
+    bool ok = packed || err_memory(r->err, room);
+
+    sort_entries(r);
+    *data_end = r->data_at;
+    for (size_t i = 0; ok && i < r->count; i++) {
+        const struct safetensors_entry *e = &r->entries[i];
+        const struct shape shape = { .rank = e->rank, .packed = packed };
+        if (e->begin != expected || e->end < e->begin) {
+            ok = bad_offset(r, i, expected);
+            break;
+        }
+        expected = e->end;
+        pack_shape(packed, e);
+        ok = check_size(r, e, &shape)
+            && (num_add(data_end, r->data_at, expected)
+                || err_set(r->err, ERR_MALFORMED, entry_at(r, e), "its data would end at %" PRIu64 " + %" PRIu64
+                    ", beyond any file: the file is damaged (MetadataIncompleteBuffer)", r->data_at, expected))
+            && add_tensor(r, e, &shape);
+    }
+    free(packed);
+    return ok;
+}
+
+/* The N bytes of the header, where to find them and where they end. */
+static bool
+take_header(struct source *src, const struct limits *limits, struct budget *budget, const uint8_t **p, uint64_t *n,
+    struct err *err)
+{
+    uint64_t have, size = source_size(src);
+    if (!source_head(src, PREFIX, p, &have, err))
+        return false;
+    if (have < PREFIX)
+        return err_set(err, ERR_MALFORMED, 0,
+            "it has only %" PRIu64 " bytes, too few for any model: the download or copy is incomplete "
+            "(HeaderTooSmall)", have);
+    *n = load_le64(*p);
+    if (*n > limits->json_header)
+        return err_set(err, ERR_LIMIT, 0,
+            "its header says that it has %" PRIu64 " bytes, over the limit of %" PRIu64 " (%s) (HeaderTooLarge)", *n,
+            limits->json_header, limits_origin(limits->json_header, limits_default.json_header, "--max-alloc"));
+    if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
+        have = size;
+    else if (!budget_bytes(budget, PREFIX + *n, "header bytes", err)
+        || !source_head(src, PREFIX + *n, p, &have, err))
+        return false;
+    if (have < PREFIX + *n)
+        return err_set(err, ERR_MALFORMED, have, "it " SOURCE_CUT " (InvalidHeaderLength)", have, PREFIX + *n);
+    return true;
+}
+
+static bool
+check_end(struct source *src, uint64_t data_end, struct err *err)
+{
+    uint64_t size = source_size(src);
+    if (size == SOURCE_SIZE_UNKNOWN || size == data_end)
+        return true;
+    if (size < data_end)
+        return err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT " (MetadataIncompleteBuffer)", size, data_end);
+    return err_set(err, ERR_MALFORMED, data_end, "it has %" PRIu64 " bytes, the header promises %" PRIu64 ": %" PRIu64
+        " follow the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
+}
+
+static bool
+safetensors_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
+    struct err *err)
+{
+    const struct limits *limits = options->limits;
+    struct safetensors_reader r = { .catalog = c, .limits = limits, .err = err, .file = file };
+    const uint8_t *p;
+    uint64_t n = 0, data_end = 0;
+
+    if (!take_header(src, limits, catalog_budget(c), &p, &n, err))
+        return false;
+    r.data_at = PREFIX + n;
+    pull_init(&r.json, (const char *)p + PREFIX, (size_t)n, PREFIX, limits->json_depth);
+    catalog_facts(c)->format = container_safetensors.name;
+    catalog_facts(c)->header_end = r.data_at;
+
+    bool ok = safetensors_read_header(&r) && lay_out(&r, &data_end) && check_end(src, data_end, err);
+    free(r.text.p);
+    free(r.key.p);
+    free(r.entries);
+    return ok;
+}
+
+/* A length that can be one, and an object. One that is cut, be it in its header, has the object and its first name:
+ * nothing else begins so, while its first bytes may be the magic of another container. */
+static bool
+safetensors_probe(const uint8_t *head, size_t n, uint64_t size)
+{
+    if (n < LEAST_FILE)
+        return false;
+    uint64_t header = load_le64(head);
+    if (header > limits_default.json_header)
+        return false;
+    if (size < PREFIX + header)
+        return memcmp(head + PREFIX, "{\"", 2) == 0;
+    for (size_t i = PREFIX; i < n && i < PREFIX + header; i++)
+        if (head[i] != ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r')
+            return head[i] == '{';
+    return n < PREFIX + header;     /* all white space so far; no other container begins so */
+}
+
+const struct container container_safetensors = {
+    .name = "safetensors",
+    .probe = safetensors_probe,
+    .read = safetensors_read,
+    .has_configs = true,
+};

@@ -1,0 +1,250 @@
+#include "container/torch/checkpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/num.h"
+#include "container/torch/checkpoint_priv.h"
+
+enum { STORAGE_FIELDS = 5 };            /* 'storage', class, key, location, numel; stacked pickles have a view as well */
+
+/* --- storages */
+
+static bool
+bad_id(struct err *err, const char *what, const struct pickle_value *found, const char *expected)
+{
+    char shown[PICKLE_SHOWN];
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle names a storage by %s that is %s, expected %s", what,
+        pickle_shown(shown, found), expected);
+}
+
+static bool
+is_count(const struct pickle_value *v)
+{
+    return v->kind == PICKLE_INT && v->of.integer >= 0;
+}
+
+static bool
+read_key(struct storage_id *id, const struct pickle_value *key, struct err *err)
+{
+    if (key->kind == PICKLE_TEXT) {
+        id->key = (const char *)key->of.text;
+        id->key_len = key->n;
+        return true;
+    }
+    if (!is_count(key))
+        return bad_id(err, "a key", key, "a text");
+    id->key_len = (uint32_t)snprintf(id->number, sizeof id->number, "%" PRId64, key->of.integer);
+    return true;
+}
+
+/* None, or (key, offset, numel): a part of the storage, in files older than 0.4. */
+static bool
+read_view(struct storage_id *id, const struct pickle_value *view, struct err *err)
+{
+    uint64_t end;
+    if (view->kind == PICKLE_NONE)
+        return true;
+    struct pickle_value **item = view->of.item;
+    if (view->kind != PICKLE_TUPLE || view->n != 3 || !is_count(item[1]) || !is_count(item[2]))
+        return bad_id(err, "a view", view, "None or a key, an offset and a length");
+    id->view = true;
+    id->view_offset = (uint64_t)item[1]->of.integer;
+    id->view_numel = (uint64_t)item[2]->of.integer;
+    if (!num_add(&end, id->view_offset, id->view_numel) || end > id->numel)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle names %" PRIu64 " elements from element %" PRIu64
+            " of a storage that has %" PRIu64, id->view_numel, id->view_offset, id->numel);
+    return true;
+}
+
+bool
+storage_id_read(const struct checkpoint *c, const struct pickle_value *persistent, struct storage_id *id, struct err *err)
+{
+    const struct pickle_value *v = persistent->of.item[0];
+    uint32_t fields = STORAGE_FIELDS + c->options.stacked;
+    *id = (struct storage_id){ 0 };
+    if (v->kind != PICKLE_TUPLE || v->n != fields || !pickle_is_text(v->of.item[0], "storage"))
+        return bad_id(err, "an id", v, c->options.stacked ? "'storage' and five values" : "'storage' and four values");
+    const struct pickle_value *class = v->of.item[1], *numel = v->of.item[4];
+    if (class->kind != PICKLE_GLOBAL || class->of.name->facts.role != GLOBAL_STORAGE)
+        return bad_id(err, "a class", class, "one of torch's storages");
+    if (!is_count(numel))
+        return bad_id(err, "a number of elements", numel, "an integer of 0 or more");
+    id->type = class->of.name->facts.type;
+    id->untyped = class->of.name->facts.untyped;
+    id->numel = (uint64_t)numel->of.integer;
+    if (id->numel > INT64_MAX / id->type->item)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle names a storage of %" PRIu64 " elements of %d bytes, "
+            "more than any file has", id->numel, id->type->item);
+    return read_key(id, v->of.item[2], err) && (!c->options.stacked || read_view(id, v->of.item[5], err));
+}
+
+static const char *
+name_of_storage(const void *checkpoint, uint32_t i, size_t *n)
+{
+    const struct checkpoint_storage *s = &((const struct checkpoint *)checkpoint)->storage[i];
+    *n = s->key_len;
+    return s->key;
+}
+
+struct checkpoint_storage *
+checkpoint_find(const struct checkpoint *c, const char *key, size_t n)
+{
+    uint32_t i;
+    return table_find(&c->keys, name_of_storage, c, key, n, &i) ? &c->storage[i] : NULL;
+}
+
+/* One storage more, unless it is there: then it is the same. */
+static bool
+add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *budget, struct err *err)
+{
+    const char *key = id->key ? id->key : id->number;
+    uint32_t i = (uint32_t)c->nstorages;
+    char shown[PICKLE_SHOWN];
+    bool again;
+    struct checkpoint_storage *storage = array_grow(c->storage, c->nstorages, &c->room_storages, sizeof *storage, err);
+    if (!storage)
+        return false;
+    c->storage = storage;
+    if (!table_add(&c->keys, name_of_storage, c, key, id->key_len, &i, &again, err))
+        return false;
+    if (again)
+        return (storage[i].numel == id->numel && storage[i].type == id->type && storage[i].untyped == id->untyped)
+            || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle names the storage %s once with %" PRIu64
+                " elements of %s and once with %" PRIu64 " of %s, expected the same",
+                pickle_quoted(shown, (const uint8_t *)key, id->key_len), storage[i].numel,
+                storage[i].untyped ? "no type" : storage[i].type->name, id->numel, id->untyped ? "no type" : id->type->name);
+    if (!budget_bytes(budget, sizeof *storage, "storages", err) || (!id->key && !names_add(&c->numbers, key, id->key_len, err)))
+        return false;
+    storage[c->nstorages++] = (struct checkpoint_storage){
+        .key = id->key ? key : c->numbers.name[c->numbers.n - 1], .key_len = id->key_len, .untyped = id->untyped,
+        .type = id->type, .numel = id->numel, .nbytes = id->numel * id->type->item };
+    return true;
+}
+
+/* All that the pickle names, whether a tensor is made of it or not. */
+static bool
+add_storages(struct checkpoint *c, struct budget *budget, struct err *err)
+{
+    const struct pickle *k = c->pickle;
+    for (size_t i = 0; i < k->npersistent && !c->options.tensor_of; i++) {
+        struct storage_id id;
+        if (!storage_id_read(c, k->persistent[i], &id, err) || !add_storage(c, &id, budget, err))
+            return false;
+    }
+    return true;
+}
+
+/* --- limits */
+
+static const char *
+shown_name(const struct checkpoint *c, const struct checkpoint_tensor *t, char buf[STR_SHOWN])
+{
+    return str_shown(buf, c->names.p + t->name_at, t->name_len);
+}
+
+/* Much output from few bytes: views that expand one, and many views of one. */
+static bool
+check_expansion(const struct checkpoint *c, const struct limits *limits, struct err *err)
+{
+    enum { FREE_EACH = 1 << 20, FREE_ALL = 64 << 20 };
+    uint64_t stored = 0, made = 0, max;
+    char name[STR_SHOWN];
+    struct rebuilt r;
+    for (size_t i = 0; i < c->nstorages; i++)
+        if (!num_add(&stored, stored, c->storage[i].nbytes))
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its storages have more bytes than 64 bits can count");
+    if (!num_mul(&max, stored, limits->shared) || !num_add(&max, max, FREE_ALL))
+        max = UINT64_MAX;
+    for (size_t i = 0; i < c->ntensors; i++) {
+        uint64_t most;
+        if (!rebuild(c, c->tensor[i].value, shown_name(c, &c->tensor[i], name), &r, err))
+            return false;
+        if (!r.storage)
+            continue;
+        if (!num_mul(&most, r.storage->nbytes, limits->expand) || !num_add(&most, most, FREE_EACH))
+            most = UINT64_MAX;
+        if (r.nbytes > most)
+            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, ERR_TENSOR "%" PRIu64 " bytes are made of a storage of %" PRIu64
+                ", the limit is %" PRIu64 " times that and 1 MiB (expand, built in)", name, r.nbytes, r.storage->nbytes,
+                limits->expand);
+        if (!num_add(&made, made, r.nbytes) || made > max)
+            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "its tensors have more than %" PRIu64 " bytes, made of storages of "
+                "%" PRIu64 ": the limit is %" PRIu64 " times that and 64 MiB (shared, built in)", max, stored,
+                limits->shared);
+    }
+    return true;
+}
+
+bool
+checkpoint_read(struct checkpoint *c, const struct pickle *pickle, const struct checkpoint_options *options,
+    struct budget *budget, struct err *err)
+{
+    c->pickle = pickle;
+    c->options = *options;
+    c->budget = budget;
+    return add_storages(c, budget, err) && checkpoint_walk(c, pickle->root, budget, err) && checkpoint_choose(c, err)
+        && check_expansion(c, &budget->limits, err);
+}
+
+void
+checkpoint_clear(struct checkpoint *c)
+{
+    free(c->storage);
+    free(c->tensor);
+    table_clear(&c->keys);
+    names_clear(&c->numbers);
+    str_clear(&c->names);
+    *c = (struct checkpoint){ 0 };
+}
+
+/* --- the catalog */
+
+static bool
+check_order(const struct rebuilt *r, const char *name, struct err *err)
+{
+    uint8_t class = r->storage->type->word;
+    return class == r->type->word || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "its dtype is %s in a storage "
+        "of %s, and the file is big-endian: torch itself does not turn its bytes around, so that nothing says how they "
+        "are meant", name, r->type->name, r->storage->untyped ? "no type" : r->storage->type->name);
+}
+
+static bool
+add_tensor(const struct checkpoint *c, const struct checkpoint_tensor *t, struct catalog *catalog, uint32_t file,
+    bool big_endian, struct err *err)
+{
+    uint8_t packed[LAYOUT_RANK * SHAPE_DIM];
+    char name[STR_SHOWN];
+    struct layout layout;
+    struct rebuilt r;
+    if (!rebuild(c, t->value, shown_name(c, t, name), &r, err)
+        || (big_endian && r.storage && !check_order(&r, name, err)))
+        return false;
+    shape_pack(packed, r.size, r.rank);
+    layout_make(&layout, r.size, r.stride, r.rank);
+    bool held = !r.form && r.type->dtype != DTYPE_UNKNOWN;
+    const struct tensor tensor = {
+        .name = c->names.p + t->name_at,
+        .name_len = t->name_len,
+        .dtype = held ? r.type->dtype : DTYPE_UNKNOWN,
+        .type_name = held ? NULL : r.form ? r.form : r.type->name,
+        .big_endian = big_endian && r.type && r.type->word > 1,
+        .sign = r.sign,
+        .layout = held && !layout_is_plain(&layout) ? &layout : NULL,
+        .shape = { .rank = r.rank, .packed = packed },
+        .extent = { .file = file, .at = r.storage ? r.storage->at + (r.numel ? r.offset * r.type->item : 0) : 0,
+            .nbytes = r.nbytes },
+    };
+    return catalog_add(catalog, &tensor, err);
+}
+
+bool
+checkpoint_add(const struct checkpoint *c, struct catalog *catalog, uint32_t file, bool big_endian, struct err *err)
+{
+    for (size_t i = 0; i < c->ntensors; i++)
+        if (!add_tensor(c, &c->tensor[i], catalog, file, big_endian, err))
+            return false;
+    return true;
+}

@@ -1,0 +1,295 @@
+/* Names: the path of keys from the root to a tensor, joined by dots. What is shared is met as often as it is reached,
+ * so that the number of steps is bounded, and so is the text that they make. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/num.h"
+#include "container/torch/checkpoint_priv.h"
+
+enum { DEEPEST = 64, NAME_MOST = 65535, NUMBER = 24, TEXT_RATIO = 16, TEXT_FREE = 1 << 20 };
+
+/* A container on the way. */
+struct frame {
+    const struct pickle_value *v;
+    struct pickle_walk walk;
+    size_t path;                /* bytes of the path to it */
+    uint8_t unnamed;
+};
+
+struct walker {
+    struct checkpoint *c;
+    struct budget *budget;
+    struct err *err;
+    struct str path;
+    size_t first;               /* bytes of its first key */
+    struct frame frame[DEEPEST];
+    unsigned depth;
+    uint64_t nodes, text;
+};
+
+static bool
+is_container(const struct pickle_value *v)
+{
+    return v->kind == PICKLE_TUPLE || v->kind == PICKLE_LIST || v->kind == PICKLE_DICT || v->kind == PICKLE_SET;
+}
+
+/* The text of a key, in buf or where it lies; NULL when none can be made of it. */
+static const char *
+key_text(const struct pickle_value *key, char buf[NUMBER], size_t *n, uint8_t *unnamed)
+{
+    *unnamed = NAMED;
+    switch (key->kind) {
+    case PICKLE_TEXT:
+    case PICKLE_BYTES:
+        if (key->n > NAME_MOST)
+            *unnamed = UNNAMED_LONG;
+        else if (key->odd)
+            *unnamed = UNNAMED_SURROGATE;
+        else if (key->kind == PICKLE_BYTES && !str_is_utf8((const char *)key->of.text, key->n))
+            *unnamed = UNNAMED_KEY;
+        *n = key->n;
+        return *unnamed ? NULL : (const char *)key->of.text;
+    case PICKLE_INT:
+        *n = (size_t)snprintf(buf, NUMBER, "%" PRId64, key->of.integer);
+        return buf;
+    case PICKLE_BOOL:
+        *n = (size_t)snprintf(buf, NUMBER, "%s", key->of.integer ? "True" : "False");
+        return buf;
+    default:
+        *unnamed = UNNAMED_KEY;
+        return NULL;
+    }
+}
+
+/* Ask for n more bytes of names and paths. */
+static bool
+charge_text(struct walker *w, size_t n)
+{
+    uint64_t max = TEXT_RATIO * w->c->pickle->size + TEXT_FREE;
+    w->text += n;
+    return w->text <= max || err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "the names of its tensors have more than %" PRIu64
+        " bytes, %d times those of its pickle, which is the limit (built in)", max, TEXT_RATIO);
+}
+
+/* Go on with the path by a key, or by number i of a list: *unnamed when that cannot be. */
+static bool
+extend(struct walker *w, const struct frame *f, const struct pickle_value *key, uint32_t i, uint8_t *unnamed)
+{
+    char buf[NUMBER];
+    size_t n = 0;
+    const char *text = NULL;
+    *unnamed = f->unnamed;
+    w->path.len = f->path;
+    if (*unnamed == NAMED && f->v->kind == PICKLE_SET)
+        *unnamed = UNNAMED_SET;
+    if (*unnamed != NAMED)
+        return true;
+    if (key)
+        text = key_text(key, buf, &n, unnamed);
+    else
+        n = (size_t)snprintf(buf, sizeof buf, "%" PRIu32, i);
+    if (*unnamed != NAMED)
+        return true;
+    if (w->path.len + 1 + n > NAME_MOST) {
+        *unnamed = UNNAMED_LONG;
+        return true;
+    }
+    if (w->depth > 1)
+        str_add(&w->path, ".", 1);
+    str_add(&w->path, text ? text : buf, n);
+    if (w->depth == 1)
+        w->first = n;
+    return (!w->path.failed || err_memory(w->err, w->path.room)) && charge_text(w, n + 1);
+}
+
+static bool
+add_tensor(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
+{
+    struct checkpoint *c = w->c;
+    struct checkpoint_tensor *tensor = budget_items(w->budget, 1, "tensors", w->err)
+        && budget_bytes(w->budget, sizeof *tensor, "tensors", w->err)
+        ? array_grow(c->tensor, c->ntensors, &c->room_tensors, sizeof *tensor, w->err) : NULL;
+    if (!tensor || !charge_text(w, w->path.len))
+        return false;
+    c->tensor = tensor;
+    tensor[c->ntensors++] = (struct checkpoint_tensor){ .value = v, .name_at = c->names.len,
+        .name_len = (uint32_t)w->path.len, .first = (uint32_t)w->first, .depth = (uint8_t)w->depth, .unnamed = unnamed };
+    str_add(&c->names, w->path.len != 0 ? w->path.p : "", w->path.len);
+    return !c->names.failed || err_memory(w->err, c->names.room);
+}
+
+static bool
+enter(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
+{
+    char shown[STR_SHOWN];
+    const uint64_t max = num_min(w->budget->limits.walk_depth, DEEPEST);
+    for (unsigned i = 0; i < w->depth; i++)
+        if (w->frame[i].v == v)
+            return err_set(w->err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle is cyclic: %s holds itself",
+                w->path.len != 0 ? str_shown(shown, w->path.p, w->path.len) : "the root");
+    if (w->depth >= max)
+        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle nests dictionaries and lists more than %" PRIu64
+            " deep, which is the limit (walk_depth, built in)", max);
+    w->frame[w->depth++] = (struct frame){ .v = v, .path = w->path.len, .unnamed = unnamed };
+    return true;
+}
+
+static bool
+visit(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
+{
+    if (rebuild_is_tensor(w->c, v))
+        return add_tensor(w, v, unnamed);
+    if (is_container(v))
+        return enter(w, v, unnamed);
+    w->c->others++;
+    return true;
+}
+
+static bool
+walk(struct walker *w, const struct pickle_value *root)
+{
+    bool ok = visit(w, root, NAMED);
+    while (ok && w->depth != 0) {
+        struct frame *f = &w->frame[w->depth - 1];
+        struct pickle_value *key, *value;
+        uint32_t i = f->walk.i;
+        uint8_t unnamed = NAMED;
+        if (!pickle_next(w->c->pickle, f->v, &f->walk, &key, &value)) {
+            w->depth--;
+            continue;
+        }
+        if (++w->nodes > w->budget->limits.walk_nodes)
+            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle holds more than the limit of %" PRIu64
+                " values, shared ones counted as often as they are reached (walk_nodes, built in)",
+                w->budget->limits.walk_nodes);
+        if (is_container(value) || rebuild_is_tensor(w->c, value))
+            ok = extend(w, f, key, i, &unnamed);
+        ok = ok && visit(w, value, unnamed);
+    }
+    return ok;
+}
+
+bool
+checkpoint_walk(struct checkpoint *c, const struct pickle_value *root, struct budget *budget, struct err *err)
+{
+    struct walker w = { .c = c, .budget = budget, .err = err };
+    bool ok = walk(&w, root);
+    str_clear(&w.path);
+    return ok;
+}
+
+/* --- the root */
+
+/* What trainers keep the weights under, the likeliest first. */
+static const char *const roots[] = { "state_dict", "model_state_dict", "model", "module", "net", "ema", "params",
+    "params_ema", "model_ema", "generator" };
+
+static bool
+first_is(const struct checkpoint *c, const struct checkpoint_tensor *t, const char *key)
+{
+    return t->depth > 1 && t->first == strlen(key) && memcmp(c->names.p + t->name_at, key, t->first) == 0;
+}
+
+/* The root for --root auto: none when a tensor lies at the top, or nothing is known. */
+static const char *
+find_root(const struct checkpoint *c)
+{
+    for (size_t i = 0; i < c->ntensors; i++)
+        if (c->tensor[i].depth <= 1)
+            return NULL;
+    for (size_t k = 0; k < sizeof roots / sizeof *roots; k++)
+        for (size_t i = 0; i < c->ntensors; i++)
+            if (first_is(c, &c->tensor[i], roots[k]))
+                return roots[k];
+    return NULL;
+}
+
+static void
+rename_tensor(struct checkpoint *c, struct checkpoint_tensor *t)
+{
+    static const char alone[] = "tensor";
+    t->name_at = c->names.len;
+    t->name_len = sizeof alone - 1;
+    str_text(&c->names, alone);
+}
+
+/* Cut the root off the name of a tensor; false when it lies elsewhere. */
+static bool
+below(struct checkpoint_tensor *t, const char *name, const char *root, size_t n)
+{
+    if (t->name_len < n || memcmp(name, root, n) != 0 || (t->name_len > n && name[n] != '.'))
+        return false;
+    size_t cut = t->name_len > n ? n + 1 : n;
+    t->name_at += cut;
+    t->name_len -= (uint32_t)cut;
+    if (cut == n && t->unnamed == NAMED)
+        t->depth = 0;           /* it is the root itself */
+    return true;
+}
+
+static bool
+check_named(const struct checkpoint *c, const struct checkpoint_tensor *t, struct err *err)
+{
+    static const char *const why[] = {
+        [UNNAMED_KEY] = "under a key that is neither a text nor an integer",
+        [UNNAMED_SURROGATE] = "under a key that is no Unicode text (half of a surrogate pair)",
+        [UNNAMED_LONG] = "under keys of more than 65535 bytes",
+        [UNNAMED_SET] = "in a set",
+    };
+    char shown[STR_SHOWN];
+    return t->unnamed == NAMED || err_set(err, t->unnamed == UNNAMED_LONG ? ERR_LIMIT : ERR_UNSUPPORTED, ERR_NO_OFFSET,
+        "a tensor lies %s%s%s, so that it has no name", why[t->unnamed], t->name_len != 0 ? ", below " : "",
+        t->name_len != 0 ? str_shown(shown, c->names.p + t->name_at, t->name_len) : "");
+}
+
+static const char *
+name_of_tensor(const void *checkpoint, uint32_t i, size_t *n)
+{
+    const struct checkpoint *c = checkpoint;
+    *n = c->tensor[i].name_len;
+    return c->names.p + c->tensor[i].name_at;
+}
+
+static bool
+check_names(const struct checkpoint *c, struct err *err)
+{
+    struct table names = { 0 };
+    char shown[STR_SHOWN];
+    bool ok = true;
+    for (size_t i = 0; ok && i < c->ntensors; i++) {
+        uint32_t number = (uint32_t)i;
+        bool again = false;
+        size_t n;
+        const char *name = name_of_tensor(c, number, &n);
+        ok = check_named(c, &c->tensor[i], err) && table_add(&names, name_of_tensor, c, name, n, &number, &again, err)
+            && (!again || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "two tensors get this name, since a dot in a key "
+                "and one between two keys are the same", str_shown(shown, name, n)));
+    }
+    table_clear(&names);
+    return ok;
+}
+
+bool
+checkpoint_choose(struct checkpoint *c, struct err *err)
+{
+    const char *root = c->options.root;
+    char shown[STR_SHOWN];
+    size_t kept = 0;
+    if (root && strcmp(root, "auto") == 0)
+        root = find_root(c);
+    for (size_t i = 0; i < c->ntensors; i++) {
+        struct checkpoint_tensor t = c->tensor[i];
+        if (root && !below(&t, c->names.p + t.name_at, root, strlen(root)))
+            continue;
+        if (t.depth == 0)
+            rename_tensor(c, &t);
+        c->tensor[kept++] = t;
+    }
+    if (root && kept == 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no tensor lies under %s, which --root names",
+            str_shown(shown, root, strlen(root)));
+    c->ntensors = kept;
+    return (!c->names.failed || err_memory(err, c->names.room)) && check_names(c, err);
+}

@@ -1,0 +1,294 @@
+#include "container/torch/checkpoint_zip.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "container/torch/checkpoint_zip_priv.h"
+
+enum { RECORD = 96 + 24 };              /* bytes of data/KEY that are looked up: keys are decimal numbers */
+
+static const char data_pkl[] = "data.pkl";
+
+/* --- names ----------------------------------------------------------------------------------------------- */
+
+/* Bytes in front of the first slash; SIZE_MAX: there is none. */
+static size_t
+prefix_of(const struct zip_member *m)
+{
+    const char *slash = memchr(m->name, '/', m->name_len);
+    return slash ? (size_t)(slash - m->name) : SIZE_MAX;
+}
+
+/* Whether a path has a component that is "..". */
+static bool
+climbs(const char *p, size_t n)
+{
+    for (size_t i = 0, end; i < n; i = end + 1) {
+        const char *slash = memchr(p + i, '/', n - i);
+        end = slash ? (size_t)(slash - p) : n;
+        if (end - i == 2 && memcmp(p + i, "..", 2) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Every member is PREFIX/record, with one prefix. */
+static bool
+check_names(struct archive *a, struct err *err)
+{
+    const struct zip *zip = a->zip;
+    char shown[STR_SHOWN], prefix[STR_SHOWN];
+    for (size_t i = 0; i < zip->n; i++) {
+        const struct zip_member *m = &zip->member[i];
+        size_t n = prefix_of(m);
+        str_shown(shown, m->name, m->name_len);
+        if (n == SIZE_MAX || n == 0 || n + 1 == m->name_len || climbs(m->name, m->name_len)
+            || memchr(m->name, '\\', m->name_len))
+            return err_set(err, ERR_MALFORMED, m->header_at, "the archive has a member %s, expected FOLDER/NAME as torch.save "
+                "writes all of them", shown);
+        if (i == 0) {
+            a->prefix = m->name;
+            a->prefix_len = n;
+        } else if (n != a->prefix_len || memcmp(m->name, a->prefix, n) != 0) {
+            return err_set(err, ERR_MALFORMED, m->header_at, "the archive has a member %s, expected all of them under %s/",
+                shown, str_shown(prefix, a->prefix, a->prefix_len));
+        }
+    }
+    return true;
+}
+
+static const struct zip_member *
+find(const struct archive *a, const char *record, size_t n)
+{
+    char name[STR_SHOWN * 4 + RECORD];
+    if (a->prefix_len + 1 + n <= sizeof name) {
+        memcpy(name, a->prefix, a->prefix_len);
+        name[a->prefix_len] = '/';
+        memcpy(name + a->prefix_len + 1, record, n);
+        return zip_find(a->zip, name, a->prefix_len + 1 + n);
+    }
+    for (size_t i = 0; i < a->zip->n; i++) {            /* a prefix of a length that nobody has */
+        const struct zip_member *m = &a->zip->member[i];
+        if (m->name_len == a->prefix_len + 1 + n && memcmp(m->name + a->prefix_len + 1, record, n) == 0)
+            return m;
+    }
+    return NULL;
+}
+
+/* --- small members --------------------------------------------------------------------------------------- */
+
+enum { SMALL = 64 };                    /* bytes of a member that says one word */
+
+/* A member that says one word: what follows byte SMALL makes it another one. */
+static bool
+read_small(struct source *src, const struct zip_member *m, char text[SMALL + 1], struct err *err)
+{
+    size_t n = 0;
+    if (!zip_head(src, m, text, SMALL, &n, err))
+        return false;
+    text[m->nbytes > SMALL ? 0 : n] = '\0';
+    return true;
+}
+
+static bool
+check_version(const struct archive *a, struct source *src, struct err *err)
+{
+    enum { OLDEST = 1, NEWEST = 10 };
+    char text[SMALL + 1];
+    uint64_t version;
+    const struct zip_member *m = find(a, "version", 7);
+    if (!m)
+        m = find(a, ".data/version", 13);
+    if (!m)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no version, which torch.save writes last: is it "
+            "complete?");
+    if (!read_small(src, m, text, err))
+        return false;
+    text[strcspn(text, "\n")] = '\0';
+    if (!str_to_u64(&version, text))
+        return err_set(err, ERR_MALFORMED, m->at, "its version is no number of a line, expected %d to %d", OLDEST, NEWEST);
+    return (version >= OLDEST && version <= NEWEST) || err_set(err, ERR_UNSUPPORTED, m->at, "its version is %" PRIu64
+        ", expected %d to %d", version, OLDEST, NEWEST);
+}
+
+/* Returns the record that torch takes for byteorder, in any case of its letters, or NULL. Without one it is little. */
+static const struct zip_member *
+find_byte_order(const struct archive *a)
+{
+    static const char name[] = "byteorder";
+    for (size_t i = 0; i < a->zip->n; i++) {
+        const struct zip_member *m = &a->zip->member[i];
+        if (m->name_len == a->prefix_len + sizeof name && strncasecmp(m->name + a->prefix_len + 1, name, sizeof name - 1) == 0)
+            return m;
+    }
+    return NULL;
+}
+
+/* Reads "little" or "big", and not a byte more: torch refuses any other spelling. */
+static bool
+read_byte_order(struct archive *a, struct source *src, struct err *err)
+{
+    char text[SMALL + 1];
+    const struct zip_member *m = find_byte_order(a);
+    a->big_endian = false;
+    if (!m)
+        return true;
+    if (!read_small(src, m, text, err))
+        return false;
+    a->big_endian = m->nbytes == 3 && memcmp(text, "big", 3) == 0;
+    return a->big_endian || (m->nbytes == 6 && memcmp(text, "little", 6) == 0) || err_set(err, ERR_MALFORMED, m->at,
+        "its byteorder is other than \"little\" and \"big\"");
+}
+
+bool
+archive_check(struct archive *a, struct source *src, const struct zip *zip, struct budget *budget, struct err *err)
+{
+    *a = (struct archive){ .zip = zip };
+    if (!zip_cases_differ(zip, budget, err) || !check_names(a, err))
+        return false;
+    if (!find(a, data_pkl, sizeof data_pkl - 1))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no data.pkl: the program that saved it was "
+            "interrupted, or failed");
+    if (find(a, "constants.pkl", 13))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a TorchScript archive, a program with its weights, "
+            "which is not read: load it with torch.jit.load, and save its state_dict()");
+    return check_version(a, src, err) && read_byte_order(a, src, err);
+}
+
+/* --- the object and its storages ------------------------------------------------------------------------- */
+
+bool
+archive_object(struct pickle **pickle, struct checkpoint *checkpoint, const uint8_t *p, size_t n, uint64_t at,
+    const struct container_options *options, struct budget *budget, struct err *err)
+{
+    const struct checkpoint_options how = { .root = options->root };
+    const struct pickle_value *root;
+    size_t used;
+    return pickle_run(pickle, &root, p, n, &used, at, budget, err)
+        && (used == n || err_set(err, ERR_MALFORMED, at + used, "%zu bytes follow the end of its pickle in data.pkl", n - used))
+        && checkpoint_read(checkpoint, *pickle, &how, budget, err);
+}
+
+bool
+archive_storage(const struct zip_member **m, const struct archive *a, const char *key, size_t key_len, uint64_t nbytes,
+    struct err *err)
+{
+    char record[RECORD], shown[STR_SHOWN];
+    str_shown(shown, key, key_len);
+    *m = NULL;
+    if (key_len <= sizeof record - 5) {
+        memcpy(record, "data/", 5);
+        memcpy(record + 5, key, key_len);
+        *m = find(a, record, key_len + 5);
+    }
+    if (!*m)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no storage %s, which its tensors need: it would be "
+            "the member data/%s", shown, shown);
+    return (*m)->nbytes == nbytes || err_set(err, ERR_MALFORMED, (*m)->at, "its storage %s has %" PRIu64 " bytes, expected %"
+        PRIu64 " as its tensors say", shown, (*m)->nbytes, nbytes);
+}
+
+void
+archive_facts(struct catalog *c, bool big_endian, uint64_t header_end, uint64_t file_end)
+{
+    struct catalog_facts *f = catalog_facts(c);
+    f->format = "PyTorch";
+    f->big_endian = big_endian;
+    f->header_end = header_end;
+    f->file_end = file_end;
+}
+
+/* Every storage that the object names, and where it is. */
+struct zip_storage {
+    const struct zip_member **member;   /* one a storage; owned */
+    bool deflated;                      /* some are */
+    size_t unchecked;                   /* have no CRC-32 */
+};
+
+static bool
+find_storages(struct zip_storage *f, const struct archive *a, const struct checkpoint *cp, struct err *err)
+{
+    f->member = calloc(cp->nstorages + 1, sizeof *f->member);
+    if (!f->member)
+        return err_memory(err, cp->nstorages * sizeof *f->member);
+    for (size_t i = 0; i < cp->nstorages; i++) {
+        const struct checkpoint_storage *s = &cp->storage[i];
+        if (!archive_storage(&f->member[i], a, s->key, s->key_len, s->nbytes, err))
+            return false;
+        f->deflated = f->deflated || f->member[i]->deflated;
+        f->unchecked += f->member[i]->crc == 0 && s->nbytes != 0;
+    }
+    return true;
+}
+
+/* The places of all storages, and what their bytes are checked by. */
+static bool
+place_storages(const struct zip_storage *f, struct catalog *c, struct checkpoint *cp, uint32_t file, struct err *err)
+{
+    for (size_t i = 0; i < cp->nstorages; i++) {
+        const struct zip_member *m = f->member[i];
+        const struct extent e = { .file = file, .at = m->at, .nbytes = m->nbytes };
+        cp->storage[i].at = f->deflated ? m->out_at : m->at;
+        if (!f->deflated && m->crc != 0 && m->nbytes != 0 && !catalog_add_check(c, &e, m->crc, err))
+            return false;
+    }
+    return true;
+}
+
+static void
+note_storages(struct catalog *c, const struct archive *a, const struct zip_storage *f, const struct checkpoint *cp)
+{
+    size_t stored = 0;
+    for (size_t i = 0; i < a->zip->n; i++)
+        stored += a->zip->member[i].name_len > a->prefix_len + 6
+            && memcmp(a->zip->member[i].name + a->prefix_len, "/data/", 6) == 0;
+    if (stored > cp->nstorages)
+        catalog_note(c, "%zu of its storages belong to no tensor", stored - cp->nstorages);
+    if (f->unchecked != 0)
+        catalog_note(c, "%zu of its storages have no CRC-32, so that damage to them would not be seen", f->unchecked);
+}
+
+/* All of data.pkl; the caller frees *p. */
+static bool
+read_object(uint8_t **p, struct source *src, const struct zip_member *m, struct budget *budget, struct err *err)
+{
+    size_t got;
+    if (!limits_check(m->nbytes, budget->limits.pickle, "bytes of its pickle, data.pkl", err)
+        || !budget_bytes(budget, m->nbytes, "its pickle", err))
+        return false;
+    *p = malloc((size_t)m->nbytes + 1);
+    return *p ? zip_head(src, m, *p, (size_t)m->nbytes, &got, err) : err_memory(err, m->nbytes);
+}
+
+bool
+checkpoint_zip_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file,
+    const struct container_options *options, struct err *err)
+{
+    struct budget *budget = catalog_budget(c);
+    struct archive a;
+    struct checkpoint cp = { 0 };
+    struct pickle *pickle = NULL;
+    struct zip_storage found = { 0 };
+    uint8_t *object = NULL;
+    bool ok = archive_check(&a, src, zip, budget, err);
+    const struct zip_member *m = ok ? find(&a, data_pkl, sizeof data_pkl - 1) : NULL;
+    ok = ok && read_object(&object, src, m, budget, err)
+        && archive_object(&pickle, &cp, object, (size_t)m->nbytes, m->at, options, budget, err)
+        && find_storages(&found, &a, &cp, err);
+    if (ok) {
+        uint64_t end = source_size(src);
+        note_storages(c, &a, &found, &cp);
+        archive_facts(c, a.big_endian, 0, found.deflated ? 0 : end);        /* storages may come before the object */
+        ok = (!found.deflated || source_inflate(src, zip, !options->no_verify, options->limits, err))
+            && place_storages(&found, c, &cp, file, err) && checkpoint_add(&cp, c, file, a.big_endian, err);
+    }
+    free(found.member);
+    checkpoint_clear(&cp);
+    pickle_free(pickle);
+    free(object);
+    return ok;
+}

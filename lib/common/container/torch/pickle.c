@@ -1,0 +1,661 @@
+/* The machine. What torch reads under weights_only, what protocol 4 writes in its place, and the few opcodes more that
+ * Python itself writes; each is a row of `run`. No opcode costs more than what it takes from the stack and the buffer. */
+#include "container/torch/pickle.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/num.h"
+#include "container/torch/pickle_priv.h"
+
+enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5, SHORT_MEMO = 255 };
+
+struct pickle_machine {
+    struct pickle *k;
+    struct err *err;
+    const struct limits *limits;
+    struct pickle_step step;            /* the opcode that runs */
+    uint64_t nops;
+    struct pickle_value **stack;
+    size_t nstack, room_stack;
+    size_t *mark;                       /* heights of the stack */
+    size_t nmarks, room_marks;
+    struct pickle_value **memo;         /* NULL: not set */
+    size_t nmemo, room_memo;            /* how many are set */
+};
+
+static bool
+fail(struct pickle_machine *m, enum err_kind kind, const char *format, ...)
+{
+    char text[ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return err_set(m->err, kind, m->k->at, "its pickle: %s %s", pickle_op(m->step.byte)->name, text);
+}
+
+/* --- the stack */
+
+static bool
+push(struct pickle_machine *m, struct pickle_value *v)
+{
+    struct pickle_value **stack = v ? heap_grow(m->k, m->stack, m->nstack, &m->room_stack, sizeof *stack) : NULL;
+    if (!stack)
+        return false;
+    m->stack = stack;
+    stack[m->nstack++] = v;
+    return true;
+}
+
+/* Values above the last mark. */
+static size_t
+height(const struct pickle_machine *m)
+{
+    return m->nstack - (m->nmarks != 0 ? m->mark[m->nmarks - 1] : 0);
+}
+
+static bool
+has(struct pickle_machine *m, size_t n)
+{
+    return height(m) >= n || fail(m, ERR_MALFORMED, "finds %zu values on the stack, expected %zu", height(m), n);
+}
+
+static struct pickle_value *
+top(const struct pickle_machine *m, size_t below)
+{
+    return m->stack[m->nstack - 1 - below];
+}
+
+/* The values above the last mark, which is gone: *n of them, still there, from the returned one on. NULL: no mark. */
+static struct pickle_value **
+take_mark(struct pickle_machine *m, size_t *n)
+{
+    if (m->nmarks == 0) {
+        fail(m, ERR_MALFORMED, "finds no MARK on the stack");
+        return NULL;
+    }
+    *n = height(m);
+    m->nstack = m->mark[--m->nmarks];
+    return m->stack + m->nstack;
+}
+
+/* One value in the place of the n on top. */
+static bool
+replace(struct pickle_machine *m, size_t n, struct pickle_value *v)
+{
+    m->nstack -= n;
+    return push(m, v);
+}
+
+static bool
+op_mark(struct pickle_machine *m)
+{
+    if (m->nmarks >= m->limits->pickle_marks)
+        return fail(m, ERR_LIMIT, "opens more than %" PRIu64 " marks at one time, which is the limit (built in)",
+            m->limits->pickle_marks);
+    size_t *mark = heap_grow(m->k, m->mark, m->nmarks, &m->room_marks, sizeof *mark);
+    if (!mark)
+        return false;
+    m->mark = mark;
+    mark[m->nmarks++] = m->nstack;
+    return true;
+}
+
+static bool
+op_pop(struct pickle_machine *m)
+{
+    if (height(m) == 0 && m->nmarks != 0) {
+        m->nmarks--;
+        return true;
+    }
+    if (!has(m, 1))
+        return false;
+    m->nstack--;
+    return true;
+}
+
+static bool
+op_pop_mark(struct pickle_machine *m)
+{
+    size_t n;
+    return take_mark(m, &n) != NULL;
+}
+
+/* --- the memo */
+
+static bool
+memo_set(struct pickle_machine *m, uint64_t i)
+{
+    if (!has(m, 1))
+        return false;
+    if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0; memory is for what they can have set */
+        return fail(m, ERR_LIMIT, "sets place %" PRIu64 " of the memo, the limit is the number of opcodes so far, %" PRIu64,
+            i, m->nops);
+    while (i >= m->room_memo) {
+        size_t before = m->room_memo;
+        struct pickle_value **memo = heap_grow(m->k, m->memo, before, &m->room_memo, sizeof *memo);
+        if (!memo)
+            return false;
+        m->memo = memo;
+        memset(memo + before, 0, (m->room_memo - before) * sizeof *memo);
+    }
+    m->nmemo += m->memo[i] == NULL;
+    m->memo[i] = top(m, 0);
+    return true;
+}
+
+static bool
+op_put(struct pickle_machine *m)
+{
+    return memo_set(m, m->step.number);
+}
+
+static bool
+op_memoize(struct pickle_machine *m)
+{
+    return memo_set(m, m->nmemo);
+}
+
+static bool
+op_get(struct pickle_machine *m)
+{
+    uint64_t i = m->step.number;
+    if (i >= m->room_memo || !m->memo[i])
+        return fail(m, ERR_MALFORMED, "wants place %" PRIu64 " of the memo, which is not set", i);
+    return push(m, m->memo[i]);
+}
+
+/* --- plain values */
+
+static bool
+op_proto(struct pickle_machine *m)
+{
+    return m->step.number <= LATEST_PROTOCOL
+        || fail(m, ERR_MALFORMED, "says protocol %" PRIu64 ", expected %d at most", m->step.number, LATEST_PROTOCOL);
+}
+
+static bool
+op_frame(struct pickle_machine *m)             /* a hint for buffers, which says nothing */
+{
+    (void)m;
+    return true;
+}
+
+static bool
+op_none(struct pickle_machine *m)
+{
+    return push(m, heap_value(m->k, PICKLE_NONE));
+}
+
+static bool
+push_integer(struct pickle_machine *m, enum pickle_kind kind, int64_t integer)
+{
+    struct pickle_value *v = heap_value(m->k, kind);
+    if (v)
+        v->of.integer = integer;
+    return push(m, v);
+}
+
+static bool
+op_bool(struct pickle_machine *m)
+{
+    return push_integer(m, PICKLE_BOOL, m->step.byte == OP_NEWTRUE);
+}
+
+static bool
+op_int(struct pickle_machine *m)
+{
+    return push_integer(m, PICKLE_INT, (int64_t)m->step.number);
+}
+
+/* Bytes that stay where they are. */
+static bool
+push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, uint64_t n, bool odd)
+{
+    struct pickle_value *v;
+    if (n > m->limits->pickle_string)
+        return fail(m, ERR_LIMIT, "has %" PRIu64 " bytes, the limit is %" PRIu64 " (built in)", n,
+            m->limits->pickle_string);
+    v = heap_value(m->k, kind);
+    if (v) {
+        v->n = (uint32_t)n;
+        v->of.text = p;
+        v->odd = odd;
+    }
+    return push(m, v);
+}
+
+/* Two's complement, little-endian, of any length. */
+static bool
+op_long(struct pickle_machine *m)
+{
+    const uint8_t *p = m->step.text;
+    uint64_t n = m->step.text_len, bits = 0;
+    while (n > 1 && p[n - 1] == (p[n - 2] & 0x80 ? 0xFF : 0))
+        n--;
+    if (n > sizeof bits)
+        return push_bytes(m, PICKLE_BIG, p, n, false);
+    for (uint64_t i = 0; i < sizeof bits; i++)
+        bits |= (uint64_t)(i < n ? p[i] : n != 0 && p[n - 1] & 0x80 ? 0xFF : 0) << 8 * i;
+    return push_integer(m, PICKLE_INT, (int64_t)bits);
+}
+
+static bool
+op_float(struct pickle_machine *m)
+{
+    struct pickle_value *v = heap_value(m->k, PICKLE_FLOAT);
+    if (v)
+        memcpy(&v->of.real, &m->step.number, sizeof v->of.real);
+    return push(m, v);
+}
+
+static bool
+op_bytes(struct pickle_machine *m)
+{
+    return push_bytes(m, PICKLE_BYTES, m->step.text, m->step.text_len, false);
+}
+
+/* Whether it is UTF-8, but that Python may write halves of surrogate pairs alone: then *odd. */
+static bool
+is_text(const uint8_t *p, uint64_t n, bool *odd)
+{
+    enum { SURROGATE = 3 };
+    uint32_t code;
+    *odd = false;
+    for (uint64_t i = 0; i < n;) {
+        size_t len = p[i] < 0x80 ? 1 : str_utf8_char((const char *)p + i, (size_t)(n - i), &code);
+        if (len == 0 && n - i >= SURROGATE && p[i] == 0xED && p[i + 1] >= 0xA0 && p[i + 1] <= 0xBF
+            && (p[i + 2] & 0xC0) == 0x80) {
+            len = SURROGATE;
+            *odd = true;
+        }
+        if (len == 0)
+            return false;
+        i += len;
+    }
+    return true;
+}
+
+/* Also the strings of Python 2, which torch takes for UTF-8 too, but without surrogates. */
+static bool
+op_text(struct pickle_machine *m)
+{
+    bool odd = false, bytes = m->step.byte == OP_BINSTRING || m->step.byte == OP_SHORT_BINSTRING;
+    if (m->step.text_len <= m->limits->pickle_string
+        && (!is_text(m->step.text, m->step.text_len, &odd) || (odd && bytes)))
+        return fail(m, ERR_MALFORMED, "has a text of %" PRIu64 " bytes that is not UTF-8", m->step.text_len);
+    return push_bytes(m, PICKLE_TEXT, m->step.text, m->step.text_len, odd);
+}
+
+/* --- containers */
+
+static bool
+op_tuple_n(struct pickle_machine *m)
+{
+    size_t n = m->step.byte == OP_EMPTY_TUPLE ? 0 : (size_t)m->step.byte - OP_TUPLE1 + 1;
+    return has(m, n) && replace(m, n, heap_tuple(m->k, PICKLE_TUPLE, m->stack + m->nstack - n, n));
+}
+
+static bool
+op_tuple(struct pickle_machine *m)
+{
+    size_t n;
+    struct pickle_value **item = take_mark(m, &n);
+    return item && push(m, heap_tuple(m->k, PICKLE_TUPLE, item, n));
+}
+
+static bool
+op_container(struct pickle_machine *m)
+{
+    return push(m, heap_container(m->k, m->step.byte == OP_EMPTY_LIST ? PICKLE_LIST
+        : m->step.byte == OP_EMPTY_SET ? PICKLE_SET : PICKLE_DICT));
+}
+
+/* The container that gets what was above it. */
+static struct pickle_value *
+target(struct pickle_machine *m, struct pickle_value *v, enum pickle_kind kind, const char *expected)
+{
+    char shown[PICKLE_SHOWN];
+    if (v->kind == kind)
+        return v;
+    fail(m, ERR_MALFORMED, "is for %s, expected %s", pickle_shown(shown, v), expected);
+    return NULL;
+}
+
+static bool
+op_append(struct pickle_machine *m)
+{
+    struct pickle_value *list = has(m, 2) ? target(m, top(m, 1), PICKLE_LIST, "a list") : NULL;
+    if (!list || !heap_append(m->k, list, top(m, 0)))
+        return false;
+    m->nstack--;
+    return true;
+}
+
+static bool
+op_appends(struct pickle_machine *m)           /* ADDITEMS too */
+{
+    size_t n;
+    bool set = m->step.byte == OP_ADDITEMS;
+    struct pickle_value **item = take_mark(m, &n);
+    if (!item || !has(m, 1) || !target(m, top(m, 0), set ? PICKLE_SET : PICKLE_LIST, set ? "a set" : "a list"))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if ((set && !heap_hashable(m->k, item[i])) || !heap_append(m->k, top(m, 0), item[i]))
+            return false;
+    return true;
+}
+
+static bool
+op_setitem(struct pickle_machine *m)
+{
+    struct pickle_value *dict = has(m, 3) ? target(m, top(m, 2), PICKLE_DICT, "a dictionary") : NULL;
+    if (!dict || !heap_set(m->k, dict, top(m, 1), top(m, 0)))
+        return false;
+    m->nstack -= 2;
+    return true;
+}
+
+static bool
+op_setitems(struct pickle_machine *m)
+{
+    size_t n;
+    struct pickle_value **item = take_mark(m, &n);
+    if (!item || !has(m, 1) || !target(m, top(m, 0), PICKLE_DICT, "a dictionary"))
+        return false;
+    if (n % 2 != 0)
+        return fail(m, ERR_MALFORMED, "has %zu values, expected pairs", n);
+    for (size_t i = 0; i < n; i += 2)
+        if (!heap_set(m->k, top(m, 0), item[i], item[i + 1]))
+            return false;
+    return true;
+}
+
+/* --- names, calls, storages */
+
+static bool
+push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len, const uint8_t *name, uint64_t name_len)
+{
+    char shown_module[PICKLE_SHOWN], shown_name[PICKLE_SHOWN];
+    struct pickle_global facts;
+    bool odd;
+    if (module_len > LINE_MAX_BYTES || name_len > LINE_MAX_BYTES)
+        return fail(m, ERR_LIMIT, "has a name of %" PRIu64 " bytes, the limit is %d (built in)",
+            num_max(module_len, name_len), LINE_MAX_BYTES);
+    if (!is_text(module, module_len, &odd) || !is_text(name, name_len, &odd))
+        return fail(m, ERR_MALFORMED, "has a name that is not UTF-8");
+    if (!pickle_global_find(&facts, module, (size_t)module_len, name, (size_t)name_len))
+        return err_set(m->err, ERR_UNSAFE, m->k->at, "its pickle wants %.*s.%.*s, which is not on the list of what a "
+            "checkpoint may name (that of torch.load with weights_only)",
+            STR_SHOWN, pickle_quoted(shown_module, module, (size_t)module_len),
+            STR_SHOWN, pickle_quoted(shown_name, name, (size_t)name_len));
+    struct pickle_value *v = heap_value(m->k, PICKLE_GLOBAL);
+    struct pickle_name *own = v ? heap_take(m->k, sizeof *own) : NULL;
+    if (!own)
+        return false;
+    size_t n = (size_t)module_len;
+    module = pickle_module_today(module, &n);
+    own->facts = facts;
+    snprintf(own->text, sizeof own->text, "%.*s.%.*s", (int)n, (const char *)module, (int)name_len, (const char *)name);
+    v->of.name = own;
+    return push(m, v);
+}
+
+static bool
+op_global(struct pickle_machine *m)
+{
+    return push_global(m, m->step.text, m->step.text_len, m->step.second, m->step.second_len);
+}
+
+static bool
+op_stack_global(struct pickle_machine *m)
+{
+    char shown[PICKLE_SHOWN];
+    if (!has(m, 2))
+        return false;
+    const struct pickle_value *module = top(m, 1), *name = top(m, 0);
+    if (module->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT)
+        return fail(m, ERR_UNSAFE, "wants a name that is %s, expected a text",
+            pickle_shown(shown, module->kind != PICKLE_TEXT ? module : name));
+    m->nstack -= 2;
+    return push_global(m, module->of.text, module->n, name->of.text, name->n);
+}
+
+/* Whether a pair of a list for OrderedDict() is one: its parts. */
+static bool
+split_pair(struct pickle_machine *m, const struct pickle_value *pair, struct pickle_value *part[2])
+{
+    struct pickle_walk walk = { 0 };
+    struct pickle_value *key;
+    char shown[PICKLE_SHOWN];
+    if ((pair->kind != PICKLE_TUPLE && pair->kind != PICKLE_LIST) || pair->n != 2)
+        return fail(m, ERR_MALFORMED, "makes a dictionary of %s, expected pairs", pickle_shown(shown, pair));
+    return pickle_next(m->k, pair, &walk, &key, &part[0]) && pickle_next(m->k, pair, &walk, &key, &part[1]);
+}
+
+/* OrderedDict(), OrderedDict(dict), OrderedDict(list of pairs); Counter() and Counter(dict). */
+static struct pickle_value *
+call_dict(struct pickle_machine *m, const struct pickle_value *args, bool pairs)
+{
+    struct pickle_value *dict = heap_container(m->k, PICKLE_DICT);
+    const struct pickle_value *from = args->n == 1 ? args->of.item[0] : NULL;
+    struct pickle_walk walk = { 0 };
+    struct pickle_value *part[2];
+    char shown[PICKLE_SHOWN];
+    if (!dict)
+        return NULL;
+    dict->odd = true;
+    if (args->n > 1 || (from && from->kind != PICKLE_DICT
+        && !(pairs && (from->kind == PICKLE_LIST || from->kind == PICKLE_TUPLE)))) {
+        fail(m, ERR_MALFORMED, "makes a dictionary of %s, expected %s", pickle_shown(shown, from ? from : args),
+            pairs ? "nothing, a dictionary or a list of pairs" : "nothing or a dictionary");
+        return NULL;
+    }
+    while (from && pickle_next(m->k, from, &walk, &part[0], &part[1]))
+        if ((from->kind != PICKLE_DICT && !split_pair(m, part[1], part)) || !heap_set(m->k, dict, part[0], part[1]))
+            return NULL;
+    return dict;
+}
+
+static struct pickle_value *
+call_set(struct pickle_machine *m, const struct pickle_value *args)
+{
+    struct pickle_value *set = heap_container(m->k, PICKLE_SET), *key, *item;
+    const struct pickle_value *from = args->n == 1 ? args->of.item[0] : NULL;
+    struct pickle_walk walk = { 0 };
+    char shown[PICKLE_SHOWN];
+    if (set && (args->n > 1 || (from && from->kind != PICKLE_LIST && from->kind != PICKLE_TUPLE))) {
+        fail(m, ERR_MALFORMED, "makes a set of %s, expected a list", pickle_shown(shown, from ? from : args));
+        return NULL;
+    }
+    while (set && from && pickle_next(m->k, from, &walk, &key, &item))
+        if (!heap_hashable(m->k, item) || !heap_append(m->k, set, item))
+            return NULL;
+    return set;
+}
+
+/* _codecs.encode(text, 'latin1') is how protocol 2 writes bytes; NULL when it is anything else. */
+static struct pickle_value *
+call_encode(struct pickle_machine *m, const struct pickle_value *args)
+{
+    const struct pickle_value *text = args->n == 2 ? args->of.item[0] : NULL;
+    uint32_t code;
+    if (!text || text->kind != PICKLE_TEXT || text->odd || !pickle_is_text(args->of.item[1], "latin1")) {
+        fail(m, ERR_UNSUPPORTED, "encodes a text, expected one in Latin-1, as Python writes bytes");
+        return NULL;
+    }
+    struct pickle_value *v = heap_value(m->k, PICKLE_BYTES);
+    uint8_t *p = v ? heap_take(m->k, text->n) : NULL;
+    if (!p)
+        return NULL;
+    v->of.text = p;
+    for (uint32_t i = 0; i < text->n; p[v->n++] = (uint8_t)code) {
+        i += (uint32_t)str_utf8_char((const char *)text->of.text + i, text->n - i, &code);
+        if (code > 0xFF) {
+            fail(m, ERR_MALFORMED, "encodes a text in Latin-1 that has other characters");
+            return NULL;
+        }
+    }
+    return v;
+}
+
+/* What REDUCE and NEWOBJ make of a global and its arguments, below it on the stack. */
+static bool
+op_call(struct pickle_machine *m)
+{
+    char shown[PICKLE_SHOWN];
+    struct pickle_value *v;
+    if (!has(m, 2))
+        return false;
+    struct pickle_value *callee = top(m, 1), *args = top(m, 0), *const parts[] = { callee, args, NULL };
+    if (callee->kind != PICKLE_GLOBAL || callee->of.name->facts.role >= GLOBAL_DTYPE)
+        return fail(m, ERR_MALFORMED, "calls %s, expected a function or a class", pickle_shown(shown, callee));
+    enum pickle_role role = callee->of.name->facts.role;
+    if (m->step.byte == OP_NEWOBJ && !pickle_role_is_class(role))
+        return fail(m, ERR_MALFORMED, "makes an object of %s, expected a class", pickle_shown(shown, callee));
+    if (args->kind != PICKLE_TUPLE)
+        return fail(m, ERR_MALFORMED, "calls %s with %s, expected a tuple", callee->of.name->text,
+            pickle_shown(shown, args));
+    switch (role) {
+    case GLOBAL_ORDERED_DICT:
+    case GLOBAL_COUNTER:
+        v = call_dict(m, args, role == GLOBAL_ORDERED_DICT);
+        break;
+    case GLOBAL_SET:
+        v = call_set(m, args);
+        break;
+    case GLOBAL_ENCODE:
+        v = call_encode(m, args);
+        break;
+    default:
+        v = heap_tuple(m->k, PICKLE_CALL, parts, sizeof parts / sizeof *parts);
+    }
+    return v && replace(m, 2, v);
+}
+
+/* What BUILD may give a state: attributes of an OrderedDict, which are no items; and what old files make tensors of. */
+static bool
+op_build(struct pickle_machine *m)
+{
+    char shown[PICKLE_SHOWN];
+    if (!has(m, 2))
+        return false;
+    struct pickle_value *of = top(m, 1), *state = top(m, 0);
+    enum pickle_role role = of->kind == PICKLE_CALL ? pickle_role(of) : GLOBAL_VALUE;
+    bool made = role == GLOBAL_TENSOR_CLASS || role == GLOBAL_PARAMETER;
+    if (of->kind == PICKLE_DICT && of->odd && state->kind == PICKLE_DICT) {
+        m->nstack--;
+        return true;
+    }
+    if (made && state->kind == PICKLE_TUPLE && !of->of.item[2]) {
+        of->of.item[2] = state;
+        m->nstack--;
+        return true;
+    }
+    return fail(m, ERR_MALFORMED, "gives %s a state that is %s, expected a tensor or an OrderedDict, and a tuple or a "
+        "dictionary", of->kind == PICKLE_CALL ? of->of.item[0]->of.name->text : pickle_shown(shown, of),
+        state->kind == PICKLE_TUPLE ? "a tuple" : state->kind == PICKLE_DICT ? "a dictionary" : "neither");
+}
+
+static bool
+op_persistent(struct pickle_machine *m)
+{
+    struct pickle_value **list = has(m, 1)
+        ? heap_grow(m->k, m->k->persistent, m->k->npersistent, &m->k->room_persistent, sizeof *list) : NULL;
+    struct pickle_value *v = list ? heap_tuple(m->k, PICKLE_PERSISTENT, &(struct pickle_value *){ top(m, 0) }, 1) : NULL;
+    if (list)
+        m->k->persistent = list;
+    if (v)
+        list[m->k->npersistent++] = v;
+    return v && replace(m, 1, v);
+}
+
+/* --- the run */
+
+static bool (*const run[256])(struct pickle_machine *) = {
+    [OP_MARK] = op_mark, [OP_POP] = op_pop, [OP_POP_MARK] = op_pop_mark,
+    [OP_BINPUT] = op_put, [OP_LONG_BINPUT] = op_put, [OP_MEMOIZE] = op_memoize, [OP_BINGET] = op_get,
+    [OP_LONG_BINGET] = op_get,
+    [OP_PROTO] = op_proto, [OP_FRAME] = op_frame,
+    [OP_NONE] = op_none, [OP_NEWTRUE] = op_bool, [OP_NEWFALSE] = op_bool, [OP_BININT] = op_int, [OP_BININT1] = op_int,
+    [OP_BININT2] = op_int, [OP_LONG1] = op_long, [OP_BINFLOAT] = op_float,
+    [OP_BINBYTES] = op_bytes, [OP_SHORT_BINBYTES] = op_bytes,
+    [OP_BINUNICODE] = op_text, [OP_SHORT_BINUNICODE] = op_text, [OP_BINSTRING] = op_text, [OP_SHORT_BINSTRING] = op_text,
+    [OP_EMPTY_TUPLE] = op_tuple_n, [OP_TUPLE1] = op_tuple_n, [OP_TUPLE2] = op_tuple_n, [OP_TUPLE3] = op_tuple_n,
+    [OP_TUPLE] = op_tuple, [OP_EMPTY_LIST] = op_container, [OP_EMPTY_DICT] = op_container, [OP_EMPTY_SET] = op_container,
+    [OP_APPEND] = op_append, [OP_APPENDS] = op_appends, [OP_ADDITEMS] = op_appends, [OP_SETITEM] = op_setitem,
+    [OP_SETITEMS] = op_setitems,
+    [OP_GLOBAL] = op_global, [OP_STACK_GLOBAL] = op_stack_global, [OP_REDUCE] = op_call, [OP_NEWOBJ] = op_call,
+    [OP_BUILD] = op_build, [OP_BINPERSID] = op_persistent,
+};
+
+/* Why there is no whole opcode here. */
+static bool
+refuse(struct pickle_machine *m, enum pickle_step_end end, uint64_t left)
+{
+    if (left == 0)
+        return err_set(m->err, ERR_MALFORMED, m->k->at, "its pickle ends without STOP (the download or copy is incomplete, "
+            "or the file is damaged)");
+    if (end == STEP_UNKNOWN)
+        return err_set(m->err, ERR_MALFORMED, m->k->at, "its pickle has byte 0x%02x where an opcode is expected",
+            m->step.byte);
+    if (!run[m->step.byte])
+        return fail(m, ERR_UNSUPPORTED, "is an opcode that no checkpoint needs, and torch.load with weights_only does not "
+            "read: load and save it again with torch");
+    if (end == STEP_NEGATIVE)
+        return fail(m, ERR_MALFORMED, "says that %" PRId64 " bytes follow", (int64_t)m->step.number);
+    if (m->step.text_len != 0)
+        return fail(m, ERR_MALFORMED, "says that %" PRIu64 " bytes follow, but the pickle has %" PRIu64 " more",
+            m->step.text_len, left);
+    return fail(m, ERR_MALFORMED, "is cut: the pickle has %" PRIu64 " bytes more", left);
+}
+
+/* From opcode to opcode up to STOP: *used bytes. */
+static bool
+run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
+{
+    uint64_t begin = m->k->at;
+    for (*used = 0;;) {
+        m->k->at = begin + *used;
+        enum pickle_step_end end = pickle_op_next(&m->step, p + *used, n - *used);
+        bool stop = m->step.byte == OP_STOP;
+        if (end != STEP_WHOLE || (!run[m->step.byte] && !stop))
+            return refuse(m, end, n - *used);
+        if (++m->nops > m->limits->pickle_ops)
+            return err_set(m->err, ERR_LIMIT, m->k->at, "its pickle has more than the limit of %" PRIu64 " opcodes "
+                "(built in)", m->limits->pickle_ops);
+        *used += m->step.size;
+        if (stop)
+            return has(m, 1);
+        if (!run[m->step.byte](m))
+            return false;
+    }
+}
+
+bool
+pickle_run(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
+    uint64_t at, struct budget *budget, struct err *err)
+{
+    struct pickle *k = *pickle = calloc(1, sizeof *k);
+    if (!k)
+        return err_memory(err, sizeof *k);
+    k->budget = budget;
+    k->err = err;
+    k->at = at;
+    struct pickle_machine m = { .k = k, .err = err, .limits = &budget->limits };
+    m.stack = heap_grow(k, NULL, 0, &m.room_stack, sizeof *m.stack);    /* empty, but there */
+    bool ok = m.stack && run_all(&m, p, n, used);
+    if (ok) {
+        *root = k->root = top(&m, 0);
+        k->size = *used;
+        k->at = at;
+    }
+    free(m.stack);
+    free(m.mark);
+    free(m.memo);
+    return ok;
+}

@@ -1,0 +1,188 @@
+#include "container/torch/pickle_globals.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LENGTH(a) (sizeof (a) / sizeof *(a))
+
+enum torch_id {
+    T_F64, T_F32, T_F16, T_BF16, T_I64, T_I32, T_I16, T_I8, T_U8, T_BOOL, T_C128, T_C64, T_QI8, T_QI32, T_QU8, T_QU4X2,
+    T_QU2X4, T_OTHERS
+};
+
+/* The first ones have a storage class each, in the order of `classes`. */
+static const struct torch_type types[] = {
+    [T_F64] = { "float64", DTYPE_F64, 8, 8 },
+    [T_F32] = { "float32", DTYPE_F32, 4, 4 },
+    [T_F16] = { "float16", DTYPE_F16, 2, 2 },
+    [T_BF16] = { "bfloat16", DTYPE_BF16, 2, 2 },
+    [T_I64] = { "int64", DTYPE_I64, 8, 8 },
+    [T_I32] = { "int32", DTYPE_I32, 4, 4 },
+    [T_I16] = { "int16", DTYPE_I16, 2, 2 },
+    [T_I8] = { "int8", DTYPE_I8, 1, 1 },
+    [T_U8] = { "uint8", DTYPE_U8, 1, 1 },
+    [T_BOOL] = { "bool", DTYPE_BOOL, 1, 1 },
+    [T_C128] = { "complex128", DTYPE_UNKNOWN, 16, 8 },
+    [T_C64] = { "complex64", DTYPE_C64, 8, 4 },
+    [T_QI8] = { "qint8", DTYPE_UNKNOWN, 1, 1 },
+    [T_QI32] = { "qint32", DTYPE_UNKNOWN, 4, 4 },
+    [T_QU8] = { "quint8", DTYPE_UNKNOWN, 1, 1 },
+    [T_QU4X2] = { "quint4x2", DTYPE_UNKNOWN, 1, 1 },
+    [T_QU2X4] = { "quint2x4", DTYPE_UNKNOWN, 1, 1 },
+    { "float8_e4m3fn", DTYPE_F8_E4M3, 1, 1 },
+    { "float8_e4m3fnuz", DTYPE_F8_E4M3FNUZ, 1, 1 },
+    { "float8_e5m2", DTYPE_F8_E5M2, 1, 1 },
+    { "float8_e5m2fnuz", DTYPE_F8_E5M2FNUZ, 1, 1 },
+    { "float8_e8m0fnu", DTYPE_F8_E8M0, 1, 1 },
+    { "float4_e2m1fn_x2", DTYPE_UNKNOWN, 1, 1 },        /* which nibble comes first is not known for certain */
+    { "uint16", DTYPE_U16, 2, 2 },
+    { "uint32", DTYPE_U32, 4, 4 },
+    { "uint64", DTYPE_U64, 8, 8 },
+    { "complex32", DTYPE_UNKNOWN, 4, 2 },
+    { "bcomplex32", DTYPE_UNKNOWN, 4, 2 },
+    { "bits8", DTYPE_UNKNOWN, 1, 1 },
+    { "bits16", DTYPE_UNKNOWN, 2, 2 },
+    { "bits1x8", DTYPE_UNKNOWN, 1, 1 },
+    { "bits2x4", DTYPE_UNKNOWN, 1, 1 },
+    { "bits4x2", DTYPE_UNKNOWN, 1, 1 },
+    { "int1", DTYPE_UNKNOWN, 0, 1 }, { "int2", DTYPE_UNKNOWN, 0, 1 }, { "int3", DTYPE_UNKNOWN, 0, 1 },
+    { "int4", DTYPE_UNKNOWN, 0, 1 }, { "int5", DTYPE_UNKNOWN, 0, 1 }, { "int6", DTYPE_UNKNOWN, 0, 1 },
+    { "int7", DTYPE_UNKNOWN, 0, 1 },
+    { "uint1", DTYPE_UNKNOWN, 0, 1 }, { "uint2", DTYPE_UNKNOWN, 0, 1 }, { "uint3", DTYPE_UNKNOWN, 0, 1 },
+    { "uint4", DTYPE_UNKNOWN, 0, 1 }, { "uint5", DTYPE_UNKNOWN, 0, 1 }, { "uint6", DTYPE_UNKNOWN, 0, 1 },
+    { "uint7", DTYPE_UNKNOWN, 0, 1 },
+};
+
+static const char *const classes[T_OTHERS] = {
+    [T_F64] = "Double", [T_F32] = "Float", [T_F16] = "Half", [T_BF16] = "BFloat16", [T_I64] = "Long", [T_I32] = "Int",
+    [T_I16] = "Short", [T_I8] = "Char", [T_U8] = "Byte", [T_BOOL] = "Bool", [T_C128] = "ComplexDouble",
+    [T_C64] = "ComplexFloat", [T_QI8] = "QInt8", [T_QI32] = "QInt32", [T_QU8] = "QUInt8", [T_QU4X2] = "QUInt4x2",
+    [T_QU2X4] = "QUInt2x4",
+};
+
+/* The first n of `classes` with this behind them. */
+static const struct family {
+    const char *module, *suffix;
+    size_t n;
+    enum pickle_role role;
+} families[] = {
+    { "torch", "Storage", T_OTHERS, GLOBAL_STORAGE },
+    { "torch.cuda", "Storage", T_QI8, GLOBAL_STORAGE },
+    { "torch", "Tensor", T_C128, GLOBAL_TENSOR_CLASS },
+    { "torch.cuda", "Tensor", T_C128, GLOBAL_TENSOR_CLASS },
+    { "torch.sparse", "Tensor", T_BOOL, GLOBAL_VALUE },
+    { "torch.cuda.sparse", "Tensor", T_BOOL, GLOBAL_VALUE },
+};
+
+static const struct single {
+    const char *module, *name;
+    enum pickle_role role;
+} singles[] = {
+    { "collections", "OrderedDict", GLOBAL_ORDERED_DICT },
+    { "collections", "Counter", GLOBAL_COUNTER },
+    { "_codecs", "encode", GLOBAL_ENCODE },
+    { "builtins", "bytearray", GLOBAL_VALUE },
+    { "builtins", "set", GLOBAL_SET },
+    { "builtins", "complex", GLOBAL_VALUE },
+    { "torch._utils", "_rebuild_tensor", GLOBAL_TENSOR },
+    { "torch._utils", "_rebuild_tensor_v2", GLOBAL_TENSOR_V2 },
+    { "torch._utils", "_rebuild_tensor_v3", GLOBAL_TENSOR_V3 },
+    { "torch._utils", "_rebuild_parameter", GLOBAL_REBUILD_PARAMETER },
+    { "torch._utils", "_rebuild_parameter_with_state", GLOBAL_REBUILD_PARAMETER },
+    { "torch._utils", "_rebuild_qtensor", GLOBAL_QTENSOR },
+    { "torch._utils", "_rebuild_sparse_tensor", GLOBAL_SPARSE },
+    { "torch._utils", "_rebuild_meta_tensor_no_storage", GLOBAL_META },
+    { "torch._utils", "_rebuild_nested_tensor", GLOBAL_NESTED },
+    { "torch._utils", "_rebuild_wrapper_subclass", GLOBAL_WRAPPER },
+    { "torch._utils", "_rebuild_device_tensor_from_numpy", GLOBAL_FROM_NUMPY },
+    { "torch._utils", "_rebuild_device_tensor_from_cpu_tensor", GLOBAL_FROM_CPU },
+    { "torch._tensor", "_rebuild_from_type_v2", GLOBAL_FROM_TYPE },
+    { "torch.nn.parameter", "Parameter", GLOBAL_PARAMETER },
+    { "torch", "Size", GLOBAL_SIZE },
+    { "torch", "Tensor", GLOBAL_TENSOR_CLASS },
+    { "torch", "device", GLOBAL_VALUE },
+    { "torch.serialization", "_get_layout", GLOBAL_LAYOUT },
+    { "torch.storage", "TypedStorage", GLOBAL_VALUE },
+    { "torch.storage", "UntypedStorage", GLOBAL_STORAGE },
+    { "torch", "per_tensor_affine", GLOBAL_QSCHEME },
+    { "torch", "per_tensor_symmetric", GLOBAL_QSCHEME },
+    { "torch", "per_channel_affine", GLOBAL_QSCHEME },
+    { "torch", "per_channel_symmetric", GLOBAL_QSCHEME },
+    { "torch", "per_channel_affine_float_qparams", GLOBAL_QSCHEME },
+};
+
+static bool
+same(const char *text, const uint8_t *p, size_t n)
+{
+    return strlen(text) == n && (n == 0 || memcmp(text, p, n) == 0);
+}
+
+const uint8_t *
+pickle_module_today(const uint8_t *module, size_t *n)
+{
+    static const char *const names[][2] = { { "__builtin__", "builtins" }, { "copy_reg", "copyreg" } };
+    for (size_t i = 0; i < LENGTH(names); i++)
+        if (same(names[i][0], module, *n)) {
+            *n = strlen(names[i][1]);
+            return (const uint8_t *)names[i][1];
+        }
+    return module;
+}
+
+/* A class of the family by this name. */
+static bool
+find_class(struct pickle_global *global, const struct family *f, const uint8_t *name, size_t n)
+{
+    size_t suffix = strlen(f->suffix);
+    if (n <= suffix || memcmp(name + n - suffix, f->suffix, suffix) != 0)
+        return false;
+    for (size_t i = 0; i < f->n; i++)
+        if (same(classes[i], name, n - suffix)) {
+            *global = (struct pickle_global){ .role = f->role, .type = &types[i] };
+            return true;
+        }
+    return false;
+}
+
+bool
+pickle_global_find(struct pickle_global *global, const uint8_t *module, size_t module_len, const uint8_t *name,
+    size_t name_len)
+{
+    module = pickle_module_today(module, &module_len);
+    for (size_t i = 0; i < LENGTH(singles); i++)
+        if (same(singles[i].module, module, module_len) && same(singles[i].name, name, name_len)) {
+            bool untyped = singles[i].role == GLOBAL_STORAGE;
+            *global = (struct pickle_global){ .role = singles[i].role, .type = untyped ? &types[T_U8] : NULL,
+                .untyped = untyped };
+            return true;
+        }
+    for (size_t i = 0; i < LENGTH(families); i++)
+        if (same(families[i].module, module, module_len) && find_class(global, &families[i], name, name_len))
+            return true;
+    for (size_t i = 0; i < LENGTH(types) && same("torch", module, module_len); i++)
+        if (same(types[i].name, name, name_len)) {
+            *global = (struct pickle_global){ .role = GLOBAL_DTYPE, .type = &types[i] };
+            return true;
+        }
+    return false;
+}
+
+const char *
+pickle_global_name(char buf[PICKLE_GLOBAL_NAME], size_t i)
+{
+    static_assert(LENGTH(singles) + 2 * T_BOOL + 2 * T_C128 + T_QI8 + T_OTHERS + LENGTH(types) == PICKLE_GLOBALS,
+        "the list of torch 2.14");
+    if (i < LENGTH(singles)) {
+        snprintf(buf, PICKLE_GLOBAL_NAME, "%s.%s", singles[i].module, singles[i].name);
+        return buf;
+    }
+    i -= LENGTH(singles);
+    for (size_t f = 0; f < LENGTH(families); i -= families[f++].n)
+        if (i < families[f].n) {
+            snprintf(buf, PICKLE_GLOBAL_NAME, "%s.%s%s", families[f].module, classes[i], families[f].suffix);
+            return buf;
+        }
+    snprintf(buf, PICKLE_GLOBAL_NAME, "torch.%s", types[i].name);
+    return buf;
+}

@@ -1,0 +1,311 @@
+#include "model/candidates.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/str.h"
+#include "model/configs.h"
+#include "base/folder.h"
+
+/* Names, or with '*' in front endings, of one rank: the model is the one file that the first of these finds. */
+struct candidate_step {
+    const char *pattern[5];
+    bool rival;                 /* worth telling of when another one is read; else it is mostly the same model once more */
+    bool shards;                /* only the first of shards that are complete by their names and in no index */
+};
+
+static const struct candidate_step steps[] = {
+    { { "model.safetensors.index.json" }, true, false },
+    { { "*.safetensors.index.json" }, true, false },
+    { { "*.safetensors" }, true, true },
+    { { "model.safetensors" }, true, false },
+    { { "*.safetensors" }, true, false },
+    { { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" }, true, false },
+    { { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" }, true, false },
+    { { "pytorch_model.bin.index.json" }, false, false },
+    { { "*.bin" }, false, true },
+    { { "pytorch_model.bin" }, false, false },
+    { { "*.gguf" }, true, false },
+    { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, true, false },
+    { { "*.bin.index.json" }, false, false },
+    { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, false, false },
+};
+enum { STEPS = sizeof steps / sizeof *steps };
+
+/* What a trainer leaves beside a model. */
+static const char *const not_models[] = { "training_args.bin", "optimizer.bin", "optimizer.pt", "scheduler.bin", "scheduler.pt",
+    "scaler.pt", "rng_state.pth" };
+
+/* Whether a file of a directory is what a step looks for. Of the parts of a split GGUF the first counts. */
+static bool
+fits(const struct candidate_step *step, const char *name)
+{
+    struct configs_part part;
+    if (configs_part(&part, name, ".gguf") && str_ends(name, ".gguf") && part.number != 1)
+        return false;
+    for (size_t i = 0; i < sizeof not_models / sizeof *not_models; i++)
+        if (strcmp(name, not_models[i]) == 0)
+            return false;
+    for (size_t i = 0; i < sizeof step->pattern / sizeof *step->pattern && step->pattern[i]; i++) {
+        const char *pattern = step->pattern[i];
+        if (*pattern == '*' ? *name != '.' && str_ends(name, pattern + 1) : strcmp(name, pattern) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* --- shards ---------------------------------------------------------------------------------------------- */
+
+static int
+compare_name(const void *key, const void *b)
+{
+    return strcmp(key, *(char *const *)b);
+}
+
+/* Checks that the directory has the file STEM-0000I-of-0000N.safetensors, or .bin, or with i = 0 the index of those shards. */
+static bool
+has(const struct candidates *c, const char *name, const struct configs_part *part, uint64_t i)
+{
+    struct str s = { 0 };
+    configs_part_name(&s, name, part, i);
+    bool found = !s.failed && bsearch(s.p, c->names.name, c->names.n, sizeof *c->names.name, compare_name);
+    str_clear(&s);
+    return found;
+}
+
+static bool
+is_complete(const struct candidates *c, const char *name, const struct configs_part *part)
+{
+    uint64_t i = 1;
+    while (i <= part->count && has(c, name, part, i))
+        i++;
+    return i > part->count;
+}
+
+/* Checks that the shard belongs to an index of the directory. */
+static bool
+is_indexed(const struct candidates *c, const char *name)
+{
+    struct configs_part part;
+    return configs_shard(&part, name) && has(c, name, &part, 0);
+}
+
+/* Checks that both are shards of one model. */
+static bool
+belong(const char *a, const char *b)
+{
+    struct configs_part p, q;
+    return configs_shard(&p, a) && configs_shard(&q, b) && p.number >= 1 && p.number <= p.count && q.number >= 1
+        && q.number <= q.count && p.count == q.count && strcmp(p.suffix, q.suffix) == 0 && p.stem == q.stem
+        && memcmp(a, b, p.stem) == 0;
+}
+
+/* --- steps ----------------------------------------------------------------------------------------------- */
+
+/* The first step that looks for a file of the directory, NULL when none does. c: NULL for a file alone. */
+static const struct candidate_step *
+step_of(const struct candidates *c, const char *name)
+{
+    struct configs_part part;
+    for (size_t i = 0; i < STEPS; i++)
+        if (fits(&steps[i], name) && (!steps[i].shards || (c && configs_shard(&part, name) && part.number == 1
+                && !is_indexed(c, name) && is_complete(c, name, &part))))
+            return &steps[i];
+    return NULL;
+}
+
+bool
+candidates_is_model(const char *name)
+{
+    return step_of(NULL, name) != NULL;
+}
+
+static bool
+list(struct candidates *c, const char *dir, struct err *err)
+{
+    DIR *d = opendir(dir);
+    if (!d)
+        return err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    const char *name;
+    bool ok = true;
+    while (ok && (name = folder_next(d, err)) != NULL)
+        ok = !candidates_is_model(name) || names_add(&c->names, name, strlen(name), err);
+    closedir(d);
+    names_sort(&c->names);
+    return ok && err->kind == ERR_NONE;
+}
+
+/* --- several --------------------------------------------------------------------------------------------- */
+
+/* Words for a list that is told in the order of its names: "a, b and 5 more". */
+enum { TOLD = 4 };
+
+static void
+tell(struct str *words, size_t i, const char *name)
+{
+    char shown[STR_SHOWN];
+    if (i < TOLD)
+        str_format(words, "%s%s", i ? ", " : "", str_shown(shown, name, strlen(name)));
+}
+
+static void
+tell_end(struct str *words, size_t n)
+{
+    if (n > TOLD)
+        str_format(words, " and %zu more", n - TOLD);
+}
+
+/* Refuses shards of one model without an index of which some are missing; name: one of them. */
+static bool
+missing(const struct candidates *c, const char *name, struct err *err)
+{
+    struct str words = { 0 }, file = { 0 };
+    struct configs_part part;
+    size_t n = 0;
+    configs_shard(&part, name);
+    for (uint64_t i = 1; i <= part.count; i++) {
+        if (has(c, name, &part, i))
+            continue;
+        file.len = 0;
+        configs_part_name(&file, name, &part, i);
+        if (!file.failed)
+            tell(&words, n++, file.p);
+    }
+    tell_end(&words, n);
+    if (words.failed || file.failed)
+        err_memory(err, words.room);
+    else
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds %" PRIu64 " of the %" PRIu64 " shards of a model and no "
+            "index, missing: %s", part.count - n, part.count, words.p);
+    str_clear(&file);
+    str_clear(&words);
+    return false;
+}
+
+/* Checks that all files of a step are shards of one model; *first becomes one of them. */
+static bool
+is_one_model(const struct candidates *c, const struct candidate_step *step, const char **first)
+{
+    *first = NULL;
+    for (size_t i = 0; i < c->names.n; i++) {
+        if (step_of(c, c->names.name[i]) != step)
+            continue;
+        *first = *first ? *first : c->names.name[i];
+        if (!belong(*first, c->names.name[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool
+several(const struct candidates *c, const struct candidate_step *step, const char *dir, struct err *err)
+{
+    struct str words = { 0 };
+    struct configs_part part;
+    char folder[STR_SHOWN], file[STR_SHOWN];
+    const char *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < c->names.n; i++)
+        if (step_of(c, c->names.name[i]) == step) {
+            first = first ? first : c->names.name[i];
+            tell(&words, n++, c->names.name[i]);
+        }
+    tell_end(&words, n);
+    if (words.failed)
+        err_memory(err, words.room);
+    else if (configs_shard(&part, first))
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several files (%s) and no index, which tells which "
+            "of them are one model: add its .index.json, or name one file", words.p);
+    else
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several models (%s): name one of them, as in "
+            "%s%s%s", words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
+            str_shown(file, first, strlen(first)));
+    str_clear(&words);
+    return false;
+}
+
+bool
+candidates_choose(struct candidates *c, const char *dir, struct err *err)
+{
+    char shown[STR_SHOWN];
+    struct configs_part part;
+    const struct candidate_step *best = NULL;
+    const char *shard = NULL;
+    bool ok = list(c, dir, err);
+    for (size_t i = 0; ok && i < c->names.n; i++) {
+        const struct candidate_step *step = step_of(c, c->names.name[i]);
+        if (best && step > best)
+            continue;
+        c->chosen = step == best ? NULL : c->names.name[i];
+        best = step;
+    }
+    if (ok && !best)
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file, expected model.safetensors, "
+            "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
+    else if (ok && best->shards && c->chosen && configs_shard(&part, c->chosen))
+        c->shards = part.count;
+    else if (ok && !best->shards && is_one_model(c, best, &shard) && !is_indexed(c, shard)) {
+        c->chosen = NULL;
+        missing(c, shard, err);
+    } else if (ok && !c->chosen)
+        several(c, best, dir, err);
+    return c->chosen || err_in_file(err, str_shown(shown, dir, strlen(dir)));
+}
+
+void
+candidates_clear(struct candidates *c)
+{
+    names_clear(&c->names);
+    *c = (struct candidates){ 0 };
+}
+
+/* --- the others ------------------------------------------------------------------------------------------ */
+
+bool
+candidates_other(const struct candidates *c, size_t i)
+{
+    const char *name = c->names.name[i];
+    return name != c->chosen && step_of(c, name)->rival && !is_indexed(c, name) && (c->shards == 0 || !belong(name, c->chosen));
+}
+
+/* *other: the file is there, and none of those that were opened, by whatever name. */
+static bool
+look(bool *other, const char *dir, const char *name, const struct inputs *inputs, struct err *err)
+{
+    struct stat st;
+    char *path = folder_path(dir, strlen(dir), name, err), shown[STR_SHOWN];
+    bool there = path && stat(path, &st) == 0;
+    bool ok = path && (there || err_absent(errno)
+        || err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, name, strlen(name))));
+    *other = there && !inputs_find(inputs, st.st_dev, st.st_ino);
+    free(path);
+    return ok;
+}
+
+bool
+candidates_warn(const struct candidates *c, const char *dir, const struct inputs *inputs, struct catalog *catalog,
+    struct err *err)
+{
+    struct str words = { 0 };
+    char shown[STR_SHOWN];
+    size_t n = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < c->names.n; i++) {
+        bool other = candidates_other(c, i);
+        ok = !other || look(&other, dir, c->names.name[i], inputs, err);
+        if (other)
+            tell(&words, n++, c->names.name[i]);
+    }
+    tell_end(&words, n);
+    ok = ok && (!words.failed || err_memory(err, words.room));
+    if (ok && n != 0)
+        catalog_warn(catalog, "the directory holds several models: %s is read, not %s; name the file that you want",
+            str_shown(shown, c->chosen, strlen(c->chosen)), words.p);
+    str_clear(&words);
+    return ok;
+}

@@ -1,0 +1,234 @@
+#include "model/configs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/names.h"
+#include "base/str.h"
+#include "model/candidates.h"
+#include "base/folder.h"
+#include "container/foreign.h"
+#include "model/index.h"
+#include "source/small_file.h"
+
+/* The number behind a '-', of exactly five digits, that ends the first *n bytes of a name; *n goes in front of it. */
+static bool
+ends_in_number(const char *name, size_t *n, uint64_t *number)
+{
+    char digits[6] = "";
+    if (*n < sizeof digits || name[*n - sizeof digits] != '-')
+        return false;
+    memcpy(digits, name + *n - 5, 5);
+    *n -= sizeof digits;
+    return str_to_u64(number, digits);
+}
+
+bool
+configs_part(struct configs_part *part, const char *name, const char *suffix)
+{
+    part->suffix = suffix;
+    part->stem = strlen(name) - (str_ends(name, suffix) ? strlen(suffix) : 0);
+    if (!ends_in_number(name, &part->stem, &part->count) || part->stem < 3
+        || memcmp(name + part->stem - 3, "-of", 3) != 0)
+        return false;
+    part->stem -= 3;
+    return ends_in_number(name, &part->stem, &part->number);
+}
+
+bool
+configs_shard(struct configs_part *part, const char *name)
+{
+    static const char *const suffixes[] = { ".safetensors", ".bin" };
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (str_ends(name, suffixes[i]))
+            return configs_part(part, name, suffixes[i]);
+    return false;
+}
+
+void
+configs_part_name(struct str *out, const char *name, const struct configs_part *part, uint64_t i)
+{
+    str_add(out, name, part->stem);
+    if (i == 0)
+        str_format(out, "%s.index.json", part->suffix);
+    else
+        str_format(out, "-%05" PRIu64 "-of-%05" PRIu64 "%s", i, part->count, part->suffix);
+}
+
+/* --- configs --------------------------------------------------------------------------------------------- */
+
+bool
+configs_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err)
+{
+    struct source *src = NULL;
+    struct catalog_config config;
+    config.name = folder_name(path);
+    bool ok = small_file_open(&src, path, limits->side_file, catalog_budget(catalog), "config.json bytes", &config.text,
+            &config.n, inputs, err)
+        && (foreign_check_pointer((const uint8_t *)config.text, config.n, err) || err_in_file(err, source_name(src)))
+        && catalog_add_config(catalog, &config, err);
+    source_close(src);
+    return ok;
+}
+
+bool
+configs_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
+    struct inputs *inputs, struct err *err)
+{
+    /* transformers and most others; ModelOpt; SDNQ and exllamav2; AutoGPTQ; llm-awq. */
+    static const char *const names[CATALOG_CONFIGS] = { "config.json", "hf_quant_config.json",
+        "quantization_config.json", "quantize_config.json", "quant_config.json" };
+    for (size_t i = 0; i < CATALOG_CONFIGS; i++) {
+        struct stat st;
+        char *path = folder_path(dir, n, names[i], err);
+        bool there = path && lstat(path, &st) == 0;     /* also a link to nothing, which is an error */
+        bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s cannot be "
+            "examined", names[i])) && (!there || configs_read_config(catalog, path, limits, inputs, err));
+        free(path);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* --- other files ----------------------------------------------------------------------------------------- */
+
+/* Tells why a file cannot be read; NULL when it can, or is a folder. */
+static const char *
+find_fault(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return errno == ENOENT ? "it is a symbolic link to a file that is not there" : strerror(errno);
+    if (S_ISDIR(st.st_mode))
+        return NULL;
+    return !S_ISREG(st.st_mode) ? "it is not a regular file" : access(path, R_OK) != 0 ? strerror(errno) : NULL;
+}
+
+bool
+configs_warn(struct catalog *catalog, const char *dir, struct err *err)
+{
+    struct names bad = { 0 };
+    const char *name;
+    char shown[STR_SHOWN];
+    DIR *d = opendir(dir);
+    bool ok = d || err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    while (ok && (name = folder_next(d, err)) != NULL) {
+        char *path = *name != '.' && !candidates_is_model(name) ? folder_path(dir, strlen(dir), name, err) : NULL;
+        ok = !path || !find_fault(path) || names_add(&bad, name, strlen(name), err);
+        free(path);
+    }
+    names_sort(&bad);
+    char *first = bad.n != 0 ? folder_path(dir, strlen(dir), bad.name[0], err) : NULL;
+    const char *fault = first ? find_fault(first) : NULL;
+    if (fault && bad.n > 1)
+        catalog_warn(catalog, "%zu files cannot be read, the first is %s: %s", bad.n,
+            str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
+    else if (fault)
+        catalog_warn(catalog, "%s cannot be read: %s", str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
+    free(first);
+    names_clear(&bad);
+    if (d)
+        closedir(d);
+    return ok && err->kind == ERR_NONE;
+}
+
+/* --- shards ---------------------------------------------------------------------------------------------- */
+
+/* Keep the name of the index that lists the shard; `shards` files. */
+static bool
+note_index(struct catalog *catalog, const char *name, uint64_t shards, struct err *err)
+{
+    char shown[STR_SHOWN];
+    size_t n = strlen(str_shown(shown, name, strlen(name)));
+    char *copy = catalog_alloc(catalog, n + 1, err);
+    if (!copy)
+        return false;
+    catalog_facts(catalog)->index = memcpy(copy, shown, n + 1);
+    catalog_facts(catalog)->shards = shards;
+    return true;
+}
+
+/* Whether the index at `path` lists the file and others: then *shards says how many. */
+static bool
+lists(const char *path, const char *file, const struct limits *limits, struct budget *budget, struct inputs *inputs,
+    uint64_t *shards)
+{
+    struct source *src = NULL;
+    struct index index = { 0 };
+    struct err ignored;
+    const char *text;
+    size_t n;
+    bool found = false;
+    err_init(&ignored);
+    if (small_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, inputs, &ignored)
+        && index_read(&index, text, n, budget, &ignored))
+        for (size_t i = 0; i < index.nshards; i++)
+            found = found || strcmp(index.shard[i], file) == 0;
+    *shards = index.nshards;
+    index_clear(&index);
+    source_close(src);
+    return found && *shards > 1;
+}
+
+/* The name of a file, without what a compression adds to it; the caller frees it. */
+static char *
+plain_name(const char *path, struct err *err)
+{
+    static const char *const endings[] = { ".gz", ".zst", ".xz" };
+    const char *name = folder_name(path);
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_ends(name, endings[i])) {
+            n -= strlen(endings[i]);
+            break;
+        }
+    char *plain = strndup(name, n);
+    if (!plain)
+        err_memory(err, n);
+    return plain;
+}
+
+/* Note whether `file` is a shard alone; path[0..folder) is where it lies. */
+static bool
+note_shard(struct catalog *catalog, const char *file, const char *path, size_t folder, const struct limits *limits,
+    struct inputs *inputs, struct err *err)
+{
+    const char *name;
+    struct configs_part part;
+    uint64_t shards;
+    if (configs_shard(&part, file) && part.count > 1)
+        catalog_facts(catalog)->shards = part.count;
+    char *dir = folder ? strndup(path, folder) : strdup(".");
+    if (!dir)
+        return err_memory(err, folder);
+    DIR *d = opendir(dir);
+    bool ok = d || errno == EACCES || err_sys(err, ERR_OPEN, errno, "its directory cannot be read");
+    while (ok && d && (name = folder_next(d, err)) != NULL) {
+        if (!(str_ends(name, ".safetensors.index.json") || str_ends(name, ".bin.index.json")) || catalog_facts(catalog)->index)
+            continue;
+        char *index = folder_path(dir, strlen(dir), name, err);
+        ok = index && (!lists(index, file, limits, catalog_budget(catalog), inputs, &shards)
+            || note_index(catalog, name, shards, err));
+        free(index);
+    }
+    if (d)
+        closedir(d);
+    free(dir);
+    return ok && err->kind == ERR_NONE;
+}
+
+bool
+configs_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
+    struct err *err)
+{
+    char *file = plain_name(path, err);
+    bool ok = file && note_shard(catalog, file, path, folder_len(path), limits, inputs, err);
+    free(file);
+    return ok;
+}

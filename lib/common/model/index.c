@@ -1,0 +1,203 @@
+/* { "metadata": {...}, "weight_map": { "tensor name": "file name", ... } } */
+#include "model/index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json_pull.h"
+
+struct index_reader {
+    struct pull json;
+    struct index *index;
+    size_t room;
+    char *free;                 /* in index->texts */
+    struct budget *budget;
+    struct err *err;
+};
+
+static bool
+broken(struct index_reader *r)
+{
+    char why[PULL_EXPLAIN];
+    return err_set(r->err, ERR_MALFORMED, pull_fault_at(&r->json), "the index is not valid JSON: %s",
+        pull_explain(why, &r->json));
+}
+
+static bool
+unexpected(struct index_reader *r, const char *what)
+{
+    if (r->json.fault != PULL_OK)
+        return broken(r);
+    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json), "this is no index of a model: %s", what);
+}
+
+/* The string of the last token with a NUL behind it. */
+static const char *
+keep(struct index_reader *r, size_t *n)
+{
+    char *p = r->free;
+    *n = pull_unescape(p, &r->json.token);
+    p[*n] = '\0';
+    r->free = p + *n + 1;
+    return p;
+}
+
+static bool
+is_plain_name(const char *name, size_t n)
+{
+    if (n == 0 || name[0] == '-' || strcmp(name, "..") == 0 || strcmp(name, ".") == 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (name[i] == '/' || (unsigned char)name[i] < 0x20 || name[i] == 0x7F)
+            return false;
+    return true;
+}
+
+static bool
+add(struct index_reader *r, const struct index_entry *e)
+{
+    struct index *x = r->index;
+    if (!limits_check(x->count + 1, r->budget->limits.items, "tensors in the index", r->err)
+        || !budget_bytes(r->budget, sizeof *e + sizeof *x->shard, "tensors in the index", r->err))
+        return false;
+    struct index_entry *entry = array_grow(x->entry, x->count, &r->room, sizeof *entry, r->err);
+    if (!entry)
+        return false;
+    x->entry = entry;
+    x->entry[x->count++] = *e;
+    return true;
+}
+
+static bool
+read_map(struct index_reader *r)
+{
+    if (pull_next(&r->json) != PULL_OBJECT)
+        return unexpected(r, "its weight_map is no object, expected { \"TENSOR\": \"FILE\", ... }");
+    enum pull_token token;
+    while ((token = pull_next(&r->json)) == PULL_KEY) {
+        struct index_entry e;
+        size_t n;
+        e.tensor = keep(r, &e.tensor_len);
+        if (pull_next(&r->json) != PULL_STRING)
+            return unexpected(r, "a value of its weight_map is not the name of a file");
+        e.shard = keep(r, &n);
+        if (!is_plain_name(e.shard, n)) {
+            char shown[STR_SHOWN];
+            return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
+                "the index names the file %s, expected a file in its own directory", str_shown(shown, e.shard, n));
+        }
+        if (!add(r, &e))
+            return false;
+    }
+    return token == PULL_OBJECT_END || broken(r);
+}
+
+static int
+compare_tensor(const void *pa, const void *pb)
+{
+    const struct index_entry *a = pa, *b = pb;
+    return str_compare(a->tensor, a->tensor_len, b->tensor, b->tensor_len);
+}
+
+static int
+compare_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sort, refuse a tensor that is named twice, and list the distinct files. */
+static bool
+arrange(struct index *x, const struct limits *limits, struct err *err)
+{
+    qsort(x->entry, x->count, sizeof *x->entry, compare_tensor);
+    for (size_t i = 1; i < x->count; i++)
+        if (compare_tensor(&x->entry[i - 1], &x->entry[i]) == 0) {
+            char shown[STR_SHOWN];
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "the index names it twice",
+                str_shown(shown, x->entry[i].tensor, x->entry[i].tensor_len));
+        }
+    x->shard = malloc((x->count + 1) * sizeof *x->shard);
+    if (!x->shard)
+        return err_memory(err, x->count * sizeof *x->shard);
+    for (size_t i = 0; i < x->count; i++)
+        x->shard[i] = x->entry[i].shard;
+    qsort(x->shard, x->count, sizeof *x->shard, compare_text);
+    for (size_t i = 0; i < x->count; i++)
+        if (i == 0 || strcmp(x->shard[i], x->shard[i - 1]) != 0)
+            x->shard[x->nshards++] = x->shard[i];
+    return limits_check(x->nshards, limits->shards, "files of the model", err);
+}
+
+bool
+index_read(struct index *index, const char *text, size_t n, struct budget *budget, struct err *err)
+{
+    const struct limits *limits = &budget->limits;
+    struct index_reader r = { .index = index, .budget = budget, .err = err };
+    *index = (struct index){ 0 };
+    if (!budget_bytes(budget, (uint64_t)n + 1, "names in the index", err))
+        return false;
+    index->texts = malloc(n + 1);       /* a string loses its quotes and gains a NUL */
+    if (!index->texts)
+        return err_memory(err, n);
+    r.free = index->texts;
+    pull_init(&r.json, text, n, 0, limits->json_depth);
+    bool mapped = false;
+    if (pull_next(&r.json) != PULL_OBJECT)
+        return unexpected(&r, "it is no JSON object");
+    enum pull_token token;
+    while ((token = pull_next(&r.json)) == PULL_KEY) {
+        bool is_map = pull_text_is(&r.json.token, "weight_map");
+        if (is_map && mapped)
+            return unexpected(&r, "it has weight_map twice");
+        mapped = mapped || is_map;
+        if (is_map ? !read_map(&r) : !pull_skip(&r.json))
+            return err->kind == ERR_NONE ? broken(&r) : false;
+    }
+    if (token != PULL_OBJECT_END || pull_next(&r.json) != PULL_END)
+        return broken(&r);
+    if (!mapped || index->count == 0)
+        return unexpected(&r, "it has no weight_map with entries");
+    return arrange(index, limits, err);
+}
+
+void
+index_clear(struct index *index)
+{
+    free(index->entry);
+    free(index->shard);
+    free(index->texts);
+    *index = (struct index){ 0 };
+}
+
+/* Names the first tensor of the files that the index does not list, of which there is one. */
+static bool
+refuse_unlisted(const struct index *x, const struct catalog *catalog, struct err *err)
+{
+    char name[STR_SHOWN], file[STR_SHOWN];
+    for (size_t i = 0; i < catalog_count(catalog); i++) {
+        const struct tensor *t = catalog_at(catalog, i);
+        const struct index_entry key = { .tensor = t->name, .tensor_len = t->name_len };
+        const char *shard = x->shard[t->extent.file];
+        if (!bsearch(&key, x->entry, x->count, sizeof key, compare_tensor))
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "%s holds it, but the index does not list it (%zu such "
+                "tensors): are both of one download?", str_shown(name, t->name, t->name_len),
+                str_shown(file, shard, strlen(shard)), catalog_count(catalog) - x->count);
+    }
+    return true;
+}
+
+bool
+index_check(const struct index *x, struct catalog *catalog, struct err *err)
+{
+    for (size_t i = 0; i < x->count; i++) {
+        const struct index_entry *e = &x->entry[i];
+        const struct tensor *t = catalog_find(catalog, e->tensor, e->tensor_len);
+        char name[STR_SHOWN], file[STR_SHOWN];
+        if (!t || strcmp(x->shard[t->extent.file], e->shard) != 0)
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+                ERR_TENSOR "the index says that it is in %s, which does not hold it: are both of one download?",
+                str_shown(name, e->tensor, e->tensor_len), str_shown(file, e->shard, strlen(e->shard)));
+    }
+    return catalog_count(catalog) == x->count || refuse_unlisted(x, catalog, err);
+}

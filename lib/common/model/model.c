@@ -1,0 +1,406 @@
+#include "model/model.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/str.h"
+#include "model/configs.h"
+#include "model/candidates.h"
+#include "base/folder.h"
+#include "container/foreign.h"
+#include "model/gather.h"
+#include "model/index.h"
+#include "source/small_file.h"
+#include "model/store.h"
+
+enum { SETTLE = 1 << 20 };      /* bytes of a pipe's data that are looked at before anything is made of it */
+
+/* Of a model of several files each is read at any place. What is inside of one, deflated, can be put aside; see model_spool. */
+static bool
+check_plain(const struct model *m, uint32_t i, struct err *err)
+{
+    if (m->nfiles < 2 || source_seekable(m->src[i]))
+        return true;
+    err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, source_is_file(m->src[i])
+        ? "it is compressed, and one of several files of a model: decompress it first"
+        : "it is no regular file, and one of several files of a model: copy it to a file first");
+    return err_in_file(err, source_name(m->src[i]));
+}
+
+/* --root is about checkpoints. */
+static bool
+check_root(const struct model *m, struct err *err)
+{
+    return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE,
+        ERR_NO_OFFSET, "--root: the tensors of %s lie in no dictionaries, only those of a PyTorch checkpoint do",
+        catalog_facts_of(m->catalog)->format);
+}
+
+/* The files of a model are of one format, whatever its form; `first`: NULL, or that of the files before. */
+static bool
+check_format(const struct model *m, const char *first, struct err *err)
+{
+    const char *format = catalog_facts_of(m->catalog)->format;
+    return !first || strcmp(first, format) == 0 || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the "
+        "model is %s, expected one format", format, first);
+}
+
+/* Open one more file of the model and read its header. */
+static bool
+add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
+{
+    const struct container_options *how = &m->how;
+    struct source **src = realloc(m->src, (m->nsrc + 1) * sizeof *src);
+    if (!src)
+        return err_memory(err, (m->nsrc + 1) * sizeof *src);
+    m->src = src;
+    src[m->nsrc] = NULL;
+    const struct container *container = NULL;
+    const char *format = catalog_facts_of(m->catalog)->format;
+    bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
+    struct source *this = src[m->nsrc];
+    if (this) {
+        source_tell(this, m->meter);
+        source_allow_spool(this, !m->no_spool);
+    }
+    m->nsrc += this != NULL;
+    ok = ok && source_unpack(this, how->limits, err) && check_plain(m, m->nsrc - 1, err) && container_detect(&container, this, err)
+        && container->read(m->catalog, this, m->nsrc - 1, how, err) && check_format(m, format, err)
+        && check_root(m, err);
+    m->container = container;
+    if (ok)
+        source_head_done(this, catalog_facts_of(m->catalog)->header_end);
+    else if (!ok && this)
+        err_in_file(err, source_name(this));
+    return ok;
+}
+
+/* --- several files --------------------------------------------------------------------------------------- */
+
+static bool
+open_index(struct model *m, const char *path, struct err *err)
+{
+    size_t dir_len = folder_len(path), n;
+    struct source *src = NULL;
+    struct index index = { 0 };
+    struct budget *budget = catalog_budget(m->catalog);
+    const char *text;
+    bool ok = small_file_open(&src, path, m->how.limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
+        && ((foreign_check_pointer((const uint8_t *)text, n, err) && index_read(&index, text, n, budget, err))
+            || err_in_file(err, source_name(src)));
+    if (ok)
+        m->nfiles = (uint32_t)index.nshards;
+    for (size_t i = 0; ok && i < index.nshards; i++) {
+        char *shard = folder_path(path, dir_len, index.shard[i], err);
+        ok = shard && add_file(m, shard, false, err);
+        free(shard);
+    }
+    ok = ok && catalog_seal(m->catalog, err)
+        && (index_check(&index, m->catalog, err) || err_in_file(err, source_name(src)));
+    index_clear(&index);
+    source_close(src);
+    return ok;
+}
+
+/* Opens part i of the same model as `path`. */
+static bool
+add_part(struct model *m, const char *path, const struct configs_part *part, uint64_t i, struct err *err)
+{
+    struct str name = { 0 };
+    configs_part_name(&name, path, part, i);
+    bool ok = (!name.failed || err_memory(err, name.room)) && add_file(m, name.p, false, err);
+    str_clear(&name);
+    return ok;
+}
+
+/* Opens all shards of a model without an index; `path`: the first of them. */
+static bool
+open_shards(struct model *m, const char *path, struct err *err)
+{
+    struct configs_part part;
+    if (!configs_shard(&part, path) || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
+        return false;
+    m->nfiles = (uint32_t)part.count;
+    bool ok = true;
+    for (uint64_t i = 1; ok && i <= part.count; i++)
+        ok = add_part(m, path, &part, i, err);
+    return ok && catalog_seal(m->catalog, err);
+}
+
+/* One part of a split GGUF model: what its own keys say must be what its place demands. */
+static bool
+check_part(const struct model *m, const struct catalog_facts *first, uint32_t no, struct err *err)
+{
+    const struct catalog_facts *f = catalog_facts_of(m->catalog);
+    if (f->split_no == no && f->split_count == first->split_count)
+        return true;
+    err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it says that it is part %" PRIu64 " of %" PRIu64 ", expected part %" PRIu32
+        " of %" PRIu64, f->split_no + 1, f->split_count, no + 1, first->split_count);
+    return err_in_file(err, source_name(m->src[no]));
+}
+
+/* The tensors of all parts together are as many as the first part says. */
+static bool
+check_total(const struct model *m, struct err *err)
+{
+    const struct meta *total = catalog_meta_find(m->catalog, "split.tensors.count");
+    uint64_t n;
+    if (!total || !meta_as_u64(&total->value, &n) || n == catalog_count(m->catalog))
+        return true;
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts hold %zu tensors, split.tensors.count says %" PRIu64
+        ": are all parts of one model?", catalog_count(m->catalog), n);
+}
+
+/* The first part is read: open the others, PREFIX-0000i-of-0000N.gguf. */
+static bool
+open_parts(struct model *m, const char *path, struct err *err)
+{
+    const struct catalog_facts first = *catalog_facts_of(m->catalog);
+    struct configs_part part;
+    if (!configs_part(&part, path, ".gguf") || part.number != 1)
+        return true;            /* a part alone: inspect shows it, a conversion refuses it */
+    m->nfiles = (uint32_t)part.count;
+    if (!check_plain(m, 0, err) || !check_part(m, &first, 0, err)
+        || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
+        return false;
+    if (part.count != first.split_count)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
+            PRIu64, part.count, first.split_count);
+    bool ok = true;
+    for (uint32_t i = 1; ok && i < part.count; i++)
+        ok = add_part(m, path, &part, i + 1, err) && check_part(m, &first, i, err);
+    *catalog_facts(m->catalog) = first;
+    catalog_facts(m->catalog)->split_count = 0;         /* all of it is here */
+    return ok;
+}
+
+/* --- the operand ----------------------------------------------------------------------------------------- */
+
+void
+model_data(const struct model *m, uint32_t file, uint64_t *from, uint64_t *to)
+{
+    *from = UINT64_MAX;
+    *to = 0;
+    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
+        const struct tensor *t = catalog_at(m->catalog, i);
+        uint64_t n = t->extent.nbytes;
+        if (t->extent.file != file)
+            continue;
+        if (t->layout && layout_extent(t->layout, &n))
+            n *= dtype_facts(t->dtype)->bytes;
+        *from = num_min(*from, t->extent.at);
+        *to = num_max(*to, t->extent.at + n);
+    }
+    *from = num_min(*from, *to);
+}
+
+uint64_t
+model_end(const struct model *m)
+{
+    uint64_t from, end;
+    model_data(m, 0, &from, &end);
+    return num_max(end, num_max(catalog_facts_of(m->catalog)->header_end, catalog_facts_of(m->catalog)->file_end));
+}
+
+static bool
+open_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
+{
+    if (path && str_ends(path, ".index.json"))
+        return open_index(m, path, err);
+    if (!add_file(m, path, pipe_ok, err))
+        return false;
+    source_promise(m->src[0], model_end(m));
+    return (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, err))
+        && catalog_seal(m->catalog, err) && (m->nsrc == 1 || check_total(m, err));
+}
+
+/* What lies beside the file that was opened, `path`, unless the user names it or wants none of it. */
+static bool
+add_beside(struct model *m, const char *path, const struct model_options *options, struct err *err)
+{
+    const struct limits *limits = options->limits;
+    bool named = options->config && strcmp(options->config, "none") != 0;
+    if (named)
+        return configs_read_config(m->catalog, options->config, limits, &m->inputs, err);
+    if (!path || !m->container->has_configs || !source_is_file(m->src[0]))
+        return true;
+    return (options->config || configs_read_configs(m->catalog, path, folder_len(path), limits, &m->inputs, err))
+        && (m->nsrc > 1 || str_ends(path, ".index.json") || configs_note_shard(m->catalog, path, limits, &m->inputs, err));
+}
+
+/* The directory of a model, when more than its file was named. */
+static bool
+keep_folder(struct model *m, const char *path, size_t n, struct err *err)
+{
+    m->folder = n ? strndup(path, n) : strdup(".");
+    return m->folder || err_memory(err, n);
+}
+
+/* The model file of a directory; others in it, or its missing neighbours, are worth a warning. */
+static bool
+open_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
+{
+    struct candidates in = { 0 };
+    char *path = candidates_choose(&in, dir, err) ? folder_path(dir, strlen(dir), in.chosen, err) : NULL;
+    bool ok = path && keep_folder(m, dir, strlen(dir), err)
+        && (in.shards > 1 ? open_shards(m, path, err) : open_file(m, path, false, err)) && add_beside(m, path, options, err)
+        && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
+    if (ok && catalog_facts_of(m->catalog)->shards != 0)
+        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index: the "
+            "others are not read", catalog_facts_of(m->catalog)->shards);
+    free(path);
+    candidates_clear(&in);
+    return ok;
+}
+
+bool
+model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
+{
+    const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
+    bool stored = path && store_named(path);
+    struct str found = { 0 }, name = { 0 };
+    struct stat st;
+    str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
+    *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
+        .how = { options->limits, options->root, options->no_verify }, .no_spool = options->no_spool,
+        .meter = options->meter };
+    meter_phase(m->meter, "reading the header", METER_UNKNOWN);
+    bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
+        && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
+    if (stored)
+        path = m->stored = found.p;
+    bool there = ok && path && stat(path, &st) == 0;
+    if (ok && path && !there && !err_absent(errno))
+        err_sys(err, ERR_OPEN, errno, "%s", "");
+    else if (there && S_ISDIR(st.st_mode))
+        ok = open_directory(m, path, options, err);
+    else
+        ok = ok && open_file(m, path, !stored, err) && add_beside(m, path, options, err)
+            && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
+    ok = ok && err->kind == ERR_NONE && (!options->warns || !m->folder || configs_warn(m->catalog, m->folder, err));
+    return ok || err_in_file(err, m->name ? m->name : "");
+}
+
+void
+model_clear(struct model *m)
+{
+    for (uint32_t i = 0; i < m->nsrc; i++)
+        source_close(m->src[i]);
+    free(m->src);
+    inputs_clear(&m->inputs);
+    catalog_free(m->catalog);
+    free(m->name);
+    free(m->folder);
+    free(m->stored);
+    *m = (struct model){ 0 };
+}
+
+bool
+model_finish(const struct model *m, struct err *err)
+{
+    return m->nsrc != 1 || source_finish(m->src[0], model_end(m), m->container->tail_ok, err);
+}
+
+const char **
+model_files(const struct model *m, struct err *err)
+{
+    const char **files = calloc(m->nsrc, sizeof *files);
+    if (!files) {
+        err_memory(err, m->nsrc * sizeof *files);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < m->nsrc; i++)
+        files[i] = source_name(m->src[i]);
+    return files;
+}
+
+bool
+model_unchanged(const struct model *m, struct err *err)
+{
+    for (uint32_t i = 0; i < m->nsrc; i++)
+        if (!source_unchanged(m->src[i], err))
+            return false;
+    return true;
+}
+
+bool
+model_check_overwrite(const struct model *m, struct err *err)
+{
+    struct stat st;
+    return fstat(STDOUT_FILENO, &st) != 0 || inputs_check(&m->inputs, st.st_dev, st.st_ino, err);
+}
+
+/* Nothing is lost of a file that is empty, so that a list in a new file, the usual thing, costs no second look. */
+bool
+model_list_check_overwrite(char *const *operands, size_t n, const struct model_options *options, struct err *err)
+{
+    struct stat out, st;
+    bool ok = true;
+    if (n < 2 || fstat(STDOUT_FILENO, &out) != 0 || !S_ISREG(out.st_mode) || out.st_size == 0)
+        return true;
+    for (size_t i = 0; ok && i < n; i++) {
+        struct model m = { 0 };
+        struct err unsaid;
+        err_init(&unsaid);
+        if (strcmp(operands[i], "-") == 0)
+            ok = fstat(STDIN_FILENO, &st) != 0 || inputs_add(&m.inputs, st.st_dev, st.st_ino, "(standard input)", err);
+        else if (stat(operands[i], &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+            model_open(&m, operands[i], options, &unsaid);
+        ok = ok && model_check_overwrite(&m, err);
+        model_clear(&m);
+    }
+    return ok;
+}
+
+bool
+model_spool(struct model *m, struct err *err)
+{
+    bool ok = true;
+    if (m->nsrc == 1)
+        return source_spool(m->src[0], model_end(m), m->container->tail_ok, err);
+    for (uint32_t i = 0; ok && i < m->nsrc; i++)        /* those that are deflated */
+        ok = source_spool(m->src[i], SOURCE_SIZE_UNKNOWN, true, err) || err_in_file(err, source_name(m->src[i]));
+    return ok;
+}
+
+/* Read what only goes forward on behind its headers, in memory: *ended when it ended there. */
+static bool
+settle(struct model *m, bool *ended, struct err *err)
+{
+    return source_ended_by(m->src[0], catalog_facts_of(m->catalog)->header_end + SETTLE, ended, err);
+}
+
+bool
+model_bytes(const struct model *m, const struct tensor *t, uint64_t from, void *buf, size_t n, struct err *err)
+{
+    return gather(m->src[t->extent.file], t, from, buf, n, err);
+}
+
+bool
+model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
+{
+    uint64_t end = t->extent.at + t->extent.nbytes;
+    bool near = m->nsrc == 1 && !t->layout && end <= catalog_facts_of(m->catalog)->header_end + SETTLE, ended;
+    return (near ? settle(m, &ended, err) : model_spool(m, err))
+        && model_bytes(m, t, 0, buf, (size_t)t->extent.nbytes, err);
+}
+
+bool
+model_complete(struct model *m, struct err *err)
+{
+    const struct catalog_facts *f = catalog_facts_of(m->catalog);
+    bool ended;
+    if (f->split_count != 0)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is part %" PRIu64 " of %" PRIu64
+            " of a split model: name the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
+            f->split_count, f->split_count);
+    if (source_seekable(m->src[0]))
+        return true;
+    return settle(m, &ended, err) && (!ended || model_finish(m, err));
+}

@@ -1,0 +1,363 @@
+/* The store of Ollama.
+ *
+ *      ROOT/manifests/HOST/NAMESPACE/MODEL/TAG     { "layers": [ { "mediaType", "digest": "sha256:HEX", "size" } ] }
+ *      ROOT/blobs/sha256-HEX                       the layer; of the model it is a GGUF file
+ *
+ * Ollama compares the parts of a name without regard to ASCII case. It hashes a blob when it pulls it, so the hash
+ * is not verified again here.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/num.h"
+#include "base/tree.h"
+#include "base/folder.h"
+#include "source/small_file.h"
+#include "model/store_priv.h"
+
+enum { HOST, NAMESPACE, MODEL, TAG, PARTS };
+enum { PART_MAX = 128, MANIFEST_MAX = 1 << 20, HEX = 64 };
+
+const struct store_place store_ollama_places[STORE_PLACES] = { { "OLLAMA_MODELS", "" }, { "HOME", "/.ollama/models" } };
+
+static const char digest_head[] = "sha256:";
+
+struct ollama_name {
+    char part[PARTS][PART_MAX + 1];     /* HOST is empty when it was left out */
+};
+
+/* --- the name -------------------------------------------------------------------------------------------- */
+
+static bool
+set_part(struct ollama_name *name, int i, const char *p, size_t n, struct err *err)
+{
+    static const char *const words[PARTS] = { "HOST", "NAMESPACE", "MODEL", "TAG" };
+    char shown[STR_SHOWN];
+    if (!store_is_part(p, n, PART_MAX) || (i == NAMESPACE && memchr(p, '.', n)))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'%s' cannot be the %s of ollama:[HOST/][NAMESPACE/]MODEL[:TAG]",
+            str_shown(shown, p, n), words[i]);
+    memcpy(name->part[i], p, n);
+    name->part[i][n] = '\0';
+    return true;
+}
+
+static bool
+name_parse(struct ollama_name *name, const char *spec, struct err *err)
+{
+    *name = (struct ollama_name){ .part = { [NAMESPACE] = "library", [TAG] = "latest" } };
+    const char *end = spec + strcspn(spec, ":");
+    if (*end && !set_part(name, TAG, end + 1, strlen(end + 1), err))
+        return false;
+    for (int i = MODEL;; i--) {         /* from the right: the parts in front may be absent */
+        const char *p = end;
+        while (p > spec && p[-1] != '/')
+            p--;
+        if (i < HOST)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+                "a name has at most three parts: ollama:HOST/NAMESPACE/MODEL");
+        if (!set_part(name, i, p, (size_t)(end - p), err))
+            return false;
+        if (p == spec)
+            return true;
+        end = p - 1;
+    }
+}
+
+/* --- its manifest ---------------------------------------------------------------------------------------- */
+
+/* Open a folder of the store; one that is not there, or no folder, is NULL. */
+static bool
+open_folder(DIR **d, const struct str *dir, struct err *err)
+{
+    char shown[STR_SHOWN];
+    *d = opendir(dir->p);
+    return *d || err_absent(errno) || err_sys(err, ERR_OPEN, errno, "%s cannot be read",
+        str_shown(shown, dir->p, dir->len));
+}
+
+/* HOST was left out: the only directory in dir that holds library/. */
+static bool
+find_host(struct ollama_name *name, const struct str *dir, const char *get, struct err *err)
+{
+    char *host = name->part[HOST];
+    DIR *d;
+    const char *entry;
+    char shown[STR_SHOWN];
+    bool ok = open_folder(&d, dir, err);
+    while (d && ok && (entry = folder_next(d, err)) != NULL) {
+        struct str library = { 0 };
+        struct stat st;
+        str_format(&library, "%s/%s/library", dir->p, entry);
+        ok = store_built(&library, err);
+        bool holds = ok && store_is_part(entry, strlen(entry), PART_MAX)
+            && store_there(stat(library.p, &st), library.p, err) && S_ISDIR(st.st_mode);
+        ok = ok && err->kind == ERR_NONE;
+        str_clear(&library);
+        if (holds && *host)
+            ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "both %s and %s hold library/: name the HOST as well, as in"
+                " ollama:%s/%s/%s", host, entry, host, name->part[NAMESPACE], name->part[MODEL]);
+        else if (holds)
+            memcpy(host, entry, strlen(entry) + 1);
+    }
+    if (d)
+        closedir(d);
+    return ok && err->kind == ERR_NONE && (*host || err_set(err, ERR_OPEN, ERR_NO_OFFSET,
+        "%s: nothing in it holds library/; the model comes with: %s", str_shown(shown, dir->p, dir->len), get));
+}
+
+/* Every path below dir that is the name from part i on, ASCII case aside. The first goes to *found, a second is
+ * ERR_USAGE. The depth is PARTS. */
+static bool
+search(struct str *found, struct str *dir, const struct ollama_name *name, int i, struct err *err)
+{
+    if (i == PARTS && found->len != 0) {
+        char a[STR_SHOWN], b[STR_SHOWN];
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "it names both %s and %s: give the exact name",
+            str_shown(a, found->p, found->len), str_shown(b, dir->p, dir->len));
+    }
+    if (i == PARTS) {
+        str_add(found, dir->p, dir->len);
+        return store_built(found, err);
+    }
+    DIR *d;
+    const char *entry;
+    size_t len = dir->len;
+    bool ok = open_folder(&d, dir, err);
+    while (d && ok && (entry = folder_next(d, err)) != NULL) {
+        if (strcasecmp(entry, name->part[i]) != 0)
+            continue;
+        str_format(dir, "/%s", entry);
+        ok = store_built(dir, err) && search(found, dir, name, i + 1, err);
+        dir->len = len;
+        dir->p[len] = '\0';
+    }
+    if (d)
+        closedir(d);
+    return ok && err->kind == ERR_NONE;
+}
+
+/* The manifest's path: as the name is written, else in another case. */
+static bool
+find_manifest(struct str *path, struct ollama_name *name, const char *root, const char *get, struct err *err)
+{
+    struct str dir = { 0 };
+    struct stat st;
+    str_format(&dir, "%s/manifests", root);
+    bool ok = store_has(&dir, get, err) && (name->part[HOST][0] || find_host(name, &dir, get, err));
+    if (ok) {
+        str_format(path, "%s/%s/%s/%s/%s", dir.p, name->part[HOST], name->part[NAMESPACE], name->part[MODEL],
+            name->part[TAG]);
+        ok = store_built(path, err);
+    }
+    if (ok && !store_there(lstat(path->p, &st), path->p, err)) {
+        struct str other = { 0 };
+        ok = err->kind == ERR_NONE && search(&other, &dir, name, HOST, err);
+        if (ok && other.len != 0) {
+            path->len = 0;
+            str_add(path, other.p, other.len);
+        }
+        str_clear(&other);
+    }
+    str_clear(&dir);
+    return ok && store_has(path, get, err);
+}
+
+/* --- its layers ------------------------------------------------------------------------------------------ */
+
+/* ROOT/blobs/sha256-HEX of a layer. */
+static bool
+blob_path(struct str *path, const char *root, const json_t *layer, struct err *err)
+{
+    const json_t *digest = json_object_get(layer, "digest");
+    const char *text = json_string_value(digest);
+    size_t head = sizeof digest_head - 1;
+    char hex[HEX + 1], shown[STR_SHOWN];
+    if (!text)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is no text");
+    if (json_string_length(digest) != head + HEX || memcmp(text, digest_head, head) != 0
+        || !store_hex(hex, text + head, HEX))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is '%s', expected %s and %d"
+            " hexadecimal digits", str_shown(shown, text, json_string_length(digest)), digest_head, HEX);
+    str_format(path, "%s/blobs/sha256-%s", root, hex);
+    return store_built(path, err);
+}
+
+/* A layer that is another model, which goes with this one. That it is named badly is no failure here. */
+static void
+note_other(struct catalog *catalog, const char *what, const char *root, const json_t *layer, struct err *err)
+{
+    struct str path = { 0 };
+    struct err why;
+    char shown[STR_SHOWN];
+    err_init(&why);
+    if (blob_path(&path, root, layer, &why))
+        catalog_note(catalog, "the model has %s, which is a file of its own: %s", what,
+            str_shown(shown, path.p, path.len));
+    else if (why.kind == ERR_MEMORY)
+        *err = why;
+    str_clear(&path);
+}
+
+/* The one layer that is the model. Borrowed from root. */
+static const json_t *
+model_layer(const json_t *manifest, struct catalog *catalog, const char *root, struct err *err)
+{
+    const json_t *layers = json_object_get(manifest, "layers"), *model = NULL;
+    if (!json_is_array(layers)) {
+        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest has no list of layers");
+        return NULL;
+    }
+    for (size_t i = 0; i < json_array_size(layers); i++) {
+        const json_t *layer = json_array_get(layers, i);
+        const char *type = json_string_value(json_object_get(layer, "mediaType"));
+        bool is_model = type && strcmp(type, "application/vnd.ollama.image.model") == 0;
+        if (!type)
+            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "layer %zu of the manifest has no mediaType", i);
+        else if (strcmp(type, "application/vnd.ollama.image.tensor") == 0)
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the model is stored one tensor a layer, not as a GGUF file");
+        else if (is_model && model)
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the manifest has more than one model layer");
+        else if (strcmp(type, "application/vnd.ollama.image.projector") == 0)
+            note_other(catalog, "a projector", root, layer, err);
+        else if (strcmp(type, "application/vnd.ollama.image.adapter") == 0)
+            note_other(catalog, "an adapter", root, layer, err);
+        if (err->kind != ERR_NONE)
+            return NULL;
+        model = is_model ? layer : model;
+    }
+    if (!model)
+        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest has no model layer");
+    return model;
+}
+
+/* The blob is a regular file of the size that the manifest promises, and GGUF. */
+static bool
+check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct err *err)
+{
+    struct source *src = NULL;
+    const json_t *size = json_object_get(layer, "size");
+    const uint8_t *head;
+    uint64_t have;
+    bool ok = source_open(&src, path, false, inputs, err);
+    if (ok && !json_is_integer(size))
+        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the model layer of the manifest has no size");
+    if (ok && (json_integer_value(size) < 0 || (uint64_t)json_integer_value(size) != source_size(src)))
+        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it has %" PRIu64 " bytes, the manifest says %"
+            JSON_INTEGER_FORMAT, source_size(src), json_integer_value(size));
+    ok = ok && source_head(src, 4, &head, &have, err)
+        && ((have >= 4 && memcmp(head, "GGUF", 4) == 0)
+            || err_set(err, ERR_MALFORMED, 0, "it is the model layer of a manifest, but does not begin with GGUF"));
+    if (!ok && src)
+        err_in_file(err, source_name(src));
+    source_close(src);
+    return ok;
+}
+
+static bool
+read_manifest(struct str *blob, const char *path, const char *root, const char *get, struct inputs *inputs,
+    struct catalog *catalog, const struct limits *limits, struct err *err)
+{
+    struct source *src = NULL;
+    json_t *manifest = NULL;
+    const json_t *layer = NULL;
+    const char *text;
+    size_t n;
+    bool ok = small_file_open(&src, path, num_min(MANIFEST_MAX, limits->side_file), catalog_budget(catalog),
+        "bytes of the manifest", &text, &n, inputs, err);
+    if (ok) {
+        ok = tree_read(&manifest, text, n, "the manifest", err)
+            && (layer = model_layer(manifest, catalog, root, err)) != NULL && blob_path(blob, root, layer, err);
+        if (!ok)
+            err_in_file(err, source_name(src));
+    }
+    ok = ok && store_has(blob, get, err) && check_blob(blob->p, layer, inputs, err);
+    json_decref(manifest);
+    source_close(src);
+    return ok;
+}
+
+bool
+store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog,
+    const struct limits *limits, struct err *err)
+{
+    struct ollama_name name;
+    struct str root = { 0 }, manifest = { 0 }, get = { 0 };
+    str_format(&get, "ollama pull %s", spec);
+    bool ok = name_parse(&name, spec, err) && store_built(&get, err)
+        && store_root(&root, store_ollama_places, err)
+        && find_manifest(&manifest, &name, root.p, get.p, err)
+        && read_manifest(path, manifest.p, root.p, get.p, inputs, catalog, limits, err);
+    str_clear(&root);
+    str_clear(&manifest);
+    str_clear(&get);
+    return ok;
+}
+
+/* --- all of them ----------------------------------------------------------------------------------------- */
+
+/* The operand of a name: what may be left out is. `host`: the one that goes without saying. */
+static bool
+add_operand(struct names *list, const struct ollama_name *name, const char *host, struct err *err)
+{
+    struct str operand = { 0 };
+    bool other = strcmp(name->part[HOST], host) != 0;
+    bool space = other || strcmp(name->part[NAMESPACE], "library") != 0;
+    str_format(&operand, "ollama:%s%s%s%s%s:%s", other ? name->part[HOST] : "", other ? "/" : "",
+        space ? name->part[NAMESPACE] : "", space ? "/" : "", name->part[MODEL], name->part[TAG]);
+    bool ok = store_built(&operand, err) && names_add(list, operand.p, operand.len, err);
+    str_clear(&operand);
+    return ok;
+}
+
+/* Every manifest below dir, which holds part i of the names. What cannot be read fails in the end; the rest is listed. */
+static bool
+list_part(struct names *list, struct str *dir, struct ollama_name *name, int i, const char *host, struct err *err)
+{
+    DIR *d;
+    struct stat st;
+    struct err unfit;
+    const char *entry;
+    size_t len = dir->len;
+    bool ok = open_folder(&d, dir, err);
+    while (d && (entry = folder_next(d, err)) != NULL) {
+        err_init(&unfit);
+        if (*entry == '.' || !set_part(name, i, entry, strlen(entry), &unfit))
+            continue;
+        str_format(dir, "/%s", entry);
+        if (!store_built(dir, err))
+            ok = false;
+        else if (i != TAG)
+            ok = list_part(list, dir, name, i + 1, host, err) && ok;
+        else if (!store_there(stat(dir->p, &st), dir->p, err) || !S_ISDIR(st.st_mode))
+            ok = add_operand(list, name, host, err) && ok;
+        dir->len = len;
+        dir->p[len] = '\0';
+    }
+    if (d)
+        closedir(d);
+    return ok && err->kind == ERR_NONE;
+}
+
+bool
+store_ollama_list(struct names *list, const char *root, const struct limits *limits, struct err *err)
+{
+    struct ollama_name name = { 0 }, any = { 0 };
+    struct str dir = { 0 };
+    struct err none;
+    char shown[STR_SHOWN];
+    (void)limits;               /* no manifest is read */
+    err_init(&none);
+    str_format(&dir, "%s/manifests", root);
+    bool ok = store_built(&dir, err);
+    bool host = ok && find_host(&any, &dir, "", &none);
+    ok = ok && list_part(list, &dir, &name, HOST, host ? any.part[HOST] : "", err);
+    if (ok && (none.kind == ERR_MEMORY || none.sys != 0)) {
+        *err = none;
+        ok = false;
+    }
+    str_clear(&dir);
+    return ok || err_in_file(err, str_shown(shown, root, strlen(root)));
+}

@@ -1,0 +1,396 @@
+#include "output/model_dir.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "model/configs.h"
+#include "model/candidates.h"
+#include "base/folder.h"
+#include "kernel/crc.h"
+#include "output/outputs.h"
+#include "pipeline/checksum.h"
+#include "output/journal.h"
+#include "output/side_files.h"
+#include "plan/fingerprint.h"
+#include "plan/shards.h"
+#include "writer/lay_out.h"
+#include "writer/shard_index.h"
+
+/* A job while it runs. */
+struct model_dir_job {
+    struct model_dir *dir;
+    struct pipeline *p;
+    struct choice *choice;
+    const struct writer_options *options;
+    struct shards shards;
+    struct journal journal;
+    struct side_files side;
+};
+
+static bool
+in_dir(const struct model_dir *dir, struct err *err)
+{
+    char shown[STR_SHOWN];
+    return err_in_file(err, str_shown(shown, dir->path, strlen(dir->path)));
+}
+
+/* --- the directory */
+
+/* What is in the way of a model, and whether there is a journal. */
+struct dir_file {
+    bool journal;
+    const char *why;            /* the last of what is in the way, NULL for nothing */
+    char name[STR_SHOWN];
+};
+
+/* Tells whether a file of weights, or their index, would be called so. */
+static bool
+is_own(const struct model_dir_job *job, const char *name)
+{
+    char own[SHARD_NAME];
+    struct configs_part part;
+    size_t n = job->shards.n;
+    if (n == 1)
+        return strcmp(name, shard_name(own, &job->shards, 0)) == 0;
+    return strcmp(name, shard_index_name(own, &job->shards)) == 0 || (configs_part(&part, name, ".safetensors")
+        && part.number >= 1 && part.number <= n && strcmp(name, shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
+}
+
+/* What lies there already could be taken for a part of this model, and this model's files for a part of it. */
+static void
+look_at(struct dir_file *found, const struct model_dir_job *job, DIR *d, const char *name)
+{
+    struct stat st;
+    const char *why = NULL;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return;
+    if (strcmp(name, JOURNAL_NAME) == 0)
+        found->journal = true;
+    else if (job->p->outputs->compares)
+        why = candidates_is_model(name) && !is_own(job, name) ? "it is not a file of this model; take another one" : NULL;
+    else if (candidates_is_model(name))
+        why = "take one without a model";
+    else if (fstatat(dirfd(d), name, &st, 0) == 0 && inputs_find(&job->p->model->inputs, st.st_dev, st.st_ino))
+        why = "it is an input; take another one";
+    else if (job->dir->no_clobber)
+        why = "take an empty one, as -n replaces nothing";
+    if (why) {
+        found->why = why;
+        str_shown(found->name, name, strlen(name));
+    }
+}
+
+static bool
+check_entries(const struct model_dir_job *job, struct err *err)
+{
+    struct dir_file found = { 0 };
+    const char *name;
+    DIR *d = opendir(job->dir->path);
+    if (!d)
+        return err_sys(err, ERR_CREATE, errno, "the directory cannot be read");
+    while ((name = folder_next(d, err)) != NULL)
+        look_at(&found, job, d, name);
+    closedir(d);
+    if (err->kind != ERR_NONE)
+        return false;
+    if (found.journal && !job->dir->resume)
+        return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the directory holds a model that was not finished: go on with "
+            "--resume, or take an empty one");
+    return !found.why || err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the directory holds %s: %s", found.name, found.why);
+}
+
+static bool
+is_input(const struct model *m, const struct stat *st)
+{
+    struct stat of;
+    return m->folder && stat(m->folder, &of) == 0 && of.st_dev == st->st_dev && of.st_ino == st->st_ino;
+}
+
+/* Tells whether a regular file of the directory is there, and how long it is. */
+static bool
+has_file(const struct model_dir *dir, const char *name, uint64_t *nbytes, struct err *err)
+{
+    struct stat st;
+    char *path = folder_path(dir->path, strlen(dir->path), name, err);
+    bool has = path && stat(path, &st) == 0;
+    *nbytes = has ? (uint64_t)st.st_size : 0;
+    free(path);
+    return has;
+}
+
+/* Checks the directory before anything is made. With `resume` the job goes on after a journal. When the journal is absent
+ * or empty, a directory with the last file of the model is complete and is compared; otherwise the job begins. */
+static bool
+check_dir(const struct model_dir_job *job, struct err *err)
+{
+    const struct model_dir *dir = job->dir;
+    struct stat st;
+    char last[SHARD_NAME];
+    uint64_t n;
+    if (stat(dir->path, &st) != 0)
+        return errno == ENOENT || err_sys(err, ERR_CREATE, errno, "the directory cannot be examined");
+    if (is_input(job->p->model, &st))
+        return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is the directory of the input: take another one");
+    if (dir->resume && has_file(dir, JOURNAL_NAME, &n, err) && n != 0)
+        return true;
+    job->p->outputs->compares = dir->resume
+        && has_file(dir, job->shards.n == 1 ? shard_name(last, &job->shards, 0)
+        : shard_index_name(last, &job->shards), &n, err);
+    return err->kind == ERR_NONE && check_entries(job, err);
+}
+
+static bool
+add_output(const struct model_dir_job *job, const char *name, struct err *err)
+{
+    char *path = folder_path(job->dir->path, strlen(job->dir->path), name, err);
+    bool ok = path && outputs_add(job->p->outputs, path, err);
+    free(path);
+    return ok;
+}
+
+static bool
+make_dir(const struct model_dir *dir, struct err *err)
+{
+    struct stat st;
+    return mkdir(dir->path, 0777) == 0 || (errno == EEXIST && stat(dir->path, &st) == 0)
+        || err_sys(err, ERR_CREATE, errno, "the directory cannot be made");
+}
+
+/* Adds all files that will be in the directory, and the journal, to the outputs of the job. */
+static bool
+add_outputs(const struct model_dir_job *job, struct err *err)
+{
+    char name[SHARD_NAME];
+    bool ok = add_output(job, JOURNAL_NAME, err) && side_files_add(&job->side, err);
+    for (size_t i = 0; ok && i < job->shards.n; i++)
+        ok = add_output(job, shard_name(name, &job->shards, i), err);
+    ok = ok && (job->shards.n == 1 || add_output(job, shard_index_name(name, &job->shards), err)) && outputs_check(job->p->outputs, err);
+    if (ok)
+        outputs_sweep(job->p->outputs);
+    return ok;
+}
+
+/* --- one file */
+
+/* The pieces of file i, laid out. */
+static struct pieces *
+lay_out(const struct model_dir_job *job, size_t i, struct err *err)
+{
+    return lay_out_file(&writer_safetensors, job->choice, &job->shards, i, job->options, err);
+}
+
+/* Go on with a CRC-32 over [at, end) of a source. */
+static bool
+add_bytes(uint32_t *crc, struct source *src, uint64_t at, uint64_t end, struct err *err)
+{
+    enum { STEP = 1 << 20 };
+    uint64_t n;
+    uint8_t *buf = malloc(STEP);
+    bool ok = buf || err_memory(err, STEP);
+    for (; ok && at < end; at += n) {
+        n = num_min(STEP, end - at);
+        ok = source_read(src, at, buf, (size_t)n, err);
+        *crc = ok ? crc_add(*crc, buf, (size_t)n) : *crc;
+        source_drop(src, at, at + n);
+    }
+    free(buf);
+    return ok;
+}
+
+/* The file is there, and what the journal says of it. */
+static bool
+is_finished(const char *path, const struct journal_entry *e, uint64_t nbytes, bool *finished, struct err *err)
+{
+    struct source *src = NULL;
+    struct stat st;
+    *finished = false;
+    if (!e || e->nbytes != nbytes || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != nbytes)
+        return true;
+    uint32_t crc = 0;
+    bool ok = source_open(&src, path, false, NULL, err) && add_bytes(&crc, src, 0, nbytes, err);
+    *finished = ok && crc == e->crc;
+    source_close(src);
+    return ok;
+}
+
+/* Makes the file, or compares it with what is made. */
+static bool
+make_file(struct model_dir_job *job, const char *path, uint32_t *crc, struct err *err)
+{
+    struct pipeline p = *job->p;
+    const struct sink_options options = { .path = path, .direct = job->dir->direct, .sync = true };
+    struct checksum sum = { .kernels = p.kernels };
+    struct hook hooks[PIECES_HOOKS];
+    if (p.nhooks == PIECES_HOOKS)
+        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "no room for one more hook");
+    for (size_t i = 0; i < p.nhooks; i++)
+        hooks[i] = p.hooks[i];
+    hooks[p.nhooks++] = checksum_hook(&sum);
+    p.hooks = hooks;
+    bool ok = outputs_open(p.outputs, &p.sink, &options, err) && pipeline_run(&p, err)
+        && outputs_commit(p.outputs, p.sink, err);
+    sink_close(p.sink);
+    job->p->infinite = p.infinite;
+    *crc = sum.crc;
+    return ok;
+}
+
+/* Keeps a file that is finished. It is made again and compared only where losses are added up. */
+static bool
+keep_file(struct model_dir_job *job, const char *path, uint64_t nbytes, struct err *err)
+{
+    uint32_t crc;
+    bool ok = true;
+    job->dir->kept++;
+    if (!job->p->losses) {
+        meter_add(job->p->model->meter, nbytes);
+        return true;
+    }
+    job->p->outputs->compares = true;
+    ok = make_file(job, path, &crc, err);
+    job->p->outputs->compares = false;
+    return ok;
+}
+
+static bool
+write_file(struct model_dir_job *job, size_t i, struct err *err)
+{
+    struct journal_entry e = { 0 };
+    bool complete = job->p->outputs->compares, finished = false;
+    struct pieces *pieces = lay_out(job, i, err);
+    if (!pieces)
+        return false;
+    shard_name(e.name, &job->shards, i);
+    char *path = folder_path(job->dir->path, strlen(job->dir->path), e.name, err);
+    e.nbytes = pieces_nbytes(pieces);
+    job->p->pieces = pieces;
+    job->p->from = 0;
+    job->p->to = e.nbytes;
+    bool ok = path && is_finished(path, journal_find(&job->journal, e.name), e.nbytes, &finished, err);
+    if (ok && finished)
+        ok = keep_file(job, path, e.nbytes, err);
+    else
+        ok = ok && make_file(job, path, &e.crc, err) && (complete || journal_add(&job->journal, &e, err));
+    job->dir->kept += ok && complete;
+    free(path);
+    pieces_free(pieces);
+    return ok;
+}
+
+/* --- all of them */
+
+/* Adds which file an input is; of a pipe, which has no date, the data that came: its header is in those of the output. */
+static bool
+add_source(struct fingerprint *f, const struct model *m, uint32_t i, struct err *err)
+{
+    uint64_t stamp[2], from, to;
+    uint32_t crc = 0;
+    source_stamp(m->src[i], stamp);
+    fingerprint_add(f, stamp, sizeof stamp);
+    model_data(m, i, &from, &to);
+    bool ok = source_is_file(m->src[i]) || add_bytes(&crc, m->src[i], from, to, err);
+    fingerprint_add(f, &crc, sizeof crc);
+    return ok;
+}
+
+/* Takes the fingerprint of what decides the bytes of the directory: the release, the plan of each file, what config.json
+ * says, and the inputs. Also adds up the length of all files. */
+static bool
+measure(struct model_dir_job *job, struct fingerprint *f, struct err *err)
+{
+    const struct model *m = job->p->model;
+    const struct model_config *q = job->dir->quantization;
+    fingerprint_add(f, job->dir->release, strlen(job->dir->release));
+    for (size_t i = 0; i < job->shards.n; i++) {
+        struct pieces *pieces = lay_out(job, i, err);
+        if (!pieces)
+            return false;
+        fingerprint_pieces(f, pieces);
+        job->dir->nbytes += pieces_nbytes(pieces);
+        pieces_free(pieces);
+    }
+    for (size_t i = 0; i < catalog_config_count(m->catalog); i++) {
+        const struct catalog_config *config = catalog_config_at(m->catalog, i);
+        fingerprint_add(f, config->name, strlen(config->name));
+        fingerprint_add(f, config->text, config->n);
+    }
+    fingerprint_add(f, q ? q->quantization.p : NULL, q ? q->quantization.len : 0);
+    fingerprint_add(f, q ? q->too : NULL, q && q->too ? strlen(q->too) : 0);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < m->nsrc; i++)
+        ok = add_source(f, m, i, err);
+    return ok;
+}
+
+static bool
+write_index(const struct model_dir_job *job, struct err *err)
+{
+    struct str text = { 0 };
+    struct sink *sink = NULL;
+    char name[SHARD_NAME];
+    if (job->shards.n == 1)
+        return true;
+    char *path = folder_path(job->dir->path, strlen(job->dir->path), shard_index_name(name, &job->shards), err);
+    const struct sink_options options = { .path = path, .sync = true, .direct = SINK_DIRECT_NEVER };
+    bool ok = path && shard_index_text(&text, job->choice, &job->shards, err)
+        && outputs_open(job->p->outputs, &sink, &options, err) && sink_write(sink, text.p, text.len, err)
+        && outputs_commit(job->p->outputs, sink, err);
+    sink_close(sink);
+    str_clear(&text);
+    free(path);
+    return ok;
+}
+
+/* Opens the journal and writes the small files. After a failure the journal goes, unless files were finished before. */
+static bool
+begin(struct model_dir_job *job, uint64_t fingerprint, struct err *err)
+{
+    if (job->p->outputs->compares)
+        return side_files_write(&job->side, err);
+    if (!journal_open(&job->journal, job->dir->path, fingerprint, job->shards.n, job->dir->resume, err))
+        return false;
+    if (side_files_write(&job->side, err))
+        return true;
+    if (job->journal.n == 0)
+        journal_drop(&job->journal);
+    return false;
+}
+
+static bool
+write_all(struct model_dir_job *job, struct err *err)
+{
+    struct meter *meter = job->p->model->meter;
+    struct fingerprint f = { 0 };
+    bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err);
+    shards_keep_stem(&job->shards, source_name(job->p->model->src[0]));
+    ok = ok && side_files_find(&job->side, err) && (check_dir(job, err) || in_dir(job->dir, err))
+        && model_spool(job->p->model, err) && measure(job, &f, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
+        && add_outputs(job, err) && begin(job, f.hash, err);
+    meter_phase(meter, job->p->outputs->compares ? "comparing" : "writing", job->dir->nbytes);
+    job->p->one_of_many = true;
+    for (size_t i = 0; ok && i < job->shards.n; i++)
+        ok = write_file(job, i, err);
+    meter_phase(meter, "completing the output", 0);
+    if (ok)
+        outputs_made(job->p->outputs);
+    return ok && write_index(job, err) && (job->p->outputs->compares || journal_remove(&job->journal, err));
+}
+
+bool
+model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice, const struct writer_options *options,
+    struct err *err)
+{
+    struct model_dir_job job = { .dir = dir, .p = p, .choice = choice, .options = options, .side = { .model = p->model,
+        .outputs = p->outputs, .to = dir->path, .decodes = choice->decodes, .quantization = dir->quantization } };
+    bool ok = write_all(&job, err);
+    dir->complete = p->outputs->compares;
+    side_files_clear(&job.side);
+    journal_close(&job.journal);
+    shards_clear(&job.shards);
+    return ok;
+}

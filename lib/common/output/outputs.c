@@ -1,0 +1,261 @@
+#include "output/outputs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/str.h"
+#include "base/folder.h"
+
+struct output {
+    char *shown;                /* for messages; owned */
+    char *folder;               /* the folder of its name, links resolved; owned. NULL: a pipe or device, or not found */
+    struct str place;           /* device and inode of that folder, and the name: the key of outputs->places */
+    size_t name;                /* where the name begins in it */
+    bool known;                 /* there is a file: */
+    uint64_t id[2];             /* its device and inode */
+};
+
+static void
+clear(struct output *o)
+{
+    free(o->shown);
+    free(o->folder);
+    str_clear(&o->place);
+}
+
+/* --- one of them */
+
+/* Refuses a path that cannot be told apart from other files. */
+static bool
+unseen(const struct output *o, int sys, struct err *err)
+{
+    err_sys(err, ERR_CREATE, sys, "it cannot be examined");
+    return err_in_file(err, o->shown);
+}
+
+/* Finds the folder and the name of a path whose links are resolved. A missing folder contains no other output. */
+static bool
+find_place(struct output *o, const char *path, struct err *err)
+{
+    struct stat st;
+    size_t n = folder_len(path);
+    o->folder = n ? strndup(path, n) : strdup(".");
+    if (!o->folder)
+        return err_memory(err, n);
+    if (stat(o->folder, &st) != 0) {
+        int sys = errno;
+        free(o->folder);
+        o->folder = NULL;
+        return err_absent(sys) || unseen(o, sys, err);
+    }
+    str_format(&o->place, "%" PRIx64 ":%" PRIx64 "/", (uint64_t)st.st_dev, (uint64_t)st.st_ino);
+    o->name = o->place.len;
+    str_text(&o->place, folder_name(path));
+    return !o->place.failed || err_memory(err, o->place.room);
+}
+
+/* Looks up the file that a path names now. A pipe or device is not replaced, so that it has no place. A device can have
+ * two writers, a pipe cannot. */
+static bool
+look(struct output *o, const char *path, struct err *err)
+{
+    struct stat st;
+    char shown[STR_SHOWN];
+    const char *name = path ? str_shown(shown, path, strlen(path)) : "(standard output)";
+    *o = (struct output){ .shown = strdup(name) };
+    if (!o->shown)
+        return err_memory(err, strlen(name));
+    bool there = (path ? stat(path, &st) : fstat(STDOUT_FILENO, &st)) == 0;
+    if (there && !S_ISDIR(st.st_mode) && !S_ISCHR(st.st_mode)) {
+        o->known = true;
+        o->id[0] = st.st_dev;
+        o->id[1] = st.st_ino;
+    }
+    if (!path || (there && !S_ISREG(st.st_mode)))
+        return true;
+    if (!there && !err_absent(errno))
+        return unseen(o, errno, err);
+    char *real = there ? realpath(path, NULL) : strdup(path);
+    bool ok = real ? find_place(o, real, err) : err_absent(errno) || unseen(o, errno, err);
+    free(real);
+    return ok;
+}
+
+static bool
+is_same(const struct output *a, const struct output *b)
+{
+    return a->known && b->known && a->id[0] == b->id[0] && a->id[1] == b->id[1];
+}
+
+/* --- all of them */
+
+static const char *
+place_of(const void *outputs, uint32_t number, size_t *n)
+{
+    const struct output *o = &((const struct outputs *)outputs)->list[number];
+    *n = o->place.len;
+    return o->place.p;
+}
+
+/* Finds the output that has a place; NULL when none has. */
+static struct output *
+find(const struct outputs *outputs, const struct str *place)
+{
+    uint32_t number;
+    return place->len != 0 && table_find(&outputs->places, place_of, outputs, place->p, place->len, &number)
+        ? &outputs->list[number] : NULL;
+}
+
+static bool
+check_inputs(const struct outputs *outputs, const struct output *o, struct err *err)
+{
+    return !o->known || inputs_check(outputs->inputs, o->id[0], o->id[1], err);
+}
+
+/* Checks one against the others; `own` is the one that it was added as, or NULL. */
+static bool
+check_others(const struct outputs *outputs, const struct output *o, const struct output *own, struct err *err)
+{
+    const struct output *other = own ? NULL : find(outputs, &o->place);
+    for (size_t i = 0; !other && o->known && i < outputs->n; i++)
+        if (&outputs->list[i] != own && is_same(&outputs->list[i], o))
+            other = &outputs->list[i];
+    if (!other)
+        return true;
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "two files that the job writes are this one file: give one of them another "
+        "name");
+    return err_in_file(err, o->shown);
+}
+
+static bool
+keep(struct outputs *outputs, const struct output *o, struct err *err)
+{
+    uint32_t number = (uint32_t)outputs->n;
+    bool again;
+    struct output *list = array_grow(outputs->list, outputs->n, &outputs->room, sizeof *list, err);
+    if (!list)
+        return false;
+    outputs->list = list;
+    if (o->place.len != 0
+        && !table_add(&outputs->places, place_of, outputs, o->place.p, o->place.len, &number, &again, err))
+        return false;
+    list[outputs->n++] = *o;
+    return true;
+}
+
+bool
+outputs_add(struct outputs *outputs, const char *path, struct err *err)
+{
+    struct output o;
+    bool ok = look(&o, path, err) && check_inputs(outputs, &o, err) && check_others(outputs, &o, NULL, err)
+        && keep(outputs, &o, err);
+    if (!ok)
+        clear(&o);
+    return ok;
+}
+
+bool
+outputs_check(const struct outputs *outputs, struct err *err)
+{
+    for (size_t i = 0; i < outputs->n; i++)
+        if (!check_inputs(outputs, &outputs->list[i], err))
+            return false;
+    return true;
+}
+
+/* --- leftovers of killed jobs */
+
+/* Tells whether a temporary file in the folder of an output is of one of the outputs: of `name`, or a name that begins so. */
+static bool
+is_ours(const struct outputs *outputs, const struct output *o, const char *name)
+{
+    struct str place = { 0 };
+    str_add(&place, o->place.p, o->name);
+    str_text(&place, name);
+    bool ours = !place.failed && find(outputs, &place);
+    for (size_t i = 0; !ours && place.len == o->name + SINK_TEMP_NAME - 1 && i < outputs->n; i++)
+        ours = outputs->list[i].place.len > place.len && memcmp(outputs->list[i].place.p, place.p, place.len) == 0;
+    str_clear(&place);
+    return ours;
+}
+
+static void
+sweep_folder(const struct outputs *outputs, const struct output *o)
+{
+    struct err ignored;
+    const char *entry;
+    char name[SINK_TEMP_NAME];
+    DIR *d = opendir(o->folder);
+    err_init(&ignored);
+    while (d && (entry = folder_next(d, &ignored)) != NULL)
+        if (sink_temp_name(name, entry) && is_ours(outputs, o, name))
+            sink_remove_stale(dirfd(d), entry);
+    if (d)
+        closedir(d);
+}
+
+/* The files of a directory follow one another, so that its folder is read once. */
+void
+outputs_sweep(const struct outputs *outputs)
+{
+    const struct output *before = NULL;
+    for (size_t i = 0; i < outputs->n; i++) {
+        const struct output *o = &outputs->list[i];
+        if (!o->folder)
+            continue;
+        if (!before || before->name != o->name || memcmp(before->place.p, o->place.p, o->name) != 0)
+            sweep_folder(outputs, o);
+        before = o;
+    }
+}
+
+/* --- writing */
+
+bool
+outputs_open(struct outputs *outputs, struct sink **sink, const struct sink_options *options, struct err *err)
+{
+    return outputs->compares ? sink_compare(sink, options->path, err) : sink_open(sink, options, err);
+}
+
+void
+outputs_made(const struct outputs *outputs)
+{
+    if (outputs->made)
+        outputs->made(outputs->of);
+}
+
+bool
+outputs_commit(struct outputs *outputs, struct sink *sink, struct err *err)
+{
+    const char *path = sink_path(sink);
+    struct output now;
+    uint64_t id[2];
+    if (!path)
+        return sink_commit(sink, err);
+    bool ok = look(&now, path, err);
+    struct output *own = ok ? find(outputs, &now.place) : NULL;
+    ok = ok && check_inputs(outputs, &now, err) && check_others(outputs, &now, own, err);
+    bool known = ok && own && sink_identity(sink, id);
+    ok = ok && sink_commit(sink, err);
+    if (ok && known) {
+        own->known = true;
+        memcpy(own->id, id, sizeof id);
+    }
+    clear(&now);
+    return ok;
+}
+
+void
+outputs_clear(struct outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->n; i++)
+        clear(&outputs->list[i]);
+    free(outputs->list);
+    table_clear(&outputs->places);
+    *outputs = (struct outputs){ .inputs = outputs->inputs };
+}

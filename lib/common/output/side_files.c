@@ -1,0 +1,229 @@
+#include "output/side_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/num.h"
+#include "base/folder.h"
+#include "output/sink/sink.h"
+#include "writer/plain_config.h"
+
+enum { STEP = 256 << 10 };
+
+#define CONFIG "config.json"
+#define TEMPLATES "additional_chat_templates/"
+
+/* --- one file */
+
+static bool
+copy(struct source *src, struct sink *sink, struct err *err)
+{
+    uint64_t n, size = source_size(src);
+    uint8_t *buf = malloc(STEP);
+    if (!buf)
+        return err_memory(err, STEP);
+    bool ok = true;
+    for (uint64_t at = 0; ok && at < size; at += n) {
+        n = num_min(STEP, size - at);
+        ok = source_read(src, at, buf, (size_t)n, err) && sink_write(sink, buf, (size_t)n, err);
+    }
+    free(buf);
+    return ok;
+}
+
+/* Writes a file of the directory: `size` bytes, a text or what a source has. */
+static bool
+write_file(const struct side_files *f, const char *name, const char *text, struct source *src, uint64_t size, struct err *err)
+{
+    struct sink *sink = NULL;
+    char *path = folder_path(f->to, strlen(f->to), name, err);
+    const struct sink_options options = { .path = path, .direct = SINK_DIRECT_NEVER, .sync = true };
+    bool ok = path && outputs_open(f->outputs, &sink, &options, err) && sink_expect(sink, size, err);
+    if (ok)
+        ok = src ? copy(src, sink, err) && source_unchanged(src, err) : size == 0 || sink_write(sink, text, (size_t)size, err);
+    ok = ok && outputs_commit(f->outputs, sink, err);
+    sink_close(sink);
+    free(path);
+    return ok;
+}
+
+static bool
+copy_file(const struct side_files *f, const char *name, struct err *err)
+{
+    const char *folder = f->model->folder;
+    struct source *src = NULL;
+    char *from = folder_path(folder, strlen(folder), name, err);
+    bool ok = from && source_open(&src, from, false, &f->model->inputs, err)
+        && write_file(f, name, NULL, src, source_size(src), err);
+    source_close(src);
+    free(from);
+    return ok;
+}
+
+/* --- which */
+
+/* Weights, whoever reads them; indices of their files; hidden names. */
+static bool
+is_left(const char *name)
+{
+    static const char *const endings[] = { ".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz",
+        ".npy", ".h5", ".msgpack", ".onnx", ".onnx_data", ".tflite", ".gz", ".zst", ".xz" };
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_ends(name, endings[i]))
+            return true;
+    return name[0] == '.';
+}
+
+/* What would no longer be true of weights that are decoded: the configs of quantizers. */
+static bool
+is_about_quantization(const char *name)
+{
+    static const char *const names[] = { "hf_quant_config.json", "quantization_config.json", "quantize_config.json",
+        "quant_config.json", "quanto_qmap.json" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Lists a file that is copied. It is opened once, so that one that cannot be read is an error before any work is done. */
+static bool
+find_entry(struct side_files *f, const char *name, struct err *err)
+{
+    struct model *m = f->model;
+    struct stat st;
+    struct source *src = NULL;
+    char shown[STR_SHOWN];
+    char *path = folder_path(m->folder, strlen(m->folder), name, err);
+    bool there = path && stat(path, &st) == 0, ok = path != NULL;
+    if (there && S_ISREG(st.st_mode) && (uint64_t)st.st_size > SIDE_FILE_MAX)
+        catalog_note(m->catalog, "%s is not copied: it is longer than 256 MiB", str_shown(shown, name, strlen(name)));
+    else if (ok && !(there && S_ISDIR(st.st_mode)))
+        ok = source_open(&src, path, false, &m->inputs, err) && names_add(&f->names, name, strlen(name), err);
+    source_close(src);
+    free(path);
+    return ok;
+}
+
+/* Tells whether a file of the folder `in`, "" or that of the templates with a slash, is copied. */
+static bool
+is_copied(const struct side_files *f, const char *in, const char *name)
+{
+    if (*in)
+        return str_ends(name, ".jinja");
+    return !is_left(name) && strcmp(name, CONFIG) != 0 && !((f->decodes || f->quantization) && is_about_quantization(name));
+}
+
+/* Lists the files of one folder that are copied. */
+static bool
+find_in(struct side_files *f, const char *in, struct err *err)
+{
+    const char *name;
+    char *path = folder_path(f->model->folder, strlen(f->model->folder), in, err);
+    DIR *d = path ? opendir(path) : NULL;
+    bool ok = path && (d || (*in && err_absent(errno)) || err_sys(err, ERR_OPEN, errno, "%s", *in ? in
+        : "the directory cannot be read"));
+    while (ok && d && (name = folder_next(d, err)) != NULL) {
+        struct str entry = { 0 };
+        str_format(&entry, "%s%s", in, name);
+        ok = (!entry.failed || err_memory(err, entry.len)) && (!is_copied(f, in, name) || find_entry(f, entry.p, err));
+        str_clear(&entry);
+    }
+    if (d)
+        closedir(d);
+    free(path);
+    return ok && err->kind == ERR_NONE;
+}
+
+bool
+side_files_find(struct side_files *f, struct err *err)
+{
+    bool ok = !f->model->folder || (find_in(f, "", err) && find_in(f, TEMPLATES, err));
+    names_sort(&f->names);
+    return ok;
+}
+
+static bool
+add_quantization(struct str *text, const struct model_config *q, struct err *err)
+{
+    return quantized_config_text(text, "quantization_config", &q->quantization, err)
+        && (!q->too || quantized_config_text(text, q->too, &q->quantization, err));
+}
+
+/* The text of config.json as the catalog keeps it, that of the directory, beside the file, or named; NULL without one. */
+static const struct catalog_config *
+find_config(const struct side_files *f)
+{
+    for (size_t i = 0; i < catalog_config_count(f->model->catalog); i++)
+        if (strcmp(catalog_config_at(f->model->catalog, i)->name, CONFIG) == 0)
+            return catalog_config_at(f->model->catalog, i);
+    return NULL;
+}
+
+static bool
+write_config(const struct side_files *f, const struct catalog_config *config, struct err *err)
+{
+    const struct model_config *quantization = f->quantization;
+    struct str text = { 0 };
+    bool ok = true;
+    if (f->decodes || quantization)
+        ok = plain_config_text(&text, config->text, config->n, err);
+    else
+        str_add(&text, config->text, config->n);
+    ok = ok && (!quantization || add_quantization(&text, quantization, err));
+    ok = ok && (!text.failed || err_memory(err, text.room)) && write_file(f, CONFIG, text.p, NULL, text.len, err);
+    str_clear(&text);
+    return ok;
+}
+
+/* Adds one of them to the outputs of the job. */
+static bool
+add_output(const struct side_files *f, const char *name, struct err *err)
+{
+    char *path = folder_path(f->to, strlen(f->to), name, err);
+    bool ok = path && outputs_add(f->outputs, path, err);
+    free(path);
+    return ok;
+}
+
+bool
+side_files_add(const struct side_files *f, struct err *err)
+{
+    bool ok = !find_config(f) || add_output(f, CONFIG, err);
+    for (size_t i = 0; ok && i < f->names.n; i++)
+        ok = add_output(f, f->names.name[i], err);
+    return ok;
+}
+
+/* Makes the folder of the templates when there are any. */
+static bool
+make_folder(const struct side_files *f, struct err *err)
+{
+    bool needed = false;
+    for (size_t i = 0; i < f->names.n; i++)
+        needed = needed || strchr(f->names.name[i], '/');
+    if (!needed || f->outputs->compares)
+        return true;
+    char *path = folder_path(f->to, strlen(f->to), TEMPLATES, err);
+    bool ok = path && (mkdir(path, 0777) == 0 || errno == EEXIST || err_sys(err, ERR_CREATE, errno, "%s", TEMPLATES));
+    free(path);
+    return ok;
+}
+
+bool
+side_files_write(const struct side_files *f, struct err *err)
+{
+    const struct catalog_config *config = find_config(f);
+    bool ok = (!config || write_config(f, config, err)) && make_folder(f, err);
+    for (size_t i = 0; ok && i < f->names.n; i++)
+        ok = copy_file(f, f->names.name[i], err);
+    return ok;
+}
+
+void
+side_files_clear(struct side_files *f)
+{
+    names_clear(&f->names);
+}

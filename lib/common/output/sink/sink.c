@@ -1,0 +1,413 @@
+#include "output/sink/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "output/sink/memory.h"
+#include "output/sink/sink_priv.h"
+
+enum { PIPE_ROOM = 1 << 20 };
+
+struct sink {
+    char name[STR_SHOWN];       /* of the output, for messages */
+    int fd;                     /* -1 once closed, or when there is none */
+    bool nowhere;               /* what comes is only counted */
+    bool compares;              /* fd is read, and what comes must be its bytes */
+    char *path;                 /* final name, links resolved; NULL: what fd is, is the output */
+    char *temp;                 /* name until the commit; NULL when there is none */
+    mode_t mode;                /* of the final file */
+    bool sync, no_clobber, is_file;
+    uint64_t start;             /* file offset of the first byte */
+    enum sink_direct when;
+    struct direct direct;
+    atomic_uint_fast64_t done;
+    uint64_t expected;
+    bool expects, reserved;
+};
+
+/* A failure of the output, which it names, for the reason that errno gives. */
+static bool
+failed(const char *name, struct err *err, enum err_kind kind, const char *what)
+{
+    if (err->kind != ERR_NONE)
+        return false;
+    err_sys(err, kind, errno, "%s", what);
+    return err_in_file(err, name);
+}
+
+/* What messages call the output. Returns buf. */
+static const char *
+shown_name(char buf[STR_SHOWN], const struct sink_options *options)
+{
+    return options->path ? str_shown(buf, options->path, strlen(options->path)) : strcpy(buf, "(standard output)");
+}
+
+#define TEMP_END ".amn-XXXXXX"
+
+bool
+sink_temp_name(char name[SINK_TEMP_NAME], const char *entry)
+{
+    const size_t n = strlen(entry), end = sizeof TEMP_END - 1, fixed = end - 6;
+    if (n <= 1 + end || n - 1 - end >= SINK_TEMP_NAME || entry[0] != '.' || memcmp(entry + n - end, TEMP_END, fixed) != 0
+        || strspn(entry + n - 6, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != 6)
+        return false;
+    memcpy(name, entry + 1, n - 1 - end);
+    name[n - 1 - end] = '\0';
+    return true;
+}
+
+/* Open a new file beside s->path. */
+static bool
+open_temp(struct sink *s, struct err *err)
+{
+    struct str name = { 0 };
+    const char *slash = strrchr(s->path, '/');
+    const char *base = slash ? slash + 1 : s->path;
+    str_format(&name, "%.*s.%.*s" TEMP_END, (int)(base - s->path), s->path, SINK_TEMP_NAME - 1, base);
+    if (name.failed)
+        return err_memory(err, strlen(s->path));
+    s->fd = temp_make(name.p);
+    if (s->fd < 0) {
+        failed(s->name, err, ERR_CREATE, "no file can be made in its directory");
+        str_clear(&name);
+        return false;
+    }
+    s->temp = name.p;
+    return true;
+}
+
+/* A descriptor that we were given is written as it stands: at its offset, or behind its file's end. */
+static bool
+open_descriptor(struct sink *s, int fd, struct err *err)
+{
+    struct stat st;
+    int flags = fcntl(fd, F_GETFL);
+    /* One that is ours has FD_CLOEXEC: an input that happens to have the number. */
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fcntl(fd, F_GETFD) & FD_CLOEXEC || fstat(fd, &st) != 0)
+        return errno = EBADF, failed(s->name, err, ERR_CREATE, "it is not open for writing");
+    /* Words may still go to any but standard output, which is ours to close. */
+    s->fd = fd == STDOUT_FILENO ? fd : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (s->fd < 0)
+        return failed(s->name, err, ERR_CREATE, "it cannot be duplicated");
+    if (S_ISREG(st.st_mode)) {
+        off_t at = flags & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
+        s->is_file = true;
+        s->start = at > 0 ? (uint64_t)at : 0;
+    }
+    return true;
+}
+
+static bool
+open_path(struct sink *s, const char *path, struct err *err)
+{
+    struct stat st;
+    int descriptor = descriptor_of(path);
+    if (descriptor >= 0)
+        return open_descriptor(s, descriptor, err);
+    bool there = stat(path, &st) == 0;
+    if (!there && errno != ENOENT)
+        return failed(s->name, err, ERR_CREATE, "it cannot be examined");
+    if (!there && lstat(path, &st) == 0)
+        return errno = ENOENT, failed(s->name, err, ERR_CREATE, "it is a symbolic link to a file that is not there");
+    if (there && S_ISDIR(st.st_mode))
+        return errno = EISDIR, failed(s->name, err, ERR_CREATE,
+            "it cannot be written (a model directory has a slash at its end)");
+    if (there && !S_ISREG(st.st_mode)) {        /* a device or a FIFO: there is nothing to replace */
+        s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return s->fd >= 0 || failed(s->name, err, ERR_CREATE, "it cannot be opened");
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    s->mode = there ? st.st_mode & 0777 : 0666 & ~mask;     /* not setuid: what was trusted so is gone */
+    s->path = there ? realpath(path, NULL) : strdup(path);
+    if (!s->path)
+        return failed(s->name, err, ERR_CREATE, "its name cannot be resolved");
+    s->is_file = true;
+    return open_temp(s, err);
+}
+
+bool
+sink_check(const struct sink_options *options, struct err *err)
+{
+    struct stat st;
+    char name[STR_SHOWN];
+    const char *path = options->path;
+    if (!options->no_clobber || !path || descriptor_of(path) >= 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return true;
+    errno = EEXIST;
+    return failed(shown_name(name, options), err, ERR_CREATE, "it is not replaced, as -n asks");
+}
+
+static struct sink *
+new_sink(struct err *err)
+{
+    struct sink *s = calloc(1, sizeof *s);
+    if (s)
+        s->fd = s->direct.fd = -1;
+    else
+        err_memory(err, sizeof *s);
+    return s;
+}
+
+bool
+sink_nowhere(struct sink **out, struct err *err)
+{
+    *out = new_sink(err);
+    if (*out)
+        (*out)->nowhere = true;
+    return *out;
+}
+
+bool
+sink_is_nowhere(const struct sink *s)
+{
+    return s->nowhere;
+}
+
+bool
+sink_open(struct sink **out, const struct sink_options *options, struct err *err)
+{
+    struct sink *s = *out = new_sink(err);
+    if (!s)
+        return false;
+    shown_name(s->name, options);
+    s->when = options->direct;
+    s->sync = options->sync;
+    s->no_clobber = options->no_clobber;
+    bool ok = sink_check(options, err)
+        && (options->path ? open_path(s, options->path, err) : open_descriptor(s, STDOUT_FILENO, err));
+    if (ok && !options->terminal_ok && isatty(s->fd))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+            "binary data is not written to a terminal: redirect it, name a file with -o, or insist with -f");
+    return ok;
+}
+
+/* The file is not what this job makes. */
+static bool
+differs(const struct sink *s, uint64_t at, struct err *err)
+{
+    err_set(err, ERR_CREATE, at, "it differs from what this job writes, so that it is of another input, other options or "
+        "another release: name another directory");
+    return err_in_file(err, s->name);
+}
+
+bool
+sink_compare(struct sink **out, const char *path, struct err *err)
+{
+    struct stat st;
+    struct sink *s = *out = new_sink(err);
+    if (!s)
+        return false;
+    s->compares = true;
+    str_shown(s->name, path, strlen(path));
+    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (s->fd < 0 && errno == ENOENT)
+        return differs(s, ERR_NO_OFFSET, err);
+    if (s->fd < 0)
+        return failed(s->name, err, ERR_CREATE, "it cannot be compared");
+    return (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode)) || differs(s, ERR_NO_OFFSET, err);
+}
+
+static bool
+compare(struct sink *s, const void *p, size_t n, struct err *err)
+{
+    uint64_t same;
+    if (!compare_bytes(s->fd, s->done, p, n, &same))
+        return failed(s->name, err, ERR_IO, "it cannot be read");
+    s->done += same;
+    return same == n || differs(s, s->done, err);
+}
+
+const char *
+sink_path(const struct sink *s)
+{
+    return s->temp ? s->path : NULL;
+}
+
+bool
+sink_identity(const struct sink *s, uint64_t id[2])
+{
+    struct stat st;
+    if (s->nowhere || fstat(s->fd, &st) != 0)
+        return false;
+    id[0] = st.st_dev;
+    id[1] = st.st_ino;
+    return true;
+}
+
+/* What is killed must leave a beginning of the output, not one with holes: so only what has no name yet is direct. */
+static bool
+wants_direct(const struct sink *s, uint64_t nbytes)
+{
+    return s->temp && nbytes != 0 && s->when != SINK_DIRECT_NEVER
+        && (s->when == SINK_DIRECT_ALWAYS || !memory_holds(memory_free(""), nbytes));
+}
+
+bool
+sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
+{
+    s->expected = nbytes;
+    s->expects = true;
+    if (s->nowhere || s->compares)
+        return true;
+    bool direct = wants_direct(s, nbytes) && direct_open(&s->direct, s->temp, s->fd);
+#ifdef __linux__
+    /* Appending keeps the size as it is: a process that is killed must not leave a file that looks complete. Direct
+     * writes want the size: those that change it wait for each other. */
+    if (s->is_file && nbytes != 0) {
+        int mode = direct ? 0 : FALLOC_FL_KEEP_SIZE;
+        s->reserved = fallocate(s->fd, mode, (off_t)s->start, (off_t)nbytes) == 0;
+        if (!s->reserved && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) {
+            err_sys(err, ERR_IO, errno, "there is no room for its %" PRIu64 " bytes", nbytes);
+            return err_in_file(err, s->name);
+        }
+    }
+    if (!s->is_file)
+        fcntl(s->fd, F_SETPIPE_SZ, PIPE_ROOM);      /* fails on what is no pipe: no harm */
+#endif
+    return true;
+}
+
+bool
+sink_is_pipe(const struct sink *s)
+{
+    struct stat st;
+    return !s->nowhere && fstat(s->fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+bool
+sink_is_direct(const struct sink *s)
+{
+    return s && s->direct.fd >= 0;
+}
+
+bool
+sink_write(struct sink *s, const void *p, size_t n, struct err *err)
+{
+    const uint8_t *from = p;
+    if (s->nowhere) {
+        s->done += n;
+        return true;
+    }
+    if (s->compares)
+        return compare(s, p, n, err);
+    while (n != 0) {
+        ssize_t put = write(s->fd, from, n);
+        if (put < 0 && errno == EAGAIN)         /* somebody else made it non-blocking */
+            poll(&(struct pollfd){ .fd = s->fd, .events = POLLOUT }, 1, -1);
+        if (put < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (put < 0)
+            return failed(s->name, err, ERR_IO, "it cannot be written");
+        from += put;
+        n -= (size_t)put;
+        s->done += (uint64_t)put;
+    }
+    return true;
+}
+
+bool
+sink_write_at(struct sink *s, uint64_t at, const void *p, size_t n, struct err *err)
+{
+    const uint8_t *from = p;
+    while (n != 0) {
+        ssize_t put = direct_write(&s->direct, s->fd, from, n, s->start + at);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return failed(s->name, err, ERR_IO, "it cannot be written");
+        from += put;
+        at += (uint64_t)put;
+        n -= (size_t)put;
+        s->done += (uint64_t)put;
+    }
+    return true;
+}
+
+/* The folder that a path lies in, opened; -1 and errno. */
+static int
+open_folder(const char *path)
+{
+    struct str folder = { 0 };
+    const char *slash = strrchr(path, '/');
+    str_format(&folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    int fd = folder.failed ? (errno = ENOMEM, -1) : open(folder.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    str_clear(&folder);
+    return fd;
+}
+
+/* The complete file gets its name; with --sync that is flushed to the disk as well. */
+static bool
+name_file(struct sink *s, struct err *err)
+{
+    int folder = s->sync ? open_folder(s->path) : -1;
+    if (s->sync && folder < 0)
+        return failed(s->name, err, ERR_IO, "its directory cannot be opened, to flush it to the disk");
+    bool ok = temp_rename(s->temp, s->path, s->no_clobber)
+        || failed(s->name, err, ERR_CREATE, "it cannot be given its name");
+    if (ok) {
+        free(s->temp);
+        s->temp = NULL;
+    }
+    if (ok && s->sync && fsync(folder) != 0 && errno != EINVAL)     /* EINVAL: this file system has no such thing */
+        ok = failed(s->name, err, ERR_IO, "its directory cannot be flushed to the disk");
+    if (folder >= 0)
+        close(folder);
+    return ok;
+}
+
+bool
+sink_commit(struct sink *s, struct err *err)
+{
+    if (s->expects && s->done != s->expected)
+        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%" PRIu64 " bytes were written, %" PRIu64 " promised",
+            (uint64_t)s->done, s->expected);
+    if (s->nowhere)
+        return true;
+    struct stat st;
+    if (s->compares)
+        return (fstat(s->fd, &st) == 0 && (uint64_t)st.st_size == s->done) || differs(s, s->done, err);
+    if (s->temp && fchmod(s->fd, s->mode) != 0)
+        return failed(s->name, err, ERR_IO, "its permissions cannot be set");
+    if (s->sync && s->is_file && fsync(s->fd) != 0)
+        return failed(s->name, err, ERR_IO, "it cannot be flushed to the disk");
+    int fd = s->fd, held = s->temp ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;     /* keeps the lock */
+    s->fd = -1;
+    bool closed = direct_close(&s->direct);
+    bool ok = (close(fd) == 0 && closed) || failed(s->name, err, ERR_IO, "it cannot be closed");
+    s->reserved = s->reserved && !ok;
+    ok = ok && (!s->temp || name_file(s, err));
+    if (held >= 0)
+        close(held);
+    return ok;
+}
+
+void
+sink_close(struct sink *s)
+{
+    if (!s)
+        return;
+    /* Truncating a file to the size that it has gives back what is reserved behind it. */
+    struct stat st;
+    if (s->reserved && !s->temp && s->fd >= 0 && fstat(s->fd, &st) == 0 && ftruncate(s->fd, st.st_size) != 0) {
+        /* The room stays reserved; the failure that led here is what counts. */
+    }
+    if (s->fd >= 0 && s->fd != STDOUT_FILENO)
+        close(s->fd);
+    direct_close(&s->direct);
+    if (s->temp)
+        temp_remove(s->temp);
+    free(s->temp);
+    free(s->path);
+    free(s);
+}

@@ -1,0 +1,128 @@
+#include "output/split_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output/outputs.h"
+#include "writer/lay_out.h"
+
+/* A file of several, which has its name when `named`. */
+struct split_part {
+    struct str path;
+    struct sink *sink;
+    bool named;
+};
+
+/* A job while it runs. */
+struct split_job {
+    struct split_files *split;
+    struct pipeline *p;
+    const struct choice *choice;
+    const struct writer_options *options;
+    struct shards shards;
+    struct split_part *part;
+};
+
+static bool
+check_absent(const char *path, struct err *err)
+{
+    struct stat st;
+    char shown[STR_SHOWN];
+    if (lstat(path, &st) != 0)
+        return true;
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "it is there already, and no file of a split model is replaced: remove the "
+        "old ones, or take another name");
+    return err_in_file(err, str_shown(shown, path, strlen(path)));
+}
+
+/* All that is known before a file is made: the names, and how long they will be. */
+static bool
+survey(struct split_job *job, struct err *err)
+{
+    if (job->shards.n > UINT16_MAX)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%zu files are more than split.count can say: a larger --split-size "
+            "is needed", job->shards.n);
+    job->part = calloc(job->shards.n, sizeof *job->part);
+    if (!job->part)
+        return err_memory(err, job->shards.n * sizeof *job->part);
+    for (size_t i = 0; i < job->shards.n; i++) {
+        struct split_part *part = &job->part[i];
+        struct pieces *pieces = lay_out_file(job->split->writer, job->choice, &job->shards, i, job->options, err);
+        if (!pieces)
+            return false;
+        job->split->nbytes += pieces_nbytes(pieces);
+        pieces_free(pieces);
+        if (!shard_split_name(&part->path, job->split->path, i, job->shards.n, err) || !check_absent(part->path.p, err)
+            || !outputs_add(job->p->outputs, part->path.p, err))
+            return false;
+    }
+    return true;
+}
+
+/* Make file i, but for its name. */
+static bool
+make_file(struct split_job *job, size_t i, struct err *err)
+{
+    struct split_part *part = &job->part[i];
+    const struct sink_options options = { .path = part->path.p, .direct = job->split->direct, .sync = job->split->sync,
+        .no_clobber = true };
+    struct pieces *pieces = lay_out_file(job->split->writer, job->choice, &job->shards, i, job->options, err);
+    if (!pieces)
+        return false;
+    job->p->pieces = pieces;
+    job->p->from = 0;
+    job->p->to = pieces_nbytes(pieces);
+    bool ok = outputs_open(job->p->outputs, &part->sink, &options, err);
+    job->p->sink = part->sink;
+    ok = ok && pipeline_run(job->p, err);
+    pieces_free(pieces);
+    return ok;
+}
+
+static bool
+write_all(struct split_job *job, struct err *err)
+{
+    bool ok = shards_cut(&job->shards, job->choice, job->split->size, job->split->writer->align, err)
+        && survey(job, err) && model_spool(job->p->model, err);
+    if (ok)
+        outputs_sweep(job->p->outputs);
+    meter_phase(job->p->model->meter, "writing", job->split->nbytes);
+    job->p->one_of_many = true;
+    for (size_t i = 0; ok && i < job->shards.n; i++)
+        ok = make_file(job, i, err);
+    meter_phase(job->p->model->meter, "completing the output", 0);
+    if (ok)
+        outputs_made(job->p->outputs);
+    for (size_t i = job->shards.n; ok && i-- > 0;)
+        ok = job->part[i].named = outputs_commit(job->p->outputs, job->part[i].sink, err);
+    return ok;
+}
+
+/* Those that have their names lose them again when not all have. */
+static void
+clear(struct split_job *job, bool ok)
+{
+    for (size_t i = 0; job->part && i < job->shards.n; i++) {
+        struct split_part *part = &job->part[i];
+        if (!ok && part->named)
+            unlink(part->path.p);
+        sink_close(part->sink);
+        str_clear(&part->path);
+    }
+    free(job->part);
+    shards_clear(&job->shards);
+}
+
+bool
+split_files_write(struct split_files *split, struct pipeline *p, struct choice *choice,
+    const struct writer_options *options, struct err *err)
+{
+    struct split_job job = { .split = split, .p = p, .choice = choice, .options = options };
+    split->nbytes = 0;
+    bool ok = write_all(&job, err);
+    split->n = job.shards.n;
+    clear(&job, ok);
+    return ok;
+}

@@ -1,0 +1,27 @@
+/* split_files: a model in several files that say so themselves: NAME-00001-of-0000N.gguf and so on.
+ *
+ * Each file waits under a temporary name until all are complete. Then they get their names, the first one last: without
+ * it the others are no model. After a failure, or a signal before, none is there. */
+#ifndef OUTPUT_SPLIT_FILES_H
+#define OUTPUT_SPLIT_FILES_H
+
+#include "pipeline/pipeline.h"
+#include "plan/shards.h"
+#include "writer/writer.h"
+
+struct split_files {
+    const char *path;           /* NAME.gguf */
+    uint64_t size;              /* bytes of tensor data a file; one tensor may be more */
+    const struct writer *writer;
+    bool sync;
+    enum sink_direct direct;
+    uint64_t nbytes;            /* out: of all files */
+    size_t n;                   /* out: how many */
+};
+
+/* Write them. The pipeline is one for a whole output, but for its pieces, sink and range, as with model_dir_write(). A
+ * pipe is spooled first. ERR_CREATE: one of the files is there already. */
+bool split_files_write(struct split_files *split, struct pipeline *p, struct choice *choice,
+    const struct writer_options *options, struct err *err);
+
+#endif

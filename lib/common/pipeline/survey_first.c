@@ -1,0 +1,99 @@
+#include "pipeline/survey_first.h"
+
+#include <stdlib.h>
+
+#include "base/cpus.h"
+#include "base/num.h"
+#include "base/thread.h"
+#include "pipeline/encoder.h"
+#include "pipeline/surveys.h"
+
+/* One weight, surveyed by several threads. */
+struct task {
+    const struct pipeline *p;
+    struct panels *panels;
+    struct encoded of;
+};
+
+/* A thread's share. Its failure is that of the survey, which this thread's owner sees too. */
+static const float *
+take(const struct task *t, struct err *err)
+{
+    struct workspace bench = { 0 };
+    const float *facts = workspace_init(&bench, 0, err) ? encoder_facts(t->p, t->panels, &bench, &t->of, err)
+        : NULL;
+    workspace_clear(&bench);
+    return facts;
+}
+
+static void *
+help(void *of)
+{
+    const struct task *t = of;
+    struct err ignored;
+    err_init(&ignored);
+    const float *facts = take(t, &ignored);
+    if (facts)
+        surveys_release(t->p->surveys, facts);
+    return NULL;
+}
+
+static bool
+survey(const struct task *t, unsigned jobs, struct err *err)
+{
+    struct encoding *e = t->of.encoding;
+    pthread_t *threads = calloc(jobs, sizeof *threads);
+    unsigned started = 0;
+    if (!threads)
+        return err_memory(err, jobs * sizeof *threads);
+    while (started + 1 < jobs && thread_start(&threads[started], help, (void *)t))
+        started++;
+    const float *facts = take(t, err);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    bool ok = facts && e->encoder->survey_first(e, facts, err);        /* which changes what the threads have looked at */
+    if (facts)
+        surveys_release(t->p->surveys, facts);
+    free(threads);
+    return ok;
+}
+
+/* Surveys the weight of one encoding. Panels know their piece by its address, so they last as long as the piece and no
+ * longer: the allocator may give the same address to the next one. */
+static bool
+survey_one(const struct pipeline *p, const struct chosen *c, unsigned jobs, struct err *err)
+{
+    const struct task task = { p, panels_new(p, err), { .elements = piece_elements(c, err), .encoding = c->encoding } };
+    bool ok = task.panels && task.of.elements && survey(&task, jobs, err);
+    panels_free(task.panels);
+    piece_free((void *)task.of.elements);
+    return ok;
+}
+
+static bool
+survey_all(const struct pipeline *p, const struct choice *choice, struct err *err)
+{
+    unsigned jobs = (unsigned)num_max(1, num_min(p->jobs ? p->jobs : PIPELINE_JOBS, cpus_count()));
+    bool ok = true;
+    for (size_t i = 0; ok && i < choice->n; i++) {
+        const struct chosen *c = &choice->list[i];
+        if (c->encoding && c->part == 0 && c->encoding->encoder->survey_first)
+            ok = survey_one(p, c, jobs, err);
+    }
+    return ok;
+}
+
+bool
+survey_first(const struct pipeline *p, const struct choice *choice, struct err *err)
+{
+    struct pipeline own = *p;
+    bool any = false;
+    for (size_t i = 0; i < choice->n; i++)
+        any = any || (choice->list[i].encoding && choice->list[i].encoding->encoder->survey_first);
+    if (!any)
+        return true;
+    own.surveys = surveys_new(err);
+    bool ok = own.surveys && model_spool(p->model, err) && survey_all(&own, choice, err);
+    surveys_free(own.surveys);
+    return ok;
+}

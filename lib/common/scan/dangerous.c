@@ -1,0 +1,237 @@
+/* The tables are the union of those of picklescan 1.0.5 and fickling (August 2026), by name; the names that Python 3 gives to
+ * modules of Python 2 are CPython's, Lib/_compat_pickle.py. */
+#include "scan/dangerous.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "container/torch/pickle_globals.h"
+
+#define LENGTH(a) (sizeof (a) / sizeof *(a))
+
+/* "module.name", with both as they are spelled: more than this is no name. */
+enum { PATH_MAX_BYTES = 1024 };
+
+struct path {
+    char p[2 * PATH_MAX_BYTES + 1];
+    size_t n, name;             /* the first byte of the name */
+};
+
+/* All of a module and what is below it, wherever one of this name stands in a path; in the order of strcmp. */
+static const char *const modules[] = {
+    "__builtin__", "__builtins__", "_aix_support", "_ctypes", "_frozen_importlib", "_frozen_importlib_external", "_imp",
+    "_interpreters", "_operator", "_osx_support", "_pickle", "_posixsubprocess", "_pyrepl", "_signal", "_sqlite3", "_thread",
+    "_xxsubinterpreters", "aiohttp", "asyncio", "atexit", "bdb", "builtins", "cProfile", "cloudpickle", "code", "codeop",
+    "commands", "compileall", "ctypes", "difflib", "dill", "distutils", "doctest", "ensurepip", "fickling", "filecmp",
+    "fileinput", "ftplib", "functools", "gc", "glob", "http", "httplib", "idlelib", "imaplib", "imp", "importlib",
+    "inspect", "joblib", "lib2to3", "linecache", "logging", "marshal", "mmap", "model_unpickler", "modelaudit",
+    "modelscan", "multiprocessing", "nntplib", "nt", "operator", "os", "pdb", "pexpect", "pickle", "picklescan", "pip",
+    "pipes", "pkgutil", "platform", "poplib", "posix", "profile", "pty", "py_compile", "pydoc", "requests", "runpy",
+    "saferpickle", "select", "selectors", "shelve", "shutil", "signal", "site", "smtplib", "socket", "socketserver",
+    "sqlite3", "ssl", "subprocess", "sys", "syslog", "tarfile", "telnetlib", "tempfile", "test", "threading", "timeit",
+    "trace", "types", "unittest", "urllib", "urllib2", "uuid", "venv", "webbrowser", "xmlrpc", "zipfile", "zipimport",
+};
+
+/* The same of longer paths, and of single names. */
+static const char *const paths[] = {
+    "numpy.distutils", "numpy.f2py", "numpy.testing._private.utils",
+    "torch._dynamo", "torch._inductor", "torch.hub", "torch.jit",
+    "_io.FileIO", "_io.open", "io.FileIO", "io.open",
+    "torch.compile", "torch.load", "torch.serialization.load", "torch.storage._load_from_bytes",
+    "torch.distributed.elastic.rendezvous.api.basichandlers",
+    "torch.fx.experimental.symbolic_shapes.ShapeEnv.evaluate_guards_expression",
+    "torch.utils._config_module.ConfigModule", "torch.utils._config_module.load_config",
+    "torch.utils.bottleneck.__main__.run_autograd_prof", "torch.utils.bottleneck.__main__.run_cprofile",
+    "torch.utils.collect_env.run", "torch.utils.data.datapipes.utils.decoder.basichandlers",
+};
+
+/* What does no harm of Python's builtins; all others do. */
+static const char *const builtins[] = {
+    "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict", "divmod",
+    "enumerate", "filter", "float", "format", "frozenset", "hash", "hex", "id", "int", "isinstance", "issubclass",
+    "iter", "len", "list", "long", "map", "max", "min", "next", "object", "oct", "ord", "pow", "range", "repr",
+    "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "unicode", "xrange", "zip",
+};
+
+/* Where an attribute of these is walked to, everything can be reached. */
+static const char *const inside[] = {
+    "__builtins__", "__call__", "__class__", "__closure__", "__code__", "__dict__", "__getattribute__", "__globals__",
+    "__import__", "__init__", "__loader__", "__mro__", "__reduce__", "__reduce_ex__", "__self__", "__spec__",
+    "__subclasses__",
+};
+
+/* Refused by torch's own reader; scanners know them and find them harmless. */
+static const char *const benign[] = {
+    "numpy._core.multiarray._reconstruct", "numpy.core.multiarray._reconstruct", "numpy.dtype", "numpy.ndarray",
+};
+
+/* Modules of Python 2, or single names of them, and where Python 3 looks for them in a pickle of protocol 0 to 2; those
+ * whose name tells more than the old one. In the order of strcmp. */
+static const char *const old[][2] = {
+    { "BaseHTTPServer", "http.server" }, { "CGIHTTPServer", "http.server" }, { "Cookie", "http.cookies" },
+    { "DocXMLRPCServer", "xmlrpc.server" }, { "SimpleHTTPServer", "http.server" },
+    { "SimpleXMLRPCServer", "xmlrpc.server" }, { "SocketServer", "socketserver" }, { "__builtin__", "builtins" },
+    { "_multiprocessing", "multiprocessing.connection" }, { "cPickle", "pickle" }, { "cStringIO", "io" },
+    { "commands", "subprocess" }, { "cookielib", "http.cookiejar" }, { "copy_reg", "copyreg" },
+    { "dummy_thread", "_thread" }, { "exceptions", "builtins" }, { "httplib", "http.client" },
+    { "robotparser", "urllib.robotparser" }, { "test.test_support", "test.support" }, { "thread", "_thread" },
+    { "urllib2", "urllib.request" }, { "urlparse", "urllib.parse" }, { "xmlrpclib", "xmlrpc.client" },
+};
+
+const char *
+verdict_name(enum verdict verdict)
+{
+    static const char *const names[VERDICTS] = { "allowed", "suspicious", "dangerous" };
+    return names[verdict];
+}
+
+const char *
+dangerous_module(size_t i)
+{
+    return i < LENGTH(modules) ? modules[i] : NULL;
+}
+
+const char *
+dangerous_old_module(size_t i)
+{
+    return i < LENGTH(old) ? old[i][0] : NULL;
+}
+
+/* p[0..n) in a sorted list. */
+static bool
+listed(const char *const *list, size_t count, const char *p, size_t n)
+{
+    size_t from = 0, to = count;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        int order = str_compare(list[mid], strlen(list[mid]), p, n);
+        if (order == 0)
+            return true;
+        *(order < 0 ? &from : &to) = order < 0 ? mid + 1 : mid;
+    }
+    return false;
+}
+
+/* Bytes of the part of a path that p[0..n) begins with. */
+static size_t
+part_len(const char *p, size_t n)
+{
+    const char *dot = memchr(p, '.', n);
+    return dot ? (size_t)(dot - p) : n;
+}
+
+/* Whether p[0..n) is this path, or something below it. */
+static bool
+below(const char *path, const char *p, size_t n)
+{
+    size_t len = strlen(path);
+    return n >= len && memcmp(p, path, len) == 0 && (n == len || p[len] == '.');
+}
+
+static void
+join(struct path *path, const char *module, size_t module_len, const uint8_t *name, size_t name_len)
+{
+    memcpy(path->p, module, module_len);
+    path->p[module_len] = '.';
+    path->name = module_len + 1;
+    memcpy(path->p + path->name, name, name_len);
+    path->n = path->name + name_len;
+}
+
+/* The rest of a path behind "builtins.": one of its harmless names, and nothing below it. */
+static bool
+harmless_builtin(const char *p, size_t n)
+{
+    return listed(builtins, LENGTH(builtins), p, n);
+}
+
+static bool
+is_builtins(const char *p, size_t n)
+{
+    return (n == strlen("builtins") && memcmp(p, "builtins", n) == 0)
+        || (n == strlen("__builtin__") && memcmp(p, "__builtin__", n) == 0);
+}
+
+/* What is wrong with a path, or NULL. */
+static const char *
+danger(const struct path *path)
+{
+    for (size_t at = 0, len; at < path->n; at += len + 1) {
+        const char *p = path->p + at;
+        size_t left = path->n - at;
+        len = part_len(p, left);
+        if (at == 0 && is_builtins(p, len)) {
+            if (!harmless_builtin(p + len + 1, left - len - 1))
+                return "a builtin that is not known to be harmless";
+            continue;
+        }
+        if (listed(modules, LENGTH(modules), p, len))
+            return at == 0 ? "a module that runs code, or reaches files, processes or the network"
+                : "it leads to a module that runs code, or reaches files, processes or the network";
+        if (at > path->name && listed(inside, LENGTH(inside), p, len))
+            return "it walks along attributes into the inside of Python";
+        for (size_t i = 0; i < LENGTH(paths); i++)
+            if (below(paths[i], p, left))
+                return "it runs code, or reads what runs code";
+    }
+    return NULL;
+}
+
+/* Not a text that anybody would write as a name. */
+static const char *
+disguise(const uint8_t *p, size_t n)
+{
+    if (n == 0)
+        return "it has no name";
+    if (n > PATH_MAX_BYTES)
+        return "its name is longer than any name";
+    if (!str_is_utf8((const char *)p, n))
+        return "its name is not UTF-8";
+    for (size_t i = 0; i < n; i++)
+        if (p[i] < 0x20 || p[i] == 0x7F || (p[i] == 0xC2 && p[i + 1] < 0xA0))       /* UTF-8: one more follows */
+            return "its name holds control characters";
+    return NULL;
+}
+
+/* What Python 3 calls the module of a pickle of Python 2; at least the first part of it. */
+static const char *
+module_today(const char *module, size_t *n)
+{
+    for (size_t i = 0; i < LENGTH(old); i++)
+        if (strlen(old[i][0]) == *n && memcmp(old[i][0], module, *n) == 0) {
+            *n = strlen(old[i][1]);
+            return old[i][1];
+        }
+    return module;
+}
+
+enum verdict
+dangerous_verdict(const char **why, const uint8_t *module, size_t module_len, const uint8_t *name, size_t name_len)
+{
+    struct pickle_global global;
+    struct path path;
+    *why = disguise(module, module_len);
+    if (!*why)
+        *why = disguise(name, name_len);
+    if (*why)
+        return VERDICT_DANGEROUS;
+    if (pickle_global_find(&global, module, module_len, name, name_len))
+        return VERDICT_ALLOWED;
+    join(&path, (const char *)module, module_len, name, name_len);
+    if (listed(benign, LENGTH(benign), path.p, path.n)) {
+        *why = "known to be harmless, and not needed for tensors";
+        return VERDICT_SUSPICIOUS;
+    }
+    *why = danger(&path);
+    if (!*why) {
+        const char *today = module_today((const char *)module, &module_len);
+        join(&path, today, module_len, name, name_len);
+        *why = danger(&path);
+    }
+    if (*why)
+        return VERDICT_DANGEROUS;
+    *why = "not known, so it could do anything";
+    return VERDICT_SUSPICIOUS;
+}

@@ -1,0 +1,127 @@
+#include "scan/pickle_scan_priv.h"
+
+#include <string.h>
+
+#include "base/num.h"
+
+static void
+add_char(struct str *out, uint32_t c)
+{
+    char utf8[4];
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    if (n == 1)
+        utf8[0] = (char)c;
+    for (size_t i = n; n > 1 && i-- > 0; c >>= 6)
+        utf8[i] = (char)(i != 0 ? 0x80 | (c & 0x3F) : ((0xF00 >> n) & 0xFF) | c);
+    str_add(out, utf8, n);
+}
+
+/* `digits` hexadecimal digits of p[0..n). */
+static bool
+hex(uint32_t *c, const uint8_t *p, size_t n, size_t digits)
+{
+    *c = 0;
+    if (n < digits)
+        return false;
+    for (size_t i = 0; i < digits; i++) {
+        const char *all = "0123456789abcdef0123456789ABCDEF", *d = p[i] ? strchr(all, p[i]) : NULL;
+        if (!d)
+            return false;
+        *c = *c << 4 | (uint32_t)((d - all) & 15);
+    }
+    return true;
+}
+
+/* The text of UNICODE, raw-unicode-escape: \uXXXX and \UXXXXXXXX, every other byte one of Latin-1. */
+static void
+add_raw(struct str *out, const uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n && out->len <= NAME_CUT; i++) {
+        uint32_t c = p[i];
+        size_t digits = i + 1 < n && p[i] == '\\' ? (p[i + 1] == 'u' ? 4 : p[i + 1] == 'U' ? 8 : 0) : 0;
+        if (digits != 0 && hex(&c, p + i + 2, n - i - 2, digits) && c < 0x110000) {
+            i += 1 + digits;
+        } else if (p[i] == '\\' && i + 1 < n) {
+            add_char(out, p[i++]);
+            c = p[i];
+        } else {
+            c = p[i];
+        }
+        add_char(out, c);
+    }
+}
+
+/* One escape of STRING, behind its backslash: how many bytes it takes; 0 when it is none. */
+static size_t
+escape(uint32_t *c, const uint8_t *p, size_t n)
+{
+    static const char from[] = "\\'\"abfnrtv", to[] = "\\'\"\a\b\f\n\r\t\v";
+    const char *plain = n != 0 && *p ? strchr(from, *p) : NULL;
+    if (plain) {
+        *c = (uint8_t)to[plain - from];
+        return 1;
+    }
+    if (n != 0 && *p == 'x')
+        return hex(c, p + 1, n - 1, 2) ? 3 : 0;
+    size_t digits = 0;
+    for (*c = 0; digits < 3 && digits < n && p[digits] >= '0' && p[digits] <= '7'; digits++)
+        *c = *c << 3 | (uint32_t)(p[digits] - '0');
+    *c &= 0xFF;
+    return digits;
+}
+
+/* The text of STRING: in quotes, with the escapes of Python. */
+static void
+add_quoted(struct str *out, const uint8_t *p, size_t n)
+{
+    while (n != 0 && memchr(" \t\r\f\v", p[n - 1], 5))
+        n--;
+    if (n >= 2 && (*p == '\'' || *p == '"') && p[n - 1] == *p)
+        p++, n -= 2;
+    for (size_t i = 0; i < n && out->len <= NAME_CUT; i++) {
+        uint32_t c = p[i];
+        if (c == '\\')
+            i += escape(&c, p + i + 1, n - i - 1);
+        char byte = (char)c;
+        str_add(out, &byte, 1);
+    }
+}
+
+/* The text of an item; false when it has none. */
+bool
+scan_text_of(struct scan_machine *m, struct str *out, const struct item *item)
+{
+    out->len = 0;
+    const uint8_t *p = m->window->p + item->a;
+    if (item->kind == TEXT)
+        str_add(out, (const char *)p, (size_t)num_min(item->b, NAME_CUT));
+    else if (item->kind == TEXT_RAW)
+        add_raw(out, p, item->b);
+    else if (item->kind == TEXT_QUOTED)
+        add_quoted(out, p, item->b);
+    else
+        return false;
+    return true;
+}
+
+bool
+scan_push_text(struct scan_machine *m, enum scan_kind kind, const struct pickle_step *step)
+{
+    size_t at = (size_t)(step->text - m->window->p);
+    return scan_push(m, (struct item){ .kind = (uint8_t)kind, .a = (uint32_t)at, .b = (uint32_t)step->text_len, .depth = 1 });
+}
+
+/* What a string of bytes holds is a pickle when three opcodes can be read of it. */
+void
+scan_look_inside(struct scan_machine *m, const struct pickle_step *step)
+{
+    const uint8_t *p = step->text;
+    size_t n = (size_t)step->text_len;
+    if (n < 2 || p[0] != OP_PROTO || p[1] > 5)
+        return;
+    struct pickle_step inner;
+    for (unsigned i = 0; i < 3; i++, p += inner.size, n -= inner.size)
+        if (pickle_op_next(&inner, p, n) != STEP_WHOLE)
+            return;
+    scan_odd(m, ODD_NESTED);
+}

@@ -1,0 +1,17 @@
+#include "source/small_file.h"
+
+bool
+small_file_open(struct source **src, const char *path, uint64_t max, struct budget *budget, const char *what,
+    const char **text, size_t *n, struct inputs *inputs, struct err *err)
+{
+    const uint8_t *p = NULL;
+    uint64_t have = 0;
+    bool ok = source_open(src, path, false, inputs, err) && limits_check(source_size(*src), max, what, err)
+        && budget_bytes(budget, source_size(*src), what, err)
+        && source_head(*src, source_size(*src), &p, &have, err);
+    if (!ok && *src)
+        return err_in_file(err, source_name(*src));
+    *text = (const char *)p;
+    *n = (size_t)have;
+    return ok;
+}
