@@ -49,7 +49,7 @@ check(const struct tool *tool, struct err *err)
 /* The length of the file that amn-remember would write; none of a part of a split model, which it refuses. Its header has
  * the metadata as text, of which there can be a lot: so only when that is asked for. */
 static bool
-measure_file(struct remembered *r, struct choice *choice, struct err *why)
+measure_file(struct inspect_remembered *r, struct choice *choice, struct err *why)
 {
     const struct keys_given nothing = { 0 };
     struct keys keys = { 0 };
@@ -67,7 +67,7 @@ measure_file(struct remembered *r, struct choice *choice, struct err *why)
 
 /* What amn-remember would write. A model that it refuses has no such size, which is no failure here. */
 static bool
-measure(struct remembered *r, const struct inspect *in, bool size, struct err *err)
+measure(struct inspect_remembered *r, const struct inspect *in, bool size, struct err *err)
 {
     struct choice choice = { 0 };
     struct err *why = &r->refusal;

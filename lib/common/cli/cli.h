@@ -1,5 +1,5 @@
 /* cli: what all tools have in common: exit statuses, the error line, notes, standard output, and their options.
- * It knows no models and no files: only how a tool is called, and how it speaks. No other layer prints words or ends the process.
+ * It knows no models and no files: only how a tool is called and how it speaks. Nothing below it prints or ends the process.
  * Begin with this header, then tools.h (the tables of all options), options.h (how they are parsed), progress.h (the bar). */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H

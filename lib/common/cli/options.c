@@ -160,8 +160,8 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
 {
     *other = false;
     switch (option->key) {
-    case 'q':             cli->quiet = true; return true;
-    case 'v':             cli->verbose++; return true;
+    case 'q':                 cli->quiet = true; return true;
+    case 'v':                 cli->verbose++; return true;
     case OPT_CONFIG:
         cli->config = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--config: the name of a file is empty");

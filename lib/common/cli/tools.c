@@ -64,7 +64,8 @@ const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "r
 
 enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, FORGET = 1 << CLI_FORGET,
     CONVERT = 1 << CLI_CONVERT, LIST = 1 << CLI_LIST };
-enum { REPORTS = PARSE | INSPECT | LIST, ENCODE = FORGET | CONVERT, WRITE = REMEMBER | ENCODE, OF_ONE = PARSE | INSPECT | WRITE, ALL = (1 << CLI_TOOLS) - 1 };
+enum { REPORTS = PARSE | INSPECT | LIST, ENCODE = FORGET | CONVERT, WRITE = REMEMBER | ENCODE, OF_ONE = PARSE | INSPECT | WRITE,
+    ALL = (1 << CLI_TOOLS) - 1 };
 
 const struct cli_option cli_options_of_all[] = {
     { OPT_METADATA, INSPECT, "metadata", NULL, NULL, "in readable text, all keys of the metadata too" },
