@@ -6,9 +6,9 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
 {
     struct command *cmd = own;
     switch (option->key) {
-    case OPT_TO:
+    case CLI_OPT_TO:
         return command_take_format(cmd, option, arg, err);
-    case OPT_TENSOR:
+    case CLI_OPT_TENSOR:
         cmd->naming.only = arg;
         return true;
     default:

@@ -6,14 +6,14 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
 {
     struct command *cmd = own;
     switch (option->key) {
-    case OPT_INPUT_SCHEME:
+    case CLI_OPT_INPUT_SCHEME:
         cmd->input_scheme = arg;
         return true;
-    case OPT_TO:
+    case CLI_OPT_TO:
         return command_take_format(cmd, option, arg, err);
-    case OPT_INCLUDE:
-    case OPT_EXCLUDE:
-        return naming_match(&cmd->reduction.which, arg, option->key == OPT_INCLUDE, err);
+    case CLI_OPT_INCLUDE:
+    case CLI_OPT_EXCLUDE:
+        return naming_match(&cmd->reduction.which, arg, option->key == CLI_OPT_INCLUDE, err);
     default:
         return command_take(cmd, option, arg, err);
     }

@@ -22,11 +22,11 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     struct tool *tool = own;
     unsigned choice;
     switch (option->key) {
-    case OPT_METADATA:
+    case CLI_OPT_METADATA:
         return tool->metadata = true;
-    case OPT_SCAN:
+    case CLI_OPT_SCAN:
         return tool->scan = true;
-    case OPT_ARRAYS:
+    case CLI_OPT_ARRAYS:
         return tool->arrays = true;
     default:
         if (!cli_choice(&choice, option, arg, err))

@@ -6,7 +6,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
 {
     struct command *cmd = own;
     unsigned choice;
-    if (option->key != OPT_TO)
+    if (option->key != CLI_OPT_TO)
         return command_take(cmd, option, arg, err);
     if (!cli_choice(&choice, option, arg, err))
         return false;

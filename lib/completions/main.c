@@ -50,9 +50,9 @@ put_all_names(const char *before, bool verbs)
 static const char *
 word_at(const struct cli_option *o, size_t i)
 {
-    if (o->key == OPT_SCHEME && o->tools == 1u << CLI_FORGET)
+    if (o->key == CLI_OPT_SCHEME && o->tools == 1u << CLI_FORGET)
         return encode_at(i) ? encode_at(i)->name : NULL;
-    if (o->key == OPT_SCHEME || o->key == OPT_INPUT_SCHEME)
+    if (o->key == CLI_OPT_SCHEME || o->key == CLI_OPT_INPUT_SCHEME)
         return scheme_code(i);
     return o->words ? o->words[i] : NULL;
 }

@@ -162,21 +162,21 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
     switch (option->key) {
     case 'q':                 cli->quiet = true; return true;
     case 'v':                 cli->verbose++; return true;
-    case OPT_CONFIG:
+    case CLI_OPT_CONFIG:
         cli->config = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--config: the name of a file is empty");
-    case OPT_ROOT:
+    case CLI_OPT_ROOT:
         cli->root = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--root: the path of a dictionary is empty");
-    case OPT_SCHEME:      cli->scheme = arg; return true;
-    case OPT_JSON_ERRORS: cli->json_errors = true; return true;
-    case OPT_JSON:        cli->form = CLI_JSON; return true;
-    case OPT_HUMAN:       cli->form = CLI_HUMAN; return true;
-    case OPT_PROGRESS:    return take_progress(cli, option, arg, err);
-    case OPT_MAX_ALLOC:   return tighten_size(&cli->limits.alloc, option, arg, err);
-    case OPT_MAX_TOTAL:   return tighten_size(&cli->limits.total, option, arg, err);
-    case OPT_MAX_ITEMS:   return tighten_number(&cli->limits.items, option, arg, err);
-    case OPT_MAX_RATIO:   return tighten_number(&cli->limits.ratio, option, arg, err);
+    case CLI_OPT_SCHEME:      cli->scheme = arg; return true;
+    case CLI_OPT_JSON_ERRORS: cli->json_errors = true; return true;
+    case CLI_OPT_JSON:        cli->form = CLI_JSON; return true;
+    case CLI_OPT_HUMAN:       cli->form = CLI_HUMAN; return true;
+    case CLI_OPT_PROGRESS:    return take_progress(cli, option, arg, err);
+    case CLI_OPT_MAX_ALLOC:   return tighten_size(&cli->limits.alloc, option, arg, err);
+    case CLI_OPT_MAX_TOTAL:   return tighten_size(&cli->limits.total, option, arg, err);
+    case CLI_OPT_MAX_ITEMS:   return tighten_number(&cli->limits.items, option, arg, err);
+    case CLI_OPT_MAX_RATIO:   return tighten_number(&cli->limits.ratio, option, arg, err);
     default:              return *other = true;
     }
 }

@@ -59,108 +59,108 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
             return false;
         cmd->jobs = (unsigned)n;
         return true;
-    case OPT_INCLUDE:
-    case OPT_EXCLUDE:
-        return naming_match(&cmd->naming, arg, option->key == OPT_INCLUDE, err);
-    case OPT_RENAME:
+    case CLI_OPT_INCLUDE:
+    case CLI_OPT_EXCLUDE:
+        return naming_match(&cmd->naming, arg, option->key == CLI_OPT_INCLUDE, err);
+    case CLI_OPT_RENAME:
         return naming_rename(&cmd->naming, arg, err);
-    case OPT_STRIP_PREFIX:
+    case CLI_OPT_STRIP_PREFIX:
         return naming_strip(&cmd->naming, arg, err);
-    case OPT_ADD_PREFIX:
+    case CLI_OPT_ADD_PREFIX:
         return naming_prefix(&cmd->naming, arg, err);
-    case OPT_PURE:
+    case CLI_OPT_PURE:
         return cmd->reduction.pure = true;
-    case OPT_TENSOR_TYPE:
+    case CLI_OPT_TENSOR_TYPE:
         return reduction_rule(&cmd->reduction, arg, err);
-    case OPT_IMATRIX:
+    case CLI_OPT_IMATRIX:
         cmd->imatrix = arg;
         return true;
-    case OPT_TARGET_SIZE:
+    case CLI_OPT_TARGET_SIZE:
         return cli_size(&cmd->target_size, option, arg, err) && (cmd->target_size != 0
             || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-size: a file has at least one byte"));
-    case OPT_TARGET_BPW:
+    case CLI_OPT_TARGET_BPW:
         return take_real(&cmd->target_bpw, option, arg, err);
-    case OPT_CANDIDATES:
+    case CLI_OPT_CANDIDATES:
         cmd->candidate_names = arg;
         return true;
-    case OPT_REPORT:
+    case CLI_OPT_REPORT:
         cmd->report = arg;
         return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report: the name of the file is empty");
-    case OPT_GROUP_SIZE:
+    case CLI_OPT_GROUP_SIZE:
         if (!cli_number(&n, option, arg, 1, ENCODE_FLOATS, err))
             return false;
         cmd->reduction.how.group_size = n;
         return true;
-    case OPT_SYMMETRIC:
+    case CLI_OPT_SYMMETRIC:
         cmd->reduction.how.symmetric = true;
         return true;
-    case OPT_ASYMMETRIC:
+    case CLI_OPT_ASYMMETRIC:
         cmd->reduction.how.asymmetric = true;
         return true;
-    case OPT_CONVROT:
+    case CLI_OPT_CONVROT:
         cmd->reduction.how.convrot = true;
         return true;
-    case OPT_NO_FUSE:
+    case CLI_OPT_NO_FUSE:
         return cmd->reduction.apart = true;
-    case OPT_NONFINITE:
+    case CLI_OPT_NONFINITE:
         return cmd->nonfinite_ok = true;
-    case OPT_DTYPE:
+    case CLI_OPT_DTYPE:
         if (!cli_choice(&choice, option, arg, err))
             return false;
         cmd->to = dtype_target(choice);
         return cmd->cast = true;
-    case OPT_ORDER:
+    case CLI_OPT_ORDER:
         if (!cli_choice(&choice, option, arg, err))
             return false;
         cmd->layout.order = (enum writer_order)choice;
         return true;
-    case OPT_METADATA:
+    case CLI_OPT_METADATA:
         return keys_give(&cmd->keys, KEYS_TEXT, option->name, arg, err);
-    case OPT_GGUF_KV:
+    case CLI_OPT_GGUF_KV:
         return keys_give(&cmd->keys, KEYS_TYPED, option->name, arg, err);
-    case OPT_GGUF_METADATA:
+    case CLI_OPT_GGUF_METADATA:
         cmd->keys.path = arg;
         return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--gguf-metadata: the name of the file is empty");
-    case OPT_PRE:
+    case CLI_OPT_PRE:
         cmd->pre = arg;
         return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pre: the name is empty");
-    case OPT_NO_METADATA:
+    case CLI_OPT_NO_METADATA:
         return cmd->keys.none = true;
-    case OPT_SIZE:
+    case CLI_OPT_SIZE:
         return take_instead(cmd, COMMAND_SIZE, err);
-    case OPT_PARTS:
+    case CLI_OPT_PARTS:
         return take_instead(cmd, COMMAND_PARTS, err);
-    case OPT_PLAN:
+    case CLI_OPT_PLAN:
         return take_instead(cmd, COMMAND_PLAN, err);
-    case OPT_DRY_RUN:
+    case CLI_OPT_DRY_RUN:
         return take_instead(cmd, COMMAND_DRY_RUN, err);
-    case OPT_TEST:
+    case CLI_OPT_TEST:
         return take_instead(cmd, COMMAND_TEST, err);
-    case OPT_PART:
+    case CLI_OPT_PART:
         return byte_range_read_part(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--part: '%s' is no I/N with I from 1 to N", arg);
-    case OPT_PART_SIZE:
+    case CLI_OPT_PART_SIZE:
         return cli_size(&cmd->cut.part_size, option, arg, err) && (cmd->cut.part_size != 0
             || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--part-size: a part has at least one byte"));
-    case OPT_RANGE:
+    case CLI_OPT_RANGE:
         return byte_range_read_range(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--range: '%s' is none of A-B, A- and -LAST_N", arg);
-    case OPT_SHARD_SIZE:
+    case CLI_OPT_SHARD_SIZE:
         return take_file_size(&cmd->dir.shard_size, option, arg, err);
-    case OPT_SPLIT_SIZE:
+    case CLI_OPT_SPLIT_SIZE:
         return take_file_size(&cmd->split.size, option, arg, err);
-    case OPT_RESUME:
+    case CLI_OPT_RESUME:
         return cmd->dir.resume = true;
-    case OPT_KEEP_QUANTIZED:
+    case CLI_OPT_KEEP_QUANTIZED:
         return cmd->keep_quantized = true;
-    case OPT_SYNC:
+    case CLI_OPT_SYNC:
         return cmd->output.sync = true;
-    case OPT_DIRECT:
+    case CLI_OPT_DIRECT:
         if (!cli_choice(&choice, option, arg, err))
             return false;
         cmd->output.direct = (enum sink_direct)choice;
         return true;
-    case OPT_NO_VERIFY:
+    case CLI_OPT_NO_VERIFY:
         return cmd->no_verify = true;
     default:
         return cmd->no_spool = true;
