@@ -1,3 +1,7 @@
+/* Layer command: what the tools that write have in common, from their options to what they print at the end.
+ * Knows no byte of any format: it calls the other layers in order. No layer includes it.
+ * Begin here, with command_run(); write.c is the story. */
+
 /* command: one model in, one output out: what the tools that write are made of. A tool sets what is its own, and leaves the rest
  * to command_take() and command_run().
  */

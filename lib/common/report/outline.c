@@ -27,7 +27,7 @@ needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
     return s;
 }
 
-/* What bytes [from, to) of a piece that is no MADE need. */
+/* What bytes [from, to) of a piece that is not COMPOSED need. */
 static void
 add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
@@ -45,19 +45,24 @@ add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece,
     }
 }
 
-/* The same of bytes [from, to) of a MADE: whole heads where rows of a head change places. */
+/* The same of bytes [from, to) of a COMPOSED. */
 static void
-add_made(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
+add_composed(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
-    const struct made *made = piece->of.built->made;
-    uint64_t size = dtype_facts(piece->to)->bytes, part = made->count * size;
-    uint64_t grain = (made->pairs != 0 ? 2 * made->pairs * made->cols : 1) * size;
-    for (size_t i = 0; i < made->n; i++) {
-        uint64_t at = i * part, first = made->part[i].first * size;
-        uint64_t a = num_max(from, at), b = num_min(to, at + part);
-        if (a < b)
-            add_needs(j, in, piece->of.built->part[i], first + (a - at) / grain * grain,
-                first + num_ceil_div(b - at, grain) * grain);
+    const struct composed *composed = piece->of.built->composed;
+    uint64_t size = dtype_facts(piece->to)->bytes, first = from / size, last = num_ceil_div(to, size);
+    for (size_t i = 0; i < composed->n; i++) {
+        const struct composed_part *part = &composed->part[i];
+        const struct piece *source = piece->of.built->part[i];
+        uint64_t begin = composed_begin(composed, i), a = num_max(first, begin), b = num_min(last, part->end), bytes;
+        if (a >= b)
+            continue;
+        a -= begin;
+        b -= begin;
+        if (part->layout)
+            layout_bounds(part->layout, a, b - a, &a, &b);
+        bytes = dtype_facts(source->to)->bytes;
+        add_needs(j, in, source, (part->first + a) * bytes, (part->first + b) * bytes);
     }
 }
 
@@ -67,12 +72,12 @@ add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece
     uint64_t from = num_max(in->from, piece->at) - piece->at, to = num_min(in->to, piece->at + piece->nbytes) - piece->at;
     const struct piece *elements = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece;
     ndjson_array(j, "inputs");
-    if (elements->kind != PIECE_MADE)
+    if (elements->kind != PIECE_COMPOSED)
         add_needs(j, in, piece, from, to);
     else if (elements == piece)
-        add_made(j, in, piece, from, to);
+        add_composed(j, in, piece, from, to);
     else
-        add_made(j, in, elements, 0, elements->nbytes);
+        add_composed(j, in, elements, 0, elements->nbytes);
     for (size_t i = 0; piece != elements && !encoded_part(piece)->bytes && piece->of.encoded->fused
         && i < piece->of.encoded->encoding->fused->n; i++)
         if (piece->of.encoded->fused[i] != elements)

@@ -30,7 +30,7 @@ nbytes_of_all(const struct choice *choice)
 static const char *
 becomes(const struct chosen *chosen)
 {
-    return chosen->encoding ? "encoded" : chosen->made ? "made" : chosen->decode ? "decoded"
+    return chosen->encoding ? "encoded" : chosen->composed ? "made" : chosen->decode ? "decoded"
         : chosen->dtype != chosen->copy->dtype ? "converted" : "kept";
 }
 

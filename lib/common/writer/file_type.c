@@ -53,7 +53,7 @@ file_types_changed(const struct choice *choice)
 {
     for (size_t i = 0; i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
-        if (c->encoding || c->decode || c->made || c->copy->dtype != c->dtype)
+        if (c->encoding || c->decode || c->composed || c->copy->dtype != c->dtype)
             return true;
     }
     return false;
