@@ -34,7 +34,7 @@ struct model_list {
 };
 
 /* What there is to tell of one model. */
-struct listed {
+struct list_entry {
     const char *operand;
     const struct model *model;
     const struct summary *summary;
@@ -57,13 +57,13 @@ size_of(uint64_t *size, const struct model *m)
 }
 
 static const char *
-format_of(const struct listed *f)
+format_of(const struct list_entry *f)
 {
     return f->model->catalog ? catalog_facts_of(f->model->catalog)->format : NULL;
 }
 
 static void
-add_json(struct ndjson *j, const struct listed *f)
+add_json(struct ndjson *j, const struct list_entry *f)
 {
     struct str word = { 0 }, label = { 0 };
     uint64_t size;
@@ -95,7 +95,7 @@ add_shown(struct str *cell, const char *text)
 }
 
 static bool
-add_row(struct model_list *l, const struct listed *f, struct err *err)
+add_row(struct model_list *l, const struct list_entry *f, struct err *err)
 {
     struct row *rows = array_grow(l->rows, l->n, &l->room, sizeof *rows, err);
     char text[STR_SIZE];
@@ -120,7 +120,7 @@ add_row(struct model_list *l, const struct listed *f, struct err *err)
 }
 
 static void
-note(const struct cli *cli, const struct listed *f)
+note(const struct cli *cli, const struct list_entry *f)
 {
     const char *operand = f->model->name, *file = strcmp(f->why->file, operand) == 0 ? "" : f->why->file;
     cli_note(cli, operand, "%s%s%s: %s", file, *file ? ": " : "", err_kind_name(f->why->kind), f->why->text);
@@ -143,7 +143,7 @@ add_model(struct model_list *l, const char *operand, struct err *err)
     struct summary summary = { 0 };
     struct err why;
     const struct model_options how = { .limits = &l->cli.limits };
-    const struct listed found = { .operand = operand, .model = &model, .summary = &summary, .why = &why };
+    const struct list_entry found = { .operand = operand, .model = &model, .summary = &summary, .why = &why };
     err_init(&why);
     bool good = model_open(&model, operand, &how, &why) && roles_assign(&roles, model.catalog, NULL, NULL, &why)
         && summary_make(&summary, model.catalog, roles, &why);
