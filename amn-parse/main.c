@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "cli/options.h"
-#include "cli/remarks.h"
 #include "command/operands.h"
 #include "report/parse.h"
 

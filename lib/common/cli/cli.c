@@ -183,6 +183,15 @@ cli_warn(const struct cli *cli, const char *file, const char *format, ...)
 }
 
 void
+cli_remarks(const struct cli *cli, const char *file, const struct catalog *catalog)
+{
+    for (size_t i = 0; i < catalog_remark_count(catalog); i++) {
+        const struct catalog_remark *r = catalog_remark_at(catalog, i);
+        (r->warning ? cli_warn : cli_note)(cli, file, "%s", r->text);
+    }
+}
+
+void
 cli_tell(const struct cli *cli, const char *text)
 {
     const struct remark r = { .file = "", .tensor = "", .kind = "progress", .word = "progress", .text = text,

@@ -1,5 +1,5 @@
 /* cli: what all tools have in common: exit statuses, the error line, notes, standard output, and their options.
- * It knows no models and no files: only how a tool is called and how it speaks. Nothing below it prints or ends the process.
+ * It opens nothing and knows no formats: only how a tool is called and how it speaks. No layer below prints or exits.
  * Begin with this header, then tools.h (the tables of all options), options.h (how they are parsed), progress.h (the bar). */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "catalog/catalog.h"
 
 #define CLI_VERSION "0.1.0"
 
@@ -71,6 +72,9 @@ void cli_say(const struct cli *cli, const char *file, const char *format, ...)
 /* The same as a warning, which needs no -v: the output is not all that the user may expect. */
 void cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* What a catalog has to tell about its model: warnings, and with -v notes. `file`: the model, as messages show it. */
+void cli_remarks(const struct cli *cli, const char *file, const struct catalog *catalog);
 
 /* The answer to SIGUSR1: "TOOL: progress: text". Also under -q. */
 void cli_tell(const struct cli *cli, const char *text);

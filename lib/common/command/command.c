@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cli/progress.h"
-#include "cli/remarks.h"
 #include "model/merge.h"
 #include "hf/model.h"
 #include "command/budget.h"
