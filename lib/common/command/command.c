@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cli/progress.h"
-#include "cli/remarks.h"
 #include "model/merge.h"
 #include "hf/model.h"
 #include "command/budget.h"
@@ -150,7 +149,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     return ok;
 }
 
-int
+enum cli_status
 command_run(struct command *cmd)
 {
     struct cli_progress progress;
@@ -163,5 +162,5 @@ command_run(struct command *cmd)
     naming_clear(&cmd->naming);
     reduction_clear(&cmd->reduction);
     keys_given_clear(&cmd->keys);
-    return ok ? 0 : cli_fail(&cmd->cli, &err);
+    return ok ? CLI_OK : cli_fail(&cmd->cli, &err);
 }

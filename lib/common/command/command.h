@@ -67,6 +67,6 @@ void command_take_output(struct command *cmd);
 bool command_check(const struct command *cmd, struct err *err);
 
 /* Do it, with all that is said meanwhile, and free what the job owns. Returns the exit status. */
-int command_run(struct command *cmd);
+enum cli_status command_run(struct command *cmd);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/operands.h"
+#include "command/operands.h"
 
 enum { JOBS_MAX = 256 };
 
@@ -51,32 +51,32 @@ static const struct take_row {
     { 'f', TAKE_FLAG, offsetof(struct command, output.terminal_ok), NULL },
     { 'n', TAKE_FLAG, offsetof(struct command, output.no_clobber), NULL },
     { 'o', TAKE_NAME, offsetof(struct command, output.path), "the name of the file" },
-    { OPT_ASYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.asymmetric), NULL },
-    { OPT_CANDIDATES, TAKE_TEXT, offsetof(struct command, candidate_names), NULL },
-    { OPT_CONVROT, TAKE_FLAG, offsetof(struct command, reduction.how.convrot), NULL },
-    { OPT_DRY_RUN, TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
-    { OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "the name of the file" },
-    { OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
-    { OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
-    { OPT_NO_FUSE, TAKE_FLAG, offsetof(struct command, reduction.apart), NULL },
-    { OPT_NO_METADATA, TAKE_FLAG, offsetof(struct command, keys.none), NULL },
-    { OPT_NO_SPOOL, TAKE_FLAG, offsetof(struct command, no_spool), NULL },
-    { OPT_NO_VERIFY, TAKE_FLAG, offsetof(struct command, no_verify), NULL },
-    { OPT_NONFINITE, TAKE_FLAG, offsetof(struct command, nonfinite_ok), NULL },
-    { OPT_PART_SIZE, TAKE_SIZE, offsetof(struct command, cut.part_size), "a part" },
-    { OPT_PARTS, TAKE_INSTEAD, COMMAND_PARTS, NULL },
-    { OPT_PLAN, TAKE_INSTEAD, COMMAND_PLAN, NULL },
-    { OPT_PRE, TAKE_NAME, offsetof(struct command, pre), "the name" },
-    { OPT_PURE, TAKE_FLAG, offsetof(struct command, reduction.pure), NULL },
-    { OPT_REPORT, TAKE_NAME, offsetof(struct command, report), "the name of the file" },
-    { OPT_RESUME, TAKE_FLAG, offsetof(struct command, dir.resume), NULL },
-    { OPT_SHARD_SIZE, TAKE_SIZE, offsetof(struct command, dir.shard_size), "a file" },
-    { OPT_SIZE, TAKE_INSTEAD, COMMAND_SIZE, NULL },
-    { OPT_SPLIT_SIZE, TAKE_SIZE, offsetof(struct command, split.size), "a file" },
-    { OPT_SYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.symmetric), NULL },
-    { OPT_SYNC, TAKE_FLAG, offsetof(struct command, output.sync), NULL },
-    { OPT_TARGET_SIZE, TAKE_SIZE, offsetof(struct command, target_size), "a file" },
-    { OPT_TEST, TAKE_INSTEAD, COMMAND_TEST, NULL },
+    { CLI_OPT_ASYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.asymmetric), NULL },
+    { CLI_OPT_CANDIDATES, TAKE_TEXT, offsetof(struct command, candidate_names), NULL },
+    { CLI_OPT_CONVROT, TAKE_FLAG, offsetof(struct command, reduction.how.convrot), NULL },
+    { CLI_OPT_DRY_RUN, TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
+    { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "the name of the file" },
+    { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
+    { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
+    { CLI_OPT_NO_FUSE, TAKE_FLAG, offsetof(struct command, reduction.apart), NULL },
+    { CLI_OPT_NO_METADATA, TAKE_FLAG, offsetof(struct command, keys.none), NULL },
+    { CLI_OPT_NO_SPOOL, TAKE_FLAG, offsetof(struct command, no_spool), NULL },
+    { CLI_OPT_NO_VERIFY, TAKE_FLAG, offsetof(struct command, no_verify), NULL },
+    { CLI_OPT_NONFINITE, TAKE_FLAG, offsetof(struct command, nonfinite_ok), NULL },
+    { CLI_OPT_PART_SIZE, TAKE_SIZE, offsetof(struct command, cut.part_size), "a part" },
+    { CLI_OPT_PARTS, TAKE_INSTEAD, COMMAND_PARTS, NULL },
+    { CLI_OPT_PLAN, TAKE_INSTEAD, COMMAND_PLAN, NULL },
+    { CLI_OPT_PRE, TAKE_NAME, offsetof(struct command, pre), "the name" },
+    { CLI_OPT_PURE, TAKE_FLAG, offsetof(struct command, reduction.pure), NULL },
+    { CLI_OPT_REPORT, TAKE_NAME, offsetof(struct command, report), "the name of the file" },
+    { CLI_OPT_RESUME, TAKE_FLAG, offsetof(struct command, dir.resume), NULL },
+    { CLI_OPT_SHARD_SIZE, TAKE_SIZE, offsetof(struct command, dir.shard_size), "a file" },
+    { CLI_OPT_SIZE, TAKE_INSTEAD, COMMAND_SIZE, NULL },
+    { CLI_OPT_SPLIT_SIZE, TAKE_SIZE, offsetof(struct command, split.size), "a file" },
+    { CLI_OPT_SYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.symmetric), NULL },
+    { CLI_OPT_SYNC, TAKE_FLAG, offsetof(struct command, output.sync), NULL },
+    { CLI_OPT_TARGET_SIZE, TAKE_SIZE, offsetof(struct command, target_size), "a file" },
+    { CLI_OPT_TEST, TAKE_INSTEAD, COMMAND_TEST, NULL },
 };
 
 static bool
@@ -105,10 +105,10 @@ take_choice(struct command *cmd, const struct cli_option *option, const char *ar
     unsigned choice;
     if (!cli_choice(&choice, option, arg, err))
         return false;
-    if (option->key == OPT_DTYPE) {
+    if (option->key == CLI_OPT_DTYPE) {
         cmd->to = dtype_target(choice);
         cmd->cast = true;
-    } else if (option->key == OPT_ORDER) {
+    } else if (option->key == CLI_OPT_ORDER) {
         cmd->layout.order = (enum writer_order)choice;
     } else {
         cmd->output.direct = (enum sink_direct)choice;
@@ -137,32 +137,32 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         if (rows[i].key == option->key)
             return take_row(cmd, &rows[i], option, arg, err);
     switch (option->key) {
-    case OPT_INCLUDE:
-    case OPT_EXCLUDE:
-        return naming_match(&cmd->naming, arg, option->key == OPT_INCLUDE, err);
-    case OPT_RENAME:
+    case CLI_OPT_INCLUDE:
+    case CLI_OPT_EXCLUDE:
+        return naming_match(&cmd->naming, arg, option->key == CLI_OPT_INCLUDE, err);
+    case CLI_OPT_RENAME:
         return naming_rename(&cmd->naming, arg, err);
-    case OPT_STRIP_PREFIX:
+    case CLI_OPT_STRIP_PREFIX:
         return naming_strip(&cmd->naming, arg, err);
-    case OPT_ADD_PREFIX:
+    case CLI_OPT_ADD_PREFIX:
         return naming_prefix(&cmd->naming, arg, err);
-    case OPT_TENSOR_TYPE:
+    case CLI_OPT_TENSOR_TYPE:
         return reduction_rule(&cmd->reduction, arg, err);
-    case OPT_TARGET_BPW:
+    case CLI_OPT_TARGET_BPW:
         return take_real(&cmd->target_bpw, option, arg, err);
-    case OPT_METADATA:
+    case CLI_OPT_METADATA:
         return keys_give(&cmd->keys, KEYS_TEXT, option->name, arg, err);
-    case OPT_GGUF_KV:
+    case CLI_OPT_GGUF_KV:
         return keys_give(&cmd->keys, KEYS_TYPED, option->name, arg, err);
-    case OPT_PART:
+    case CLI_OPT_PART:
         return byte_range_read_part(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--part: '%s' is no I/N with I from 1 to N", arg);
-    case OPT_RANGE:
+    case CLI_OPT_RANGE:
         return byte_range_read_range(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--range: '%s' is none of A-B, A- and -LAST_N", arg);
-    case OPT_DTYPE:
-    case OPT_ORDER:
-    case OPT_DIRECT:
+    case CLI_OPT_DTYPE:
+    case CLI_OPT_ORDER:
+    case CLI_OPT_DIRECT:
         return take_choice(cmd, option, arg, err);
     default:
         return take_number(cmd, option, arg, err);
@@ -260,6 +260,6 @@ command_check(const struct command *cmd, struct err *err)
     if (cmd->instead == COMMAND_DRY_RUN && is_some(&cmd->cut))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dry-run lists a whole output: --range and --part do not go with "
             "it");
-    return check_files(cmd, err) && cli_stdin_once(&cmd->cli, err)
+    return check_files(cmd, err) && operands_stdin_once(&cmd->cli, err)
         && byte_range_check(&cmd->cut, cmd->instead == COMMAND_PARTS, err);
 }

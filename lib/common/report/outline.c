@@ -1,7 +1,6 @@
 #include "report/outline.h"
 
 #include "base/num.h"
-#include "base/version.h"
 #include "plan/fused.h"
 #include "report/ndjson.h"
 
@@ -37,12 +36,11 @@ add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece,
         if (!t)
             continue;
         struct span s = needs(piece, p, from, to);
-        ndjson_object(j);
-        ndjson_set_text(j, "file", in->files[t->extent.file]);
-        ndjson_key(j, "tensor");
-        ndjson_bytes(j, t->name, t->name_len);
-        ndjson_set_u64(j, "offset", t->extent.at + s.at);
-        ndjson_set_u64(j, "nbytes", s.len);
+        ndjson_object(j, NULL);
+        ndjson_text(j, "file", in->files[t->extent.file]);
+        ndjson_bytes(j, "tensor", t->name, t->name_len);
+        ndjson_u64(j, "offset", t->extent.at + s.at);
+        ndjson_u64(j, "nbytes", s.len);
         ndjson_object_end(j);
     }
 }
@@ -73,8 +71,7 @@ add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece
 {
     uint64_t from = num_max(in->from, piece->at) - piece->at, to = num_min(in->to, piece->at + piece->nbytes) - piece->at;
     const struct piece *elements = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece;
-    ndjson_key(j, "inputs");
-    ndjson_array(j);
+    ndjson_array(j, "inputs");
     if (elements->kind != PIECE_COMPOSED)
         add_needs(j, in, piece, from, to);
     else if (elements == piece)
@@ -91,22 +88,14 @@ add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece
 static void
 add_piece(struct ndjson *j, const struct outline *in, const struct piece *piece, const struct tensor *t)
 {
-    const uint8_t *dims = t->shape.packed;
-    ndjson_object(j);
-    ndjson_set_u64(j, "report", VERSION_REPORT);
-    ndjson_key(j, "name");
-    ndjson_bytes(j, t->name, t->name_len);
-    ndjson_set_text(j, "dtype", dtype_name(t->dtype));
-    ndjson_key(j, "shape");
-    ndjson_array(j);
-    for (uint32_t i = 0; i < t->shape.rank; i++)
-        ndjson_u64(j, shape_next(&dims));
-    ndjson_array_end(j);
-    ndjson_set_u64(j, "offset", piece->at);
-    ndjson_set_u64(j, "nbytes", piece->nbytes);
+    ndjson_begin(j);
+    ndjson_bytes(j, "name", t->name, t->name_len);
+    ndjson_text(j, "dtype", dtype_name(t->dtype));
+    ndjson_dims(j, "shape", &t->shape);
+    ndjson_u64(j, "offset", piece->at);
+    ndjson_u64(j, "nbytes", piece->nbytes);
     add_inputs(j, in, piece);
-    ndjson_object_end(j);
-    ndjson_line(j);
+    ndjson_end(j);
 }
 
 /* Whether some byte of the piece is asked for; one without bytes is where it lies. */

@@ -1,6 +1,6 @@
-/* scan: what the pickles of a file would do to whoever loads them, for programs and for people. */
-#ifndef REPORT_SCAN_H
-#define REPORT_SCAN_H
+/* scan_report: what the pickles of a file would do to whoever loads them, for programs and for people. */
+#ifndef REPORT_SCAN_REPORT_H
+#define REPORT_SCAN_REPORT_H
 
 #include <stdio.h>
 
@@ -8,14 +8,14 @@
 #include "report/ndjson.h"
 
 /* A kind of lines in the text: the first of them, and how many there were. */
-struct scan_lines {
+struct scan_report_lines {
     struct str text;
     uint64_t count;
 };
 
 /* What a scan comes to. Clean: every byte that a loader could execute was read, and names only what tensors need. Found:
  * something dangerous. Unknown: something was not read, or names what is not known to be harmless. */
-enum scan_outcome { SCAN_CLEAN, SCAN_FOUND, SCAN_UNKNOWN };
+enum scan_report_outcome { SCAN_REPORT_CLEAN, SCAN_REPORT_FOUND, SCAN_REPORT_UNKNOWN };
 
 struct scan_report {
     const char *file;           /* what the user named, or a file of that directory; any bytes. Borrowed */
@@ -25,8 +25,8 @@ struct scan_report {
     struct ndjson json;
     bool begun;                 /* something was told of */
     uint64_t verdicts[VERDICTS], unresolved;        /* findings of all pickles */
-    enum scan_outcome outcome;  /* known from scan_report_end() on */
-    struct scan_lines lines[VERDICTS], odd;
+    enum scan_report_outcome outcome;  /* known from scan_report_end() on */
+    struct scan_report_lines lines[VERDICTS], odd;
 };
 
 /* Zeroed but for file, heading, human and first. */

@@ -1,9 +1,8 @@
-#include "report/scan.h"
+#include "report/scan_report.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/version.h"
 #include "container/torch/pickle_ops.h"
 
 enum { LABEL_WIDTH = 14, LINES_MAX = 100 };
@@ -15,75 +14,55 @@ scan_report_begin(struct scan_report *r, FILE *out)
     ndjson_init(&r->json, &r->page);
 }
 
-static enum scan_outcome
+static enum scan_report_outcome
 outcome(const struct scan_report *r, const struct err *fault)
 {
     if (r->verdicts[VERDICT_DANGEROUS] != 0)
-        return SCAN_FOUND;
-    return r->verdicts[VERDICT_SUSPICIOUS] != 0 || fault->kind != ERR_NONE ? SCAN_UNKNOWN : SCAN_CLEAN;
+        return SCAN_REPORT_FOUND;
+    return r->verdicts[VERDICT_SUSPICIOUS] != 0 || fault->kind != ERR_NONE ? SCAN_REPORT_UNKNOWN : SCAN_REPORT_CLEAN;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------------ */
 
 static void
-set_bytes(struct ndjson *j, const char *key, const char *p, size_t n)
-{
-    ndjson_key(j, key);
-    if (p)
-        ndjson_bytes(j, p, n);
-    else
-        ndjson_null(j);
-}
-
-static void
-set_bool(struct ndjson *j, const char *key, bool v)
-{
-    ndjson_key(j, key);
-    ndjson_bool(j, v);
-}
-
-static void
 json_begin(struct scan_report *r)
 {
     struct ndjson *j = &r->json;
-    ndjson_object(j);
-    ndjson_set_u64(j, "report", VERSION_REPORT);
-    ndjson_set_text(j, "file", r->file);
-    ndjson_key(j, "pickles");
-    ndjson_array(j);
+    ndjson_begin(j);
+    ndjson_text(j, "file", r->file);
+    ndjson_array(j, "pickles");
 }
 
 static void
 json_finding(struct ndjson *j, const struct pickle_found *found, const struct pickle_finding *f)
 {
-    ndjson_object(j);
-    set_bytes(j, "member", found->member, found->member_len);
-    ndjson_set_u64(j, "pickle", found->number);
-    ndjson_set_u64(j, "offset", f->offset);
-    ndjson_set_text(j, "opcode", pickle_op(f->opcode)->name);
-    set_bytes(j, "module", f->module, f->module_len);
-    set_bytes(j, "name", f->name, f->name_len);
-    ndjson_set_text(j, "verdict", verdict_name(f->verdict));
-    ndjson_set_text(j, "reason", f->why);
-    set_bool(j, "called", f->via != 0);
-    ndjson_set_text(j, "via", f->via ? pickle_op(f->via)->name : NULL);
-    ndjson_set_u64(j, "count", f->count);
+    ndjson_object(j, NULL);
+    ndjson_bytes(j, "member", found->member, found->member_len);
+    ndjson_u64(j, "pickle", found->number);
+    ndjson_u64(j, "offset", f->offset);
+    ndjson_text(j, "opcode", pickle_op(f->opcode)->name);
+    ndjson_bytes(j, "module", f->module, f->module_len);
+    ndjson_bytes(j, "name", f->name, f->name_len);
+    ndjson_text(j, "verdict", verdict_name(f->verdict));
+    ndjson_text(j, "reason", f->why);
+    ndjson_bool(j, "called", f->via != 0);
+    ndjson_text(j, "via", f->via ? pickle_op(f->via)->name : NULL);
+    ndjson_u64(j, "count", f->count);
     ndjson_object_end(j);
 }
 
 static void
 json_oddities(struct ndjson *j, const struct pickle_scan *scan)
 {
-    ndjson_key(j, "anomalies");
-    ndjson_array(j);
+    ndjson_array(j, "anomalies");
     for (unsigned i = 0; i < ODDITIES; i++) {
         if (scan->odd[i].count == 0)
             continue;
-        ndjson_object(j);
-        ndjson_set_text(j, "code", pickle_oddity_code(i));
-        ndjson_set_text(j, "text", pickle_oddity_phrase(i));
-        ndjson_set_u64(j, "offset", scan->odd[i].offset);
-        ndjson_set_u64(j, "count", scan->odd[i].count);
+        ndjson_object(j, NULL);
+        ndjson_text(j, "code", pickle_oddity_code(i));
+        ndjson_text(j, "text", pickle_oddity_phrase(i));
+        ndjson_u64(j, "offset", scan->odd[i].offset);
+        ndjson_u64(j, "count", scan->odd[i].count);
         ndjson_object_end(j);
     }
     ndjson_array_end(j);
@@ -93,21 +72,20 @@ static void
 json_pickle(struct ndjson *j, const struct pickle_found *found)
 {
     const struct pickle_scan *scan = found->scan;
-    ndjson_object(j);
-    set_bytes(j, "member", found->member, found->member_len);
-    ndjson_set_u64(j, "pickle", found->number);
-    ndjson_set_u64(j, "offset", found->at);
-    ndjson_set_known(j, "protocol", scan->protocol >= 0, (uint64_t)scan->protocol);
-    ndjson_set_u64(j, "length", scan->length);
-    ndjson_set_u64(j, "opcodes", scan->opcodes);
-    ndjson_set_u64(j, "depth", scan->depth);
-    set_bool(j, "truncated", !scan->stopped);
+    ndjson_object(j, NULL);
+    ndjson_bytes(j, "member", found->member, found->member_len);
+    ndjson_u64(j, "pickle", found->number);
+    ndjson_u64(j, "offset", found->at);
+    ndjson_known(j, "protocol", scan->protocol >= 0, (uint64_t)scan->protocol);
+    ndjson_u64(j, "length", scan->length);
+    ndjson_u64(j, "opcodes", scan->opcodes);
+    ndjson_u64(j, "depth", scan->depth);
+    ndjson_bool(j, "truncated", !scan->stopped);
     for (unsigned v = 0; v < VERDICTS; v++)
-        ndjson_set_u64(j, verdict_name(v), scan->verdicts[v]);
-    ndjson_set_u64(j, "unresolved", scan->unresolved);
+        ndjson_u64(j, verdict_name(v), scan->verdicts[v]);
+    ndjson_u64(j, "unresolved", scan->unresolved);
     json_oddities(j, scan);
-    ndjson_key(j, "findings");
-    ndjson_array(j);
+    ndjson_array(j, "findings");
     for (size_t i = 0; i < scan->nfindings; i++) {
         json_finding(j, found, &scan->finding[i]);
         page_turn(j->page);
@@ -120,36 +98,35 @@ json_pickle(struct ndjson *j, const struct pickle_found *found)
 static void
 json_end(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
 {
-    static const char *const words[] = { [SCAN_CLEAN] = "clean", [SCAN_FOUND] = "found", [SCAN_UNKNOWN] = "unknown" };
+    static const char *const words[] = { [SCAN_REPORT_CLEAN] = "clean", [SCAN_REPORT_FOUND] = "found",
+        [SCAN_REPORT_UNKNOWN] = "unknown" };
     struct ndjson *j = &r->json;
     ndjson_array_end(j);
-    ndjson_set_text(j, "format", pickles->format);
-    ndjson_set_u64(j, "count", pickles->count);
-    ndjson_set_u64(j, "unlisted", pickles->unlisted);
-    ndjson_set_text(j, "verdict", words[r->outcome]);
-    set_bool(j, "allowed", r->outcome == SCAN_CLEAN);
+    ndjson_text(j, "format", pickles->format);
+    ndjson_u64(j, "count", pickles->count);
+    ndjson_u64(j, "unlisted", pickles->unlisted);
+    ndjson_text(j, "verdict", words[r->outcome]);
+    ndjson_bool(j, "allowed", r->outcome == SCAN_REPORT_CLEAN);
     for (unsigned v = VERDICT_SUSPICIOUS; v < VERDICTS; v++)
-        ndjson_set_u64(j, verdict_name(v), r->verdicts[v]);
-    ndjson_set_u64(j, "unresolved", r->unresolved);
-    ndjson_key(j, "fault");
+        ndjson_u64(j, verdict_name(v), r->verdicts[v]);
+    ndjson_u64(j, "unresolved", r->unresolved);
     if (fault->kind == ERR_NONE) {
-        ndjson_null(j);
+        ndjson_null(j, "fault");
     } else {
-        ndjson_object(j);
-        ndjson_set_text(j, "kind", err_kind_word(fault->kind));
-        ndjson_set_text(j, "text", fault->text);
-        ndjson_set_known(j, "offset", fault->at != ERR_NO_OFFSET, fault->at);
+        ndjson_object(j, "fault");
+        ndjson_text(j, "kind", err_kind_word(fault->kind));
+        ndjson_text(j, "text", fault->text);
+        ndjson_known(j, "offset", fault->at != ERR_NO_OFFSET, fault->at);
         ndjson_object_end(j);
     }
-    ndjson_object_end(j);
-    ndjson_line(j);
+    ndjson_end(j);
 }
 
 /* --- text ------------------------------------------------------------------------------------------------ */
 
 /* Where one more line goes; NULL when there are enough. */
 static struct str *
-one_line(struct scan_lines *lines, const char *label)
+one_line(struct scan_report_lines *lines, const char *label)
 {
     if (lines->count++ >= LINES_MAX)
         return NULL;
@@ -200,7 +177,7 @@ text_pickle(struct scan_report *r, const struct pickle_found *found)
 }
 
 static void
-add_lines(struct str *out, const struct scan_lines *lines)
+add_lines(struct str *out, const struct scan_report_lines *lines)
 {
     if (lines->text.p)
         str_add(out, lines->text.p, lines->text.len);
@@ -213,9 +190,9 @@ add_lines(struct str *out, const struct scan_lines *lines)
 static void
 text_end(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
 {
-    const char *verdict = r->outcome == SCAN_FOUND ? "found: a program that loads it may run code that it contains"
+    const char *verdict = r->outcome == SCAN_REPORT_FOUND ? "found: a program that loads it may run code that it contains"
         : fault->kind != ERR_NONE ? "unknown: not all of it was read"
-        : r->outcome == SCAN_UNKNOWN ? "unknown: it names globals that are not known to be harmless"
+        : r->outcome == SCAN_REPORT_UNKNOWN ? "unknown: it names globals that are not known to be harmless"
         : pickles->count == 0 ? "clean: it contains no pickle" : "clean: it names only what tensors need";
     struct str *out = &r->page.text;
     if (r->heading)
