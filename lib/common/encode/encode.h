@@ -1,9 +1,10 @@
-/* encode: what a weight becomes when its precision is reduced, and how a run of that is made. The way back is scheme/.
+/* encode knows which tensors a weight becomes when its precision is reduced, and how a run of their bytes is made.
+ * It must not know files, formats or loaders; the way back is scheme/.
+ * Begin with struct encoder: an encoder is one file with its rows, and these in the list of table.c.
  *
  * An encoder looks at a weight's name, dtype and shape when it says which tensors the weight becomes, its parts. Encoding is a
  * pure function: grains [first, first + count) of a part are these bytes, of these elements and of what was surveyed. So any
- * block of an output can be made alone. A new encoder is one file with its rows, and these in the list of table.c.
- */
+ * block of an output can be made alone. */
 #ifndef ENCODE_ENCODE_H
 #define ENCODE_ENCODE_H
 

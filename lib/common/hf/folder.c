@@ -43,7 +43,7 @@ hf_folder_copies(const char *name, bool quantization)
 
 /* The config that counts is with the catalog already, whichever file that was. */
 bool
-hf_config_file(struct hf_folder *folder, const struct catalog *catalog)
+hf_folder_init(struct hf_folder *folder, const struct catalog *catalog)
 {
     *folder = (struct hf_folder){ 0 };
     for (unsigned i = 0; i < HF_FILES; i++)
@@ -108,7 +108,7 @@ bool
 hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err)
 {
     bool ok = true;
-    hf_config_file(folder, model->catalog);
+    hf_folder_init(folder, model->catalog);
     for (unsigned i = HF_CONFIG + 1; ok && i < HF_FILES; i++) {
         struct str path = { 0 };
         str_format(&path, "%s/%s", model->folder, names[i]);

@@ -57,7 +57,7 @@ const struct catalog_config *hf_folder_config(const struct catalog *catalog);
 bool hf_folder_copies(const char *name, bool quantization);
 
 /* Config.json alone, which the catalog of a model has; false when it has none. */
-bool hf_config_file(struct hf_folder *folder, const struct catalog *catalog);
+bool hf_folder_init(struct hf_folder *folder, const struct catalog *catalog);
 
 /* Read the files in the folder of a model, which has one; each becomes an input of it. Config.json may be another, as the
  * user said: then the catalog has that. One that cannot be read is an error, one that is not there is none. Close also

@@ -25,7 +25,7 @@ hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct 
 {
     struct hf_folder folder;
     *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc };
-    if (!model->folder || !hf_config_file(&folder, model->catalog))
+    if (!model->folder || !hf_folder_init(&folder, model->catalog))
         return true;
     if (!hf_config_open(&hf->config, &folder.file[HF_CONFIG], err))
         return false;
