@@ -1,4 +1,4 @@
-#include "writer/plain_config.h"
+#include "hf/config_text.h"
 
 #include <string.h>
 
@@ -84,21 +84,20 @@ edit(struct edit *e)
     return true;
 }
 
-bool
-plain_config_text(struct str *out, const char *text, size_t n, struct err *err)
+static bool
+leave_quantization(struct str *out, const struct catalog_config *config, struct err *err)
 {
     char why[PULL_EXPLAIN];
-    struct edit e = { .out = out, .done = text };
-    pull_init(&e.json, text, n, 0, limits_default.json_depth);
+    struct edit e = { .out = out, .done = config->text };
+    pull_init(&e.json, config->text, config->n, 0, limits_default.json_depth);
     e.json.words = true;
-    if (!edit(&e))
-        return err_set(err, ERR_MALFORMED, e.json.fault ? pull_fault_at(&e.json) : 0, "config.json is not a JSON object%s%s",
-            e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
-    return !out->failed || err_memory(err, out->room);
+    return edit(&e) || err_set(err, ERR_MALFORMED, e.json.fault ? pull_fault_at(&e.json) : 0, "config.json is not a JSON object"
+        "%s%s", e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
 }
 
-bool
-quantized_config_text(struct str *text, const char *name, const struct str *quantization, struct err *err)
+/* Puts a member, a JSON object, first into a text. */
+static void
+put_first(struct str *text, const char *name, const struct str *object)
 {
     struct str out = { 0 };
     size_t at = 0;
@@ -109,10 +108,25 @@ quantized_config_text(struct str *text, const char *name, const struct str *quan
         next++;
     str_add(&out, text->p, at + 1);
     str_format(&out, "\n  \"%s\": ", name);
-    str_add(&out, quantization->p, quantization->len);
+    str_add(&out, object->p, object->len);
     str_text(&out, next < text->len && text->p[next] != '}' ? "," : "");
     str_add(&out, text->p + at + 1, text->len - at - 1);
+    out.failed = out.failed || text->failed;
     str_clear(text);
     *text = out;
-    return !out.failed || err_memory(err, out.room);
+}
+
+bool
+hf_config_text(struct str *out, const struct catalog_config *config, bool plain,
+    const struct hf_quantization *quantization, struct err *err)
+{
+    if (!plain && !quantization)
+        str_add(out, config->text, config->n);
+    else if (!leave_quantization(out, config, err))
+        return false;
+    if (quantization && !out->failed)
+        put_first(out, "quantization_config", &quantization->text);
+    if (quantization && quantization->too && !out->failed)
+        put_first(out, quantization->too, &quantization->text);
+    return !out->failed || err_memory(err, out->room);
 }

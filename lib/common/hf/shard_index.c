@@ -1,8 +1,41 @@
 /* Form: transformers modeling_utils.py, save_pretrained: json.dumps(index, indent=2, sort_keys=True) and a line feed. */
-#include "writer/shard_index.h"
+#include "hf/shard_index.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* WEIGHTS_NAME of diffusers, SAFETENSORS_WEIGHTS_NAME of PEFT: other names are not loaded. */
+const char *
+hf_shard_stem(const char *path)
+{
+    static const char *const stems[] = { "diffusion_pytorch_model", "adapter_model" };
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        size_t n = strlen(stems[i]);
+        if (strncmp(name, stems[i], n) == 0 && (name[n] == '.' || name[n] == '-'))
+            return stems[i];
+    }
+    return "model";
+}
+
+const char *
+hf_shard_name(char buf[HF_SHARD_NAME], const struct shards *s, size_t i)
+{
+    if (s->n == 1)
+        snprintf(buf, HF_SHARD_NAME, "%s.safetensors", s->stem);
+    else
+        snprintf(buf, HF_SHARD_NAME, "%s-%05u-of-%05u.safetensors", s->stem, (unsigned)i + 1, (unsigned)s->n);
+    return buf;
+}
+
+const char *
+hf_shard_index_name(char buf[HF_SHARD_NAME], const struct shards *s)
+{
+    snprintf(buf, HF_SHARD_NAME, "%s.safetensors.index.json", s->stem);
+    return buf;
+}
 
 /* A tensor and its file. */
 struct shard_index_line {
@@ -35,9 +68,9 @@ sorted(const struct choice *choice, const struct shards *shards, struct err *err
 }
 
 bool
-shard_index_text(struct str *out, const struct choice *choice, const struct shards *shards, struct err *err)
+hf_shard_index_text(struct str *out, const struct choice *choice, const struct shards *shards, struct err *err)
 {
-    char file[SHARD_NAME];
+    char file[HF_SHARD_NAME];
     struct shard_index_line *list = sorted(choice, shards, err);
     if (!list)
         return false;
@@ -45,7 +78,7 @@ shard_index_text(struct str *out, const struct choice *choice, const struct shar
     for (size_t i = 0; i < choice->n; i++) {
         str_format(out, "%s\n    \"", i ? "," : "");
         str_add_json(out, list[i].name, list[i].len, true);
-        str_format(out, "\": \"%s\"", shard_name(file, shards, list[i].shard));
+        str_format(out, "\": \"%s\"", hf_shard_name(file, shards, list[i].shard));
     }
     str_text(out, choice->n ? "\n  }\n}\n" : "}\n}\n");
     free(list);

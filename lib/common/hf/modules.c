@@ -1,17 +1,17 @@
-#include "encode/roster.h"
+#include "hf/modules.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 void
-roster_clear(struct roster *m)
+hf_modules_clear(struct hf_modules *m)
 {
     for (size_t i = 0; i < m->n; i++)
         names_clear(&m->group[i].names);
     free(m->group);
     names_clear(&m->kept);
     names_clear(&m->experts);
-    *m = (struct roster){ 0 };
+    *m = (struct hf_modules){ 0 };
 }
 
 static const char *
@@ -30,7 +30,7 @@ is_one_of(const char *name, const char *const list[])
 }
 
 bool
-roster_is_embedding(const char *module)
+hf_modules_is_embedding(const char *module)
 {
     static const char *const list[] = { "embed_tokens", "wte", "wpe", "word_embeddings", "position_embeddings",
         "token_type_embeddings", "embed_positions", "embed_in", "tok_embeddings", NULL };
@@ -41,7 +41,7 @@ roster_is_embedding(const char *module)
 static const char *const heads[] = { "lm_head", "embed_out", "proj_out", "cls.predictions.decoder", NULL };
 
 bool
-roster_is_head(const char *module)
+hf_modules_is_head(const char *module)
 {
     return is_one_of(last_part(module), heads) || is_one_of(module, heads) || strcmp(module, "output") == 0;
 }
@@ -62,16 +62,6 @@ add_item(struct str *out, bool *first, const char *before, const char *text)
     str_text(out, *first ? "" : ", ");
     *first = false;
     add_string(out, before, text);
-}
-
-void
-roster_json(struct str *out, const struct names *names)
-{
-    bool first = true;
-    str_text(out, "[");
-    for (size_t i = 0; i < names->n; i++)
-        add_item(out, &first, "", names->name[i]);
-    str_text(out, "]");
 }
 
 static bool
@@ -108,13 +98,13 @@ put_expression(struct str *out, const char *before, const char *name, bool any)
 }
 
 void
-roster_name(struct str *out, const char *name)
+hf_modules_name(struct str *out, const char *name)
 {
     add_string(out, "", name);
 }
 
 void
-roster_expression(struct str *out, const char *before, const char *name)
+hf_modules_expression(struct str *out, const char *before, const char *name)
 {
     put_expression(out, before, name, false);
 }
@@ -196,7 +186,7 @@ leave_numbers_out(char *p)
 
 /* All modules that are encoded, changed and sorted. */
 static void
-all_encoded(struct names *list, const struct roster *m, void (*how)(char *p), struct str *out)
+all_encoded(struct names *list, const struct hf_modules *m, void (*how)(char *p), struct str *out)
 {
     for (size_t i = 0; i < m->n; i++)
         for (size_t j = 0; j < m->group[i].names.n; j++)
@@ -237,11 +227,11 @@ add_not_converted(struct str *out, bool *first, const struct encoded_names *enco
     }
     str_text(out, *first ? "" : ", ");
     *first = false;
-    roster_expression(out, "", name);
+    hf_modules_expression(out, "", name);
 }
 
 void
-roster_not_converted(struct str *out, const struct roster *m, bool experts)
+hf_modules_not_converted(struct str *out, const struct hf_modules *m, bool experts)
 {
     struct encoded_names encoded = { 0 };
     bool first = true;
@@ -266,7 +256,7 @@ roster_not_converted(struct str *out, const struct roster *m, bool experts)
 /* --- what compressed-tensors is told */
 
 void
-roster_ignored(struct str *out, const struct roster *m)
+hf_modules_ignored(struct str *out, const struct hf_modules *m)
 {
     bool first = true;
     str_text(out, "[");
@@ -290,7 +280,7 @@ add_member(struct str *out, bool *first, const char *before, const char *name, b
 
 /* Modules of other lists, without their numbers. */
 static void
-all_others(struct names *list, const struct roster *m, const struct names *but, struct str *out)
+all_others(struct names *list, const struct hf_modules *m, const struct names *but, struct str *out)
 {
     for (size_t i = 0; i < m->n; i++)
         for (size_t j = 0; &m->group[i].names != but && j < m->group[i].names.n; j++)
@@ -301,7 +291,7 @@ all_others(struct names *list, const struct roster *m, const struct names *but, 
 }
 
 void
-roster_members(struct str *out, bool *first, const struct roster *m, const struct names *names, const char *before,
+hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, const struct names *names, const char *before,
     const char *value)
 {
     struct names others = { 0 }, shared = { 0 };
@@ -341,7 +331,7 @@ is_within_one(const struct names *list, const char *end)
 }
 
 void
-roster_ends(struct str *out, const struct roster *m)
+hf_modules_ends(struct str *out, const struct hf_modules *m)
 {
     struct names forms = { 0 }, ends = { 0 };
     all_encoded(&forms, m, leave_numbers_out, out);
@@ -355,24 +345,11 @@ roster_ends(struct str *out, const struct roster *m)
         names_clear(&ends);
         all_encoded(&ends, m, NULL, out);
     }
-    str_text(out, "[");
-    roster_json(out, &ends);
-    str_text(out, "]");
+    bool first = true;
+    str_text(out, "[[");
+    for (size_t i = 0; i < ends.n; i++)
+        add_item(out, &first, "", ends.name[i]);
+    str_text(out, "]]");
     names_clear(&forms);
     names_clear(&ends);
-}
-
-/* --- encoders */
-
-bool
-roster_mix(const struct encoding *a, const struct encoding *b)
-{
-    return a->encoder->config == b->encoder->config;
-}
-
-bool
-roster_join_none(const struct encoding *e)
-{
-    (void)e;
-    return false;
 }

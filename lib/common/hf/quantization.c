@@ -1,4 +1,4 @@
-#include "plan/model_config.h"
+#include "hf/quantization.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,20 +6,19 @@
 
 #include "base/json_pull.h"
 #include "base/limits.h"
-#include "encode/roster.h"
+#include "hf/folder.h"
+#include "hf/quantizer.h"
 
 /* Modules while they are collected. */
 struct collected {
-    struct roster m;
+    struct hf_modules m;
     struct names experts;       /* "P.experts" some of which are encoded */
-    struct names joined;        /* experts of their own that are encoded and that transformers does not join */
-    const struct encoder *joins_not;    /* of the last of these */
-    struct names apart;         /* experts of their own that stay */
+    struct names apart;         /* experts of their own that are encoded and that transformers does not join */
+    const char *apart_label;    /* of the last of these; static */
+    struct names stay;          /* experts of their own that stay */
     struct names embeddings;    /* that are encoded */
-    struct names differ;        /* of which a loader makes something else */
-    const char *differs;        /* what; static */
-    struct names refused;       /* that a loader refuses */
-    const char *why;            /* of the last of these; static */
+    struct names gap[HF_GAPS];  /* that meet a gap of a loader */
+    const char *why[HF_GAPS];   /* of the last of these; static */
 };
 
 /* --- one tensor */
@@ -44,19 +43,19 @@ experts_of(const struct tensor *t)
     return is ? (size_t)(p - t->name) + sizeof word - 2 : 0;
 }
 
-static struct roster_group *
-group_of(struct roster *m, const struct encoding *e, struct err *err)
+static struct hf_module_group *
+group_of(struct hf_modules *m, const struct encoding *e, const struct hf_quantizer *q, struct err *err)
 {
     for (size_t i = 0; i < m->n; i++)
-        if (m->group[i].e->encoder == e->encoder)
+        if (m->group[i].quantizer == q)
             return &m->group[i];
-    struct roster_group *all = realloc(m->group, (m->n + 1) * sizeof *all);
+    struct hf_module_group *all = realloc(m->group, (m->n + 1) * sizeof *all);
     if (!all) {
         err_memory(err, (m->n + 1) * sizeof *all);
         return NULL;
     }
     m->group = all;
-    all[m->n] = (struct roster_group){ .e = e };
+    all[m->n] = (struct hf_module_group){ .e = e, .quantizer = q };
     return &all[m->n++];
 }
 
@@ -65,27 +64,26 @@ add_encoded(struct collected *c, const struct encoding *e, struct err *err)
 {
     const struct tensor *t = &e->weight;
     size_t n = module_of(t), experts = experts_of(t);
-    if (!e->encoder->config)
+    const struct hf_quantizer *q = hf_quantizer_of(e->encoder);
+    if (!q || !q->loader)
         return true;
-    const char *differs = e->encoder->differs ? e->encoder->differs(e) : NULL;
-    c->differs = differs ? differs : c->differs;
-    if (differs && !names_add(&c->differ, t->name, t->name_len, err))
-        return false;
-    const char *refused = e->encoder->refused ? e->encoder->refused(e) : NULL;
-    c->why = refused ? refused : c->why;
-    if (refused && !names_add(&c->refused, t->name, t->name_len, err))
-        return false;
-    struct roster_group *group = group_of(&c->m, e, err);
+    for (unsigned i = 0; i < HF_GAPS; i++) {
+        const char *why = hf_quantizer_gap(q, e, i);
+        c->why[i] = why ? why : c->why[i];
+        if (why && !names_add(&c->gap[i], t->name, t->name_len, err))
+            return false;
+    }
+    struct hf_module_group *group = group_of(&c->m, e, q, err);
     if (!group || !names_add(&group->names, t->name, n != 0 ? n : t->name_len, err))
         return false;
-    if (roster_is_embedding(group->names.name[group->names.n - 1]) && !names_add(&c->embeddings, t->name, n, err))
+    if (hf_modules_is_embedding(group->names.name[group->names.n - 1]) && !names_add(&c->embeddings, t->name, n, err))
         return false;
     if (experts != 0 && !names_add(&c->experts, t->name, experts, err))
         return false;
-    if (experts == 0 || n == 0 || !e->encoder->joins_experts || e->encoder->joins_experts(e))
+    if (experts == 0 || n == 0 || q->apart == HF_JOINED || (q->apart == HF_APART_ASYMMETRIC && !e->options.asymmetric))
         return true;
-    c->joins_not = e->encoder;
-    return names_add(&c->joined, t->name, n, err);
+    c->apart_label = e->encoder->label;
+    return names_add(&c->apart, t->name, n, err);
 }
 
 static bool
@@ -97,11 +95,11 @@ add_kept(struct collected *c, const struct tensor *t, struct err *err)
         return false;
     if (n == 0)
         return true;
-    if (experts != 0 && !names_add(&c->apart, t->name, n, err))
+    if (experts != 0 && !names_add(&c->stay, t->name, n, err))
         return false;
     if (!names_add(kept, t->name, n, err))
         return false;
-    if (roster_is_embedding(kept->name[kept->n - 1]))
+    if (hf_modules_is_embedding(kept->name[kept->n - 1]))
         free(kept->name[--kept->n]);
     return true;
 }
@@ -110,7 +108,7 @@ add_kept(struct collected *c, const struct tensor *t, struct err *err)
 
 /* The largest group comes first; of those as large that of `named`, else the one that was there before. */
 static void
-order(struct roster *m, const struct encoder *named)
+order(struct hf_modules *m, const struct encoder *named)
 {
     size_t most = 0;
     for (size_t i = 0; i < m->n; i++) {
@@ -119,7 +117,7 @@ order(struct roster *m, const struct encoder *named)
             + (m->group[most].e->encoder == named))
             most = i;
     }
-    struct roster_group first = m->n != 0 ? m->group[most] : (struct roster_group){ 0 };
+    struct hf_module_group first = m->n != 0 ? m->group[most] : (struct hf_module_group){ 0 };
     for (; most > 0; most--)
         m->group[most] = m->group[most - 1];
     if (m->n != 0)
@@ -147,13 +145,13 @@ subtract(struct names *list, const struct names *other, char shown[STR_SHOWN])
 }
 
 static void
-find_head(struct roster *m)
+find_head(struct hf_modules *m)
 {
     for (size_t i = 0; !m->head && i < m->kept.n; i++)
-        m->head = roster_is_head(m->kept.name[i]);
+        m->head = hf_modules_is_head(m->kept.name[i]);
     for (size_t i = 0; i < m->n; i++)
         for (size_t j = 0; !m->head_encoded && j < m->group[i].names.n; j++)
-            m->head_encoded = roster_is_head(m->group[i].names.name[j]);
+            m->head_encoded = hf_modules_is_head(m->group[i].names.name[j]);
     m->head = m->head || m->head_encoded;
 }
 
@@ -170,11 +168,11 @@ collect(struct collected *c, const struct choice *choice, const struct encoder *
     names_sort(&c->m.kept);
     names_sort(&c->m.experts);
     names_sort(&c->experts);
-    names_sort(&c->joined);
     names_sort(&c->apart);
+    names_sort(&c->stay);
     names_sort(&c->embeddings);
-    names_sort(&c->differ);
-    names_sort(&c->refused);
+    for (unsigned i = 0; i < HF_GAPS; i++)
+        names_sort(&c->gap[i]);
     find_head(&c->m);
     return ok;
 }
@@ -192,13 +190,13 @@ warn_of(struct catalog *catalog, const struct names *list, const char *why)
 
 /* The groups of which one config does not speak go. */
 static void
-leave_strangers(struct roster *m, struct catalog *catalog)
+leave_strangers(struct hf_modules *m, struct catalog *catalog)
 {
     size_t kept = 1;
     char shown[STR_SHOWN];
     for (size_t i = 1; i < m->n; i++) {
         const struct encoder *a = m->group[0].e->encoder, *b = m->group[i].e->encoder;
-        if (a->config == b->config && a->config_mixes && a->config_mixes(m->group[0].e, m->group[i].e)) {
+        if (hf_quantizer_mixes(m->group[0].quantizer, m->group[i].quantizer)) {
             m->group[kept++] = m->group[i];
             continue;
         }
@@ -215,47 +213,45 @@ static bool
 is_turned(const struct catalog *c)
 {
     static const char *const types[] = { "gpt2", "openai-gpt", "imagegpt", "decision_transformer", "clvp" };
-    bool turned = false;
-    for (size_t i = 0; i < catalog_config_count(c); i++) {
-        const struct catalog_config *config = catalog_config_at(c, i);
-        struct pull json;
-        pull_init(&json, config->text, config->n, 0, limits_default.json_depth);
-        json.words = true;
-        if (strcmp(config->name, "config.json") != 0 || pull_next(&json) != PULL_OBJECT)
-            continue;
-        while (pull_next(&json) == PULL_KEY) {
-            bool is = pull_text_is(&json.token, "model_type");
-            if (!is && !pull_skip(&json))
-                break;
-            if (!is || pull_next(&json) != PULL_STRING)
-                continue;
-            for (size_t j = 0; j < sizeof types / sizeof *types; j++)
-                turned = turned || pull_text_is(&json.token, types[j]);
-        }
+    const struct catalog_config *config = hf_folder_config(c);
+    struct pull json;
+    if (!config)
+        return false;
+    pull_init(&json, config->text, config->n, 0, limits_default.json_depth);
+    json.words = true;
+    if (pull_next(&json) != PULL_OBJECT)
+        return false;
+    while (pull_next(&json) == PULL_KEY) {
+        bool is = pull_text_is(&json.token, "model_type");
+        if (is ? pull_next(&json) != PULL_STRING : !pull_skip(&json))
+            return false;
+        for (size_t i = 0; is && i < sizeof types / sizeof *types; i++)
+            if (pull_text_is(&json.token, types[i]))
+                return true;
     }
-    return turned;
+    return false;
 }
 
 static void
 warn(const struct collected *c, size_t split, const char *shown, struct catalog *catalog)
 {
-    const struct encoder *encoder = c->m.group[0].e->encoder;
+    const struct hf_quantizer *q = c->m.group[0].quantizer;
     char why[192];
     if (split != 0)             /* said once, whichever of them stay */
         catalog_warn(catalog, "%s%s: some of these experts are encoded and some are not, which no loader reads that joins "
             "them: --exclude '*.experts.*' leaves all of them", shown, split > 1 ? " and others" : "");
     snprintf(why, sizeof why, "transformers 5, which joins experts, does not read them as %s",
-        c->joins_not ? c->joins_not->label : "");
-    warn_of(catalog, &c->joined, why);
+        c->apart_label ? c->apart_label : "");
+    warn_of(catalog, &c->apart, why);
     snprintf(why, sizeof why, "transformers 5, which joins experts, reads none that stay as they are beside %s",
-        encoder->label);
-    if (encoder->loses_experts && split == 0)
-        warn_of(catalog, &c->apart, why);
-    warn_of(catalog, &c->differ, c->differs);
-    warn_of(catalog, &c->refused, c->why);
-    if (!encoder->config_too && !encoder->config_group)
+        c->m.group[0].e->encoder->label);
+    if (q->loses_experts && split == 0)
+        warn_of(catalog, &c->stay, why);
+    for (unsigned i = 0; i < HF_GAPS; i++)
+        warn_of(catalog, &c->gap[i], c->why[i]);
+    if (!q->loader->embeddings)
         warn_of(catalog, &c->embeddings, "loaders of this scheme read no embedding that is encoded");
-    if (!encoder->config_too && is_turned(catalog))
+    if (!q->loader->too && is_turned(catalog))
         catalog_warn(catalog, "the matrices of this model lie turned, as Conv1D of transformers has them: bitsandbytes would "
             "take them for other ones, and other loaders read none that are encoded");
 }
@@ -263,17 +259,17 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
 static void
 clear(struct collected *c)
 {
-    roster_clear(&c->m);
+    hf_modules_clear(&c->m);
     names_clear(&c->experts);
-    names_clear(&c->joined);
     names_clear(&c->apart);
+    names_clear(&c->stay);
     names_clear(&c->embeddings);
-    names_clear(&c->differ);
-    names_clear(&c->refused);
+    for (unsigned i = 0; i < HF_GAPS; i++)
+        names_clear(&c->gap[i]);
 }
 
 bool
-model_config_make(struct model_config *config, const struct choice *choice, const struct encoder *named,
+hf_quantization_make(struct hf_quantization *config, const struct choice *choice, const struct encoder *named,
     struct catalog *catalog, struct err *err)
 {
     struct collected c = { .m.catalog = catalog };
@@ -283,24 +279,24 @@ model_config_make(struct model_config *config, const struct choice *choice, cons
         size_t split = subtract(&c.m.experts, &c.experts, shown);
         warn(&c, split, shown, catalog);
         leave_strangers(&c.m, catalog);
-        const struct encoder *encoder = c.m.group[0].e->encoder;
-        encoder->config(&config->quantization, &c.m);
-        config->too = encoder->config_too;
-        ok = !config->quantization.failed || err_memory(err, config->quantization.len);
+        const struct hf_loader *loader = c.m.group[0].quantizer->loader;
+        loader->config(&config->text, &c.m);
+        config->too = loader->too;
+        ok = !config->text.failed || err_memory(err, config->text.len);
     }
     clear(&c);
     return ok;
 }
 
 bool
-model_config_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err)
+hf_quantization_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err)
 {
     struct collected c = { .m.n = 0 };
     bool ok = collect(&c, choice, named, err);
     size_t n = 0;
     for (size_t i = 0; i < c.m.n; i++) {
-        struct roster_group group = c.m.group[i];
-        if (!group.e->encoder->config_too)
+        struct hf_module_group group = c.m.group[i];
+        if (!group.quantizer->loader->too)
             continue;
         c.m.group[i] = c.m.group[n];
         c.m.group[n++] = group;
@@ -308,15 +304,15 @@ model_config_of_files(struct str *out, const struct choice *choice, const struct
     size_t all = c.m.n;
     c.m.n = n;
     if (ok && n != 0)
-        c.m.group[0].e->encoder->config(out, &c.m);
+        c.m.group[0].quantizer->loader->config(out, &c.m);
     c.m.n = all;
     clear(&c);
     return ok && (!out->failed || err_memory(err, out->len));
 }
 
 void
-model_config_clear(struct model_config *config)
+hf_quantization_clear(struct hf_quantization *config)
 {
-    str_clear(&config->quantization);
-    *config = (struct model_config){ 0 };
+    str_clear(&config->text);
+    *config = (struct hf_quantization){ 0 };
 }

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "encode/encode.h"
-#include "encode/roster.h"
+#include "hf/quantizer.h"
 
 static void
 fill(struct names *list, const char *const *from, struct err *err)
@@ -14,11 +13,11 @@ fill(struct names *list, const char *const *from, struct err *err)
     names_sort(list);
 }
 
-/* A roster of one group. */
-static struct roster
+/* Modules of one group. */
+static struct hf_modules
 made(const char *const *encoded, const char *const *kept, bool head, struct err *err)
 {
-    struct roster r = { .group = calloc(1, sizeof *r.group), .n = 1, .head = head };
+    struct hf_modules r = { .group = calloc(1, sizeof *r.group), .n = 1, .head = head };
     fill(&r.group->names, encoded, err);
     fill(&r.kept, kept, err);
     return r;
@@ -39,21 +38,21 @@ test_not_converted(struct err *err)
     static const char *const encoded[] = { "l.0.q_proj", "l.0.gate.up", "x.lm_head", NULL },
         *const kept[] = { "l.0.gate", "l.1.router", "proj", "a+b", "lm_head", NULL }, *const none[] = { NULL };
     struct str text = { 0 };
-    struct roster r = made(encoded, kept, true, err);
-    roster_not_converted(&text, &r, false);
+    struct hf_modules r = made(encoded, kept, true, err);
+    hf_modules_not_converted(&text, &r, false);
     check_text(&text, "[\"a\\\\+b$\", \"l\\\\.0\\\\.gate$\", \"l.1.router\", \"lm_head$\", \"proj$\"]");
-    roster_ignored(&text, &r);
+    hf_modules_ignored(&text, &r);
     check_text(&text, "[\"a+b\", \"l.0.gate\", \"l.1.router\", \"lm_head\", \"proj\"]");
-    roster_clear(&r);
+    hf_modules_clear(&r);
     r = made(encoded, none, false, err);
-    roster_not_converted(&text, &r, true);
+    hf_modules_not_converted(&text, &r, true);
     check_text(&text, "null");
     fill(&r.experts, (const char *const[]){ "l.0.experts", NULL }, err);
-    roster_not_converted(&text, &r, false);
+    hf_modules_not_converted(&text, &r, false);
     check_text(&text, "null");
-    roster_not_converted(&text, &r, true);
+    hf_modules_not_converted(&text, &r, true);
     check_text(&text, "[\"l.0.experts\", \"lm_head$\", \"embed_out\", \"proj_out\", \"cls.predictions.decoder\"]");
-    roster_clear(&r);
+    hf_modules_clear(&r);
 }
 
 /* Modules that differ in numbers alone share an expression, unless others are called so, too. */
@@ -63,17 +62,31 @@ test_members(struct err *err)
     static const char *const encoded[] = { "l.0.up", "l.1.up", "l.1.q", NULL },
         *const kept[] = { "l.0.gate", "l.1.gate", "l.0.q", "a#.1", "7", NULL };
     struct str text = { 0 };
-    struct roster r = made(encoded, kept, true, err);
+    struct hf_modules r = made(encoded, kept, true, err);
     bool first = true;
-    roster_members(&text, &first, &r, &r.kept, "-:", "{}");
+    hf_modules_members(&text, &first, &r, &r.kept, "-:", "{}");
     check_text(&text, "\"-:a\\\\#\\\\.1$\": {}, \"-:l\\\\.0\\\\.q$\": {}, \"-:\\\\d+$\": {}, \"-:l\\\\.\\\\d+\\\\.gate$\": {}");
-    roster_ends(&text, &r);
+    hf_modules_ends(&text, &r);
     check_text(&text, "[[\"l.0.up\", \"l.1.q\", \"l.1.up\"]]");
-    roster_clear(&r);
+    hf_modules_clear(&r);
     r = made(encoded, (const char *const[]){ "l.0.gate", "head", NULL }, true, err);
-    roster_ends(&text, &r);
+    hf_modules_ends(&text, &r);
     check_text(&text, "[[\"q\", \"up\"]]");
-    roster_clear(&r);
+    hf_modules_clear(&r);
+}
+
+/* Every encoder of parts has a row, also one that no loader has a config of; none of a block type has. */
+static void
+test_quantizers(void)
+{
+    unsigned rows = 0;
+    for (size_t i = 0; encode_at(i); i++) {
+        const struct hf_quantizer *q = hf_quantizer_of(encode_at(i));
+        CHECK_ROW((q != NULL) == (encode_at(i)->type == DTYPE_UNKNOWN), encode_at(i)->name);
+        CHECK_ROW(!q || !q->loader || q->loader->config, encode_at(i)->name);
+        rows += q != NULL;
+    }
+    CHECK(rows >= 40);
 }
 
 int
@@ -83,5 +96,6 @@ main(void)
     err_init(&err);
     test_not_converted(&err);
     test_members(&err);
-    return check_done("test_roster");
+    test_quantizers();
+    return check_done("test_hf_modules");
 }

@@ -1,4 +1,4 @@
-/* roster: what becomes of each module of a model directory, and the ways in which the loaders are told.
+/* modules: what becomes of each module of a model directory, and the ways in which the loaders are told.
  *
  * A module is P of a weight P.weight. What is exact of names, each with its source:
  *
@@ -10,21 +10,24 @@
  *     GPTQModel       dynamic: "-:" or "+:" and an expression that matches from the beginning, the first one counts
  *                     (quantization/config.py, dynamic_get)
  *     optimum         modules_in_block_to_quantize: ends of names (gptq/quantizer.py, convert_model) */
-#ifndef ENCODE_ROSTER_H
-#define ENCODE_ROSTER_H
+#ifndef HF_MODULES_H
+#define HF_MODULES_H
 
 #include "base/names.h"
 #include "encode/encode.h"
 
+struct hf_quantizer;
+
 /* The modules that one encoder has made. */
-struct roster_group {
+struct hf_module_group {
     const struct encoding *e;       /* one of them */
+    const struct hf_quantizer *quantizer;   /* its row */
     struct names names;
 };
 
 /* All lists are in the order of names_sort(). Embeddings that are called as embeddings are in none but those of groups. */
-struct roster {
-    struct roster_group *group;    /* n of them, at least one; the largest first */
+struct hf_modules {
+    struct hf_module_group *group;    /* n of them, at least one; the largest first */
     size_t n;
     struct names kept;              /* modules whose weight of two dimensions stays as it is */
     struct names experts;           /* "P.experts" all of which stay */
@@ -33,36 +36,28 @@ struct roster {
     struct catalog *catalog;        /* for warnings; borrowed */
 };
 
-void roster_clear(struct roster *m);
+void hf_modules_clear(struct hf_modules *m);
 
 /* The last part of a module's name: of those that are no Linear; of heads, which may be tied to embeddings. */
-bool roster_is_embedding(const char *module);
-bool roster_is_head(const char *module);
-
-/* Append ["a", "b"]: the names as they are. */
-void roster_json(struct str *out, const struct names *names);
+bool hf_modules_is_embedding(const char *module);
+bool hf_modules_is_head(const char *module);
 
 /* Append null or the list for transformers. `experts`: its loader looks at "P.experts", which is no Linear, too. */
-void roster_not_converted(struct str *out, const struct roster *m, bool experts);
+void hf_modules_not_converted(struct str *out, const struct hf_modules *m, bool experts);
 
 /* Append the list for compressed-tensors and ModelOpt of what is ignored: with the head that may be tied. */
-void roster_ignored(struct str *out, const struct roster *m);
+void hf_modules_ignored(struct str *out, const struct hf_modules *m);
 
 /* Append a JSON string of a name; of an expression that matches this name and no other, behind `before`. */
-void roster_name(struct str *out, const char *name);
-void roster_expression(struct str *out, const char *before, const char *name);
+void hf_modules_name(struct str *out, const char *name);
+void hf_modules_expression(struct str *out, const char *before, const char *name);
 
 /* Append members `"<before>EXPRESSION": value` of an object, each behind a comma but the first: expressions that match all of
  * these modules and none of the others. Modules that differ in numbers alone share one where that goes. */
-void roster_members(struct str *out, bool *first, const struct roster *m, const struct names *names, const char *before,
+void hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, const struct names *names, const char *before,
     const char *value);
 
 /* Append [["end", ...]]: ends of names that all encoded modules have and none that is kept. */
-void roster_ends(struct str *out, const struct roster *m);
-
-/* For struct encoder: config_mixes() of encoders whose files say of each weight what it is, and of several names of one;
- * joins_experts() of those that transformers reads in modules of their own alone, as it replaces what is Linear. */
-bool roster_mix(const struct encoding *a, const struct encoding *b);
-bool roster_join_none(const struct encoding *e);
+void hf_modules_ends(struct str *out, const struct hf_modules *m);
 
 #endif
