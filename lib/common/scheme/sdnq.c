@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/matcher.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/dim.h"
@@ -117,26 +118,19 @@ pay(struct modules_cost *cost, size_t n)
     return cost->steps != 0;
 }
 
-/* From the start of the text. The library makes an expression of it: a dot stands for anything, but before a star. */
+/* Reads a pattern with a star as the library does: a dot before a star is itself, a star is `.*`, and Python matches what
+ * results at the start of the name. A pattern too long for `re` has too many states as well. */
 static bool
-glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
+read_pattern(struct matcher *m, const char *pattern)
 {
-    const char *star = NULL, *end = text + n, *again = text;
-    while (*pattern && pay(cost, 1)) {
-        if (*pattern == '*') {
-            star = pattern++;
-            again = text;
-        } else if (text < end && (*pattern == *text || (*pattern == '.' && pattern[1] != '*'))) {
-            pattern++;
-            text++;
-        } else if (star && again < end) {
-            pattern = star + 1;
-            text = ++again;
-        } else {
-            return false;
-        }
+    char re[2 * MATCHER_STATES];
+    size_t n = 0;
+    for (const char *p = pattern; *p && n + 2 <= sizeof re; p++) {
+        if (*p == '*' || (*p == '.' && p[1] == '*'))
+            re[n++] = *p == '*' ? '.' : '\\';
+        re[n++] = *p;
     }
-    return *pattern == '\0';     /* what follows in the text does not matter */
+    return matcher_read(m, re, n, false);
 }
 
 /* Whether a pattern names P.weight; false, too, when matching has cost all that it may. What else an expression has is
@@ -157,10 +151,13 @@ names_weight(const char *pattern, const struct tensor *t, struct modules_cost *c
         if (end - at == len && memcmp(t->name + at, pattern, len) == 0)
             return true;
     }
-    bool star = strchr(pattern, '*') != NULL;
-    if (star && strpbrk(pattern, "[](){}+?^$|\\"))
-        *open = "with an expression that is not understood";
-    return star && glob(pattern, t->name, n, cost);
+    if (!strchr(pattern, '*'))
+        return false;
+    struct matcher m;
+    if (!strpbrk(pattern, "[](){}+?^$|\\") && read_pattern(&m, pattern))
+        return matcher_match(&m, t->name, n, &cost->steps);
+    *open = "with an expression that is not understood";
+    return false;
 }
 
 static bool
