@@ -398,88 +398,62 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = (struct span){ .at = from * size, .len = (to - from) * size };
 }
 
-/* What a decode works on: where the runs of its parts begin. */
-struct ct_run {
-    const struct weight *w;
-    const struct ct *ct;
-    const struct part_bytes *in;
-    uint64_t codes_from, scales_from, zeros_from;
-};
-
-/* The group of number i of a piece, counted from that of its row. */
-static uint64_t
-group_of(const struct ct_run *j, const struct codes_piece *p, size_t i)
-{
-    return j->ct->shuffled ? load_le32(j->in[G_IDX].p + 4 * (p->col + i)) : p->col / j->ct->blocks.b1 + i;
-}
-
+/* The zero point of a group of a row, whose scale is number `scale`. */
 static float
-zero_of(const struct ct_run *j, const struct codes_piece *p, uint64_t group, uint64_t scale)
+zero_of(const struct decoding *d, uint64_t row, uint64_t group, uint64_t scale)
 {
-    struct ct_packing packing = j->ct->packing;
-    uint32_t shift;
-    if (!j->w->part[ZERO])
-        return (float)(1U << (packing.bits - 1));
-    if (!is_packed(j->w))
-        return (float)((int8_t)j->in[ZERO].p[scale] + (1 << (packing.bits - 1)));
-    uint64_t at = zero_row(j->w, p->row, &shift) * j->ct->groups + group - j->zeros_from;
-    uint64_t field = load_le32(j->in[ZERO].p + 4 * at);
-    if (shift + packing.bits > 32)
-        field |= (uint64_t)load_le32(j->in[ZERO].p + 4 * (at + j->ct->groups)) << 32;
-    return (float)(field >> shift & ((1U << packing.bits) - 1));
+    const struct ct *ct = d->w->own;
+    uint32_t bits = ct->packing.bits, shift;
+    if (!d->w->part[ZERO])
+        return (float)(1U << (bits - 1));
+    if (!is_packed(d->w))
+        return (float)((int8_t)*decoding_bytes(d, ZERO, scale) + (1 << (bits - 1)));
+    const uint8_t *p = decoding_bytes(d, ZERO, 4 * (zero_row(d->w, row, &shift) * ct->groups + group));
+    uint64_t field = load_le32(p);
+    if (shift + bits > 32)
+        field |= (uint64_t)load_le32(p + 4 * ct->groups) << 32;
+    return (float)(field >> shift & ((1U << bits) - 1));
 }
 
 static void
-fill(const struct ct_run *j, struct codes_piece *p)
+fill(const struct decoding *d, struct codes_piece *p)
 {
-    uint64_t base = blocks_at(&j->ct->blocks, p->row, 0) - j->scales_from;
+    const struct ct *ct = d->w->own;
+    uint64_t base = blocks_at(&ct->blocks, p->row, 0);
     for (size_t i = 0; i < p->groups; i++) {
-        uint64_t g = group_of(j, p, i);
-        p->scales[i] = scale_value(j->w->part[SCALE]->dtype, j->in[SCALE].p, base + g);
-        p->zeros[i] = zero_of(j, p, g, base + g);
+        uint64_t g = ct->shuffled ? load_le32(d->in[G_IDX].p + 4 * (p->col + i)) : p->col / ct->blocks.b1 + i;
+        p->scales[i] = scale_at(d, SCALE, base + g);
+        p->zeros[i] = zero_of(d, p->row, g, base + g);
     }
 }
 
 static void
-unpack_padded(const struct ct_run *j, struct codes_piece *p, const uint8_t *x)
+unpack_padded(struct codes_piece *p, uint32_t bits, const uint8_t *x)
 {
-    uint32_t bits = j->ct->packing.bits, per = 32 / bits;
+    uint32_t per = 32 / bits;
     for (size_t i = 0; i < p->n; i++) {
         uint64_t at = p->col % per + i;
         p->codes[i] = (uint8_t)(load_le32(x + at / per * 4) >> at % per * bits & ((1U << bits) - 1));
     }
 }
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct ct *ct = w->own;
-    const struct codes_target t = { .k = k, .to = to, .narrow = ct->packing.bits <= 4 };
-    struct ct_run j = { .w = w, .ct = ct, .in = in };
-    struct codes_piece *p = room;
-    struct span s;
-    uint8_t *y = out;
-    uint64_t cols = ct->blocks.cols, ignored;
-    run(&s, w, CODES, first, count);
-    scale_run(ct, first, count, &j.scales_from, &ignored);
-    if (is_packed(w))
-        zero_run(w, first, count, &j.zeros_from, &ignored);
-    for (uint64_t at = first, from; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, cols, ct->shuffled ? 1 : ct->blocks.b1);
-        fill(&j, p);
-        code_bytes(ct, p->col, p->col + p->n, &from, &ignored);
-        const uint8_t *x = in[CODES].p + (p->row * ct->words * 4 + from - s.at);
-        if (ct->packing.bits == 4) {
-            codes_emit4(p, &t, x + p->col % 8 / 2, y);
-            continue;
-        }
-        if (ct->packing.padded)
-            unpack_padded(&j, p, x);
-        else
-            k->bits_stream(p->codes, x, (size_t)p->col, p->n, ct->packing.bits);
-        codes_emit(p, &t, p->codes, false, true, y);
-    }
+    const struct ct *ct = d->w->own;
+    struct codes_piece *p = codes_begin(d, at, count, ct->blocks.cols, ct->shuffled ? 1 : ct->blocks.b1);
+    uint64_t from, ignored;
+    p->narrow = ct->packing.bits <= 4;
+    fill(d, p);
+    code_bytes(ct, p->col, p->col + p->n, &from, &ignored);
+    const uint8_t *x = decoding_bytes(d, CODES, p->row * ct->words * 4 + from);
+    if (ct->packing.bits == 4)
+        return codes_emit4(p, d, x + p->col % 8 / 2, y);
+    if (ct->packing.padded)
+        unpack_padded(p, ct->packing.bits, x);
+    else
+        d->k->bits_stream(p->codes, x, (size_t)p->col, p->n, ct->packing.bits);
+    return codes_emit(p, d, p->codes, false, true, y);
 }
 
 static void

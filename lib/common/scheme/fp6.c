@@ -126,31 +126,25 @@ struct fp6_room {
     uint8_t codes[STEP];
 };
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct fp6 *f = w->own;
-    struct fp6_room *own = room;
-    float *v = own->v, *scales = own->scales;
-    uint8_t *codes = own->codes;
+    const struct fp6 *f = d->w->own;
+    struct fp6_room *own = d->room;
     const float more = f->type == TYPE_E2M3 ? 64 : 16;
-    uint8_t *y = out;
-    for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
-        n = num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or part of one */
-        k->bits_stream(codes, in[CODES].p + (at / 8 - first / 8) * 8 / PACK * PACK_BYTES, (size_t)at, (size_t)n, BITS);
-        widen(codes, (size_t)n, f->type);
-        const uint8_t *p = in[SCALE].p + (at / GROUP - first / GROUP);
-        size_t groups = (size_t)num_ceil_div(n, GROUP);
-        if (read_scales(scales, p, groups, more)) {
-            step_fp8(k, to, y, DTYPE_F8_E4M3, codes, (size_t)n, scales, GROUP, v);
-            continue;
-        }
-        k->fp8_f32[DTYPE_F8_E4M3](v, n, codes, n, 1, (size_t)n, &more, (size_t)n);
-        for (size_t i = 0; i < n; i++)
-            v[i] *= scale_value(DTYPE_F8_E8M0, p, i / GROUP);
-        kernels_round(k, to, y, v, (size_t)n);
+    size_t n = (size_t)num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or part of one */
+    const uint8_t *p = decoding_bytes(d, SCALE, at / GROUP);
+    d->k->bits_stream(own->codes, decoding_bytes(d, CODES, at / 8 * 8 / PACK * PACK_BYTES), (size_t)at, n, BITS);
+    widen(own->codes, n, f->type);
+    if (read_scales(own->scales, p, (size_t)num_ceil_div(n, GROUP), more)) {
+        step_fp8(d, y, DTYPE_F8_E4M3, own->codes, n, own->scales, GROUP, own->v);
+        return n;
     }
+    d->k->fp8_f32[DTYPE_F8_E4M3](own->v, n, own->codes, n, 1, n, &more, n);
+    for (size_t i = 0; i < n; i++)
+        own->v[i] *= scale_value(DTYPE_F8_E8M0, p, i / GROUP);
+    kernels_round(d->k, d->to, y, own->v, n);
+    return n;
 }
 
 static void

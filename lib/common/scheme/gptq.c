@@ -294,72 +294,51 @@ planar_at(const uint8_t *p, uint64_t i, uint32_t bits)
     return code;
 }
 
-/* One output row of a panel. */
-struct gptq_line {
-    const struct weight *w;
-    const struct gptq *q;
-    const uint8_t *codes, *scales, *zeros, *g_idx;      /* zeros: of all rows that share the words */
-    uint32_t lane;                                      /* the row among these */
-};
-
+/* The zero point of a group; zeros: of all rows that share the words, of which the row is the one at `lane`. */
 static float
-zero_at(const struct gptq_line *r, uint64_t g)
+zero_at(const struct gptq *q, const uint8_t *zeros, uint32_t lane, uint64_t g)
 {
-    uint32_t bits = r->q->bits, per = zeros_per_unit(r->q), mask = (1U << bits) - 1;
-    if (!r->zeros)
+    uint32_t bits = q->bits, per = zeros_per_unit(q), mask = (1U << bits) - 1;
+    if (!zeros)
         return (float)(1U << (bits - 1));
-    const uint8_t *unit = r->zeros + g * (per * bits / 8);
-    if (r->q->carries && !r->q->v2)
-        return (float)((load_le32(unit) + UINT32_MAX / mask) >> r->lane * bits & mask);
-    uint32_t field = r->q->planar ? planar_at(unit, r->lane, bits) : code_at(unit, r->lane, bits);
-    return (float)(r->q->v2 ? field : (field + 1) & mask);
+    const uint8_t *unit = zeros + g * (per * bits / 8);
+    if (q->carries && !q->v2)
+        return (float)((load_le32(unit) + UINT32_MAX / mask) >> lane * bits & mask);
+    uint32_t field = q->planar ? planar_at(unit, lane, bits) : code_at(unit, lane, bits);
+    return (float)(q->v2 ? field : (field + 1) & mask);
 }
 
 /* Scales and zero points of a piece. */
 static void
-fill(const struct gptq_line *r, struct codes_piece *p)
+fill(const struct decoding *d, struct codes_piece *p)
 {
+    const struct gptq *q = d->w->own;
+    uint64_t top = d->first / q->in, per = zeros_per_unit(q);
+    const uint8_t *scales = decoding_unit(d, SCALES, p->row - top);
+    const uint8_t *zeros = d->w->part[ZEROS] ? decoding_unit(d, ZEROS, p->row / per - top / per) : NULL;
     for (size_t i = 0; i < p->groups; i++) {
-        uint64_t group = r->q->shuffled ? (uint64_t)g_idx_at(r->g_idx, p->col + i, r->q->groups)
-            : p->col / r->q->group + i;
-        p->scales[i] = scale_value(r->w->part[SCALES]->dtype, r->scales, group);
-        p->zeros[i] = zero_at(r, group);
+        uint64_t group = q->shuffled ? (uint64_t)g_idx_at(d->in[G_IDX].p, p->col + i, q->groups) : p->col / q->group + i;
+        p->scales[i] = scale_value(d->w->part[SCALES]->dtype, scales, group);
+        p->zeros[i] = zero_at(q, zeros, (uint32_t)(p->row % per), group);
     }
 }
 
-static void
-decode_piece(const struct gptq_line *r, const struct codes_target *t, struct codes_piece *p, uint8_t *y)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    uint32_t bits = r->q->bits;
-    fill(r, p);
-    if (bits == 4) {
-        codes_emit4(p, t, r->codes + p->col / 2, y);
-        return;
-    }
-    if (!r->q->planar)
-        t->k->bits_stream(p->codes, r->codes + p->col / 8 * bits, (size_t)p->col, p->n, bits);
-    for (size_t i = 0; r->q->planar && i < p->n; i++)
-        p->codes[i] = (uint8_t)planar_at(r->codes, p->col + i, bits);
-    codes_emit(p, t, p->codes, false, true, y);
-}
-
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
-{
-    const struct gptq *q = w->own;
-    const struct codes_target t = { .k = k, .to = to, .narrow = q->bits <= 4 };
-    uint64_t top = first / q->in, per = zeros_per_unit(q);
-    struct codes_piece *p = room;
-    uint8_t *y = out;
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, q->in, q->shuffled ? 1 : q->group);
-        const struct gptq_line r = { .w = w, .q = q, .codes = in[CODES].p + (p->row - top) * in[CODES].stride,
-            .scales = in[SCALES].p + (p->row - top) * in[SCALES].stride, .g_idx = in[G_IDX].p,
-            .lane = (uint32_t)(p->row % per),
-            .zeros = in[ZEROS].p ? in[ZEROS].p + (p->row / per - top / per) * in[ZEROS].stride : NULL };
-        decode_piece(&r, &t, p, y);
-    }
+    const struct gptq *q = d->w->own;
+    uint32_t bits = q->bits;
+    struct codes_piece *p = codes_begin(d, at, count, q->in, q->shuffled ? 1 : q->group);
+    const uint8_t *codes = decoding_unit(d, CODES, p->row - d->first / q->in);
+    p->narrow = bits <= 4;
+    fill(d, p);
+    if (bits == 4)
+        return codes_emit4(p, d, codes + p->col / 2, y);
+    if (!q->planar)
+        d->k->bits_stream(p->codes, codes + p->col / 8 * bits, (size_t)p->col, p->n, bits);
+    for (size_t i = 0; q->planar && i < p->n; i++)
+        p->codes[i] = (uint8_t)planar_at(codes, p->col + i, bits);
+    return codes_emit(p, d, p->codes, false, true, y);
 }
 
 static void

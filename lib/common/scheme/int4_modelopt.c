@@ -92,27 +92,18 @@ add8(uint8_t codes[CODES_STEP], size_t n)
     }
 }
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct blocks *b = &((const struct int4 *)w->own)->blocks;
-    struct codes_target t = { .k = k, .to = to, .narrow = true, .smooth = w->part[SMOOTH], .factors = in[SMOOTH].p };
-    struct codes_piece *p = room;
-    struct span s;
-    uint8_t *y = out;
-    uint64_t from, ignored;
-    run(&s, w, CODES, first, count);
-    blocks_run(b, first, count, &from, &ignored);
-    smooth_columns(b->cols, first, count, &t.smooth_from, &ignored);
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, b->cols, b->b1);
-        codes_scales(p, b, w->part[SCALE], in[SCALE].p, from);
-        codes_fill_zeros(p, 8);
-        k->bits_lane(p->codes, in[CODES].p + (p->row / 2 * b->cols + p->col - s.at), p->n, 1, p->row % 2 * 4, 4);
-        add8(p->codes, p->n);
-        codes_emit(p, &t, p->codes, false, true, y);
-    }
+    const struct blocks *b = &((const struct int4 *)d->w->own)->blocks;
+    struct codes_piece *p = codes_begin(d, at, count, b->cols, b->b1);
+    p->smooth = SMOOTH;
+    p->narrow = true;
+    codes_scales(p, d, b, SCALE);
+    codes_fill_zeros(p, 8);
+    d->k->bits_lane(p->codes, decoding_bytes(d, CODES, p->row / 2 * b->cols + p->col), p->n, 1, p->row % 2 * 4, 4);
+    add8(p->codes, p->n);
+    return codes_emit(p, d, p->codes, false, true, y);
 }
 
 static void
