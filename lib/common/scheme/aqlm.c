@@ -64,9 +64,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct shape *codes = &f->codes->shape, *books = &w->part[BOOKS]->shape;
     struct aqlm *q = claims_alloc(f->claims, sizeof *q, err);
-    uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
     uint64_t dim[2], numel;
-    if (!packed)
+    if (!q)
         return false;
     *q = (struct aqlm){ shape_dim(codes, 1), shape_dim(books, 0), shape_dim(books, 1), shape_dim(books, 2),
         shape_dim(books, 3), dtype_facts(f->codes->dtype)->bytes, NULL };
@@ -82,10 +81,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (!num_mul(&dim[0], shape_dim(codes, 0), q->og) || !num_mul(&dim[1], q->vectors, q->ig)
             || (dim[0] != 0 && !num_mul(&numel, dim[0], dim[1])))
         return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
     w->vague = q->open != NULL;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* --- decoding */

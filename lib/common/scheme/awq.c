@@ -107,15 +107,12 @@ shape_weight(struct table_match *f, struct weight *w, const struct awq *awq, str
 {
     const uint64_t dim[2] = { awq->blocks.rows, awq->blocks.cols };
     struct awq *own = claims_alloc(f->claims, sizeof *own, err);
-    uint8_t *packed = own ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!own)
         return false;
     *own = *awq;
-    shape_pack(packed, dim, 2);
     w->own = own;
-    w->shape = (struct shape){ 2, packed };
     w->vague = own->open != NULL;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* Without qzeros config.json has to say that there are none. */

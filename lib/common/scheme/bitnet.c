@@ -59,19 +59,16 @@ static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct bitnet *b = claims_alloc(f->claims, sizeof *b, err);
-    uint8_t *packed = b ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!b)
         return false;
     *b = (struct bitnet){ { .units = f->codes->extent.nbytes, .unit = 1, .bits = 2, .count = 4 },
         find_scaling(f->claims->config) };
     uint64_t dim[2] = { 0, dim_cols(f->codes) };
     if (!num_mul(&dim[0], dim_rows(f->codes), b->planes.count))
         return table_wrong(f->codes, f->codes, err, "fewer rows");
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
     w->own = b;
     w->vague = b->scaling == SCALING_OPEN;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 static void

@@ -26,12 +26,12 @@
 #include "base/str.h"
 #include "scheme/codes.h"
 #include "scheme/dim.h"
+#include "scheme/perm.h"
 #include "scheme/scale.h"
 
 enum { CODES, SCALE, ZERO, G_IDX };                     /* parts */
 
 enum {
-    G_IDX_MAX = 64 << 20,                               /* bytes that are looked at when the weight is claimed */
     GROUPS_MAX = 16384,                                 /* of a row, where an element may need all of them */
     RANK_MAX = 3
 };
@@ -253,23 +253,16 @@ static bool
 look_at_g_idx(const struct table_match *f, const struct weight *w, struct ct *ct, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
-    uint64_t in = ct->blocks.cols, unused = 0, ordered = 0;
-    uint8_t *p = t && f->claims->contents ? claims_read(f->claims, t, G_IDX_MAX, "bytes of a g_idx", err) : NULL;
-    char name[STR_SHOWN];
+    uint64_t in = ct->blocks.cols, ordered = 0;
+    if (!t || !f->claims->contents)
+        return true;
+    uint8_t *p = perm_read_groups(f->claims, t, in, ct->groups, false, err);
     if (!p)
-        return !t || !f->claims->contents;
-    for (uint64_t i = 0; i < in; i++) {
-        int32_t g = (int32_t)load_le32(p + 4 * i);
-        unused += g == -1;
-        ordered += g >= 0 && (uint64_t)g == i / ct->blocks.b1;
-        if (g < -1 || (g >= 0 && (uint64_t)g >= ct->groups) || (unused != 0 && unused != i + 1)) {
-            free(p);
-            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRId32 ", expected one of %"
-                PRIu64 " groups, or -1 in all", str_shown(name, t->name, t->name_len), i, g, ct->groups);
-        }
-    }
+        return false;
+    for (uint64_t i = 0; i < in; i++)
+        ordered += load_le32(p + 4 * i) == i / ct->blocks.b1;
+    ct->shuffled = ordered != in && (int32_t)load_le32(p) != -1;
     free(p);
-    ct->shuffled = unused == 0 && ordered != in;
     return true;
 }
 
@@ -311,9 +304,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes;
     struct ct *ct = claims_alloc(f->claims, sizeof *ct, err);
-    uint8_t *packed = ct ? claims_alloc(f->claims, RANK_MAX * SHAPE_DIM, err) : NULL;
     uint64_t dim[RANK_MAX], bits, group;
-    if (!packed || !check_shapes(f, err) || !check_zero(f, w, err) || !find_hint(&bits, f, "num_bits", err)
+    if (!ct || !check_shapes(f, err) || !check_zero(f, w, err) || !find_hint(&bits, f, "num_bits", err)
         || !find_hint(&group, f, "group_size", err))
         return false;
     *ct = (struct ct){ .words = dim_cols(codes), .groups = dim_same_rows(w->part[SCALE], codes) ? dim_cols(w->part[SCALE]) : 1 };
@@ -326,10 +318,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     }
     if (!fit_shape(f, w, ct, dim, bits, err))
         return false;
-    shape_pack(packed, dim, codes->shape.rank);
-    w->shape = (struct shape){ codes->shape.rank, packed };
     w->vague = ct->open != NULL;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, codes->shape.rank, err);
 }
 
 /* --- decoding */

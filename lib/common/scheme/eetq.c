@@ -38,16 +38,13 @@ static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct eetq *e = claims_alloc(f->claims, sizeof *e, err);
-    uint8_t *packed = e ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!e)
         return false;
     *e = (struct eetq){ .in = dim_rows(f->codes) };
     uint64_t dim[2] = { dim_cols(f->codes), e->in };
-    shape_pack(packed, dim, 2);
     w->own = e;
-    w->shape = (struct shape){ 2, packed };
     w->vague = e->in % TURN != 0 || dim[0] % 2 != 0;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* Where the codes of 64 elements lie, of which this is one. */

@@ -127,9 +127,8 @@ static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct exl2 *q = claims_alloc(f->claims, sizeof *q, err);
-    uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
     bool told;
-    if (!packed)
+    if (!q)
         return false;
     *q = (struct exl2){ .in = dim_cols(w->part[INVPERM]) };
     w->own = q;
@@ -139,11 +138,10 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         return table_wrong(w->part[MOST], f->codes, err, "no more than %d groups", UNITS);
     if (!check_groups(f->claims, w, q->in, err) || !perm_check(f->claims, w->part[INVPERM], q->in, err))
         return false;
-    shape_pack(packed, (const uint64_t[]){ find_rows(f, &told), q->in }, 2);
-    w->shape = (struct shape){ 2, packed };
+    const uint64_t dim[2] = { find_rows(f, &told), q->in };
     q->open = told ? NULL : "padded to so many rows or not, as the vocab_size of config.json says (--config)";
     w->vague = !told;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* --- decoding */

@@ -23,6 +23,9 @@ struct fp4 {
 /* ComfyUI's nvfp4, whose parts are there and have the shapes of comfy.c: sets w->own and the shape. */
 bool fp4_fit_comfy(struct table_match *f, struct weight *w, struct err *err);
 
+/* What codes stand for, but for the table of a producer. */
+extern const float fp4_values[16];
+
 /* The room of fp4_decode(). */
 enum { FP4_STEP = 1024, FP4_SCALES = 256 };             /* elements at a time; codes of scales */
 struct fp4_room {

@@ -16,13 +16,14 @@
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
+const float fp4_values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+
 /* What codes stand for. */
 static const float *
 map_of(const struct fp4 *f)
 {
-    static const float minus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
     static const float plus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
-    return f->plus_zero ? plus_zero : minus_zero;
+    return f->plus_zero ? plus_zero : fp4_values;
 }
 
 /* --- what a run needs */

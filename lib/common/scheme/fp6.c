@@ -51,23 +51,16 @@ static bool
 define(struct claims *c, struct weight *w, enum fp6_type type, struct err *err)
 {
     const struct tensor *codes = w->part[CODES];
-    uint32_t rank = codes->shape.rank;
     uint64_t cols;
     if (!num_mul(&cols, dim_cols(w->part[SCALE]), GROUP))
         return table_wrong(codes, codes, err, "fewer codes");
-    const uint8_t *dims = codes->shape.packed;
-    uint8_t *packed = claims_alloc(c, (size_t)rank * SHAPE_DIM, err);
-    struct fp6 *own = packed ? claims_alloc(c, sizeof *own, err) : NULL;
+    struct fp6 *own = claims_alloc(c, sizeof *own, err);
     if (!own)
         return false;
-    size_t len = 0;
-    for (uint32_t i = 0; i < rank; i++)
-        len += shape_pack(packed + len, &(uint64_t){ i + 1 < rank ? shape_next(&dims) : cols }, 1);
     *own = (struct fp6){ type };
     w->own = own;
-    w->shape = (struct shape){ rank, packed };
     w->vague = type == TYPE_OPEN;
-    return true;
+    return claims_shape(c, w, codes->shape.rank - 1, &cols, 1, err);
 }
 
 static bool

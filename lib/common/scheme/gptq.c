@@ -22,12 +22,11 @@
 #include "base/str.h"
 #include "scheme/codes.h"
 #include "scheme/dim.h"
+#include "scheme/perm.h"
 #include "scheme/scale.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALES, ZEROS, G_IDX };                   /* parts */
-
-enum { G_IDX_MAX = 64 << 20 };                          /* bytes that are looked at when the weight is claimed */
 
 struct gptq {
     uint64_t in, groups, group;                         /* group: inputs of one */
@@ -138,22 +137,18 @@ static bool
 look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
-    bool zero = true, ordered = true, ok = true;
+    bool zero = true, ordered = true;
     uint64_t first = q->in;                             /* of the next group */
     find_group(c, q);
     if (t && !c->contents)      /* it will tell */
         q->open = NULL;
     if (!t || !c->contents || q->in == 0)
         return true;
-    uint8_t *p = claims_read(c, t, G_IDX_MAX, "bytes of a g_idx", err);
+    uint8_t *p = perm_read_groups(c, t, q->in, q->groups, true, err);
     if (!p)
         return false;
-    for (uint64_t i = 0; ok && i < q->in; i++) {
+    for (uint64_t i = 0; i < q->in; i++) {
         int64_t g = g_idx_at(p, i, q->groups);
-        char name[STR_SHOWN];
-        if (g < 0 || (uint64_t)g >= q->groups)
-            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRId32 ", expected one of %"
-                PRIu64 " groups", str_shown(name, t->name, t->name_len), i, (int32_t)load_le32(p + 4 * i), q->groups);
         zero = zero && g == 0;
         first = g != 0 && first == q->in ? i : first;
     }
@@ -161,11 +156,11 @@ look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, st
         q->open = NULL;
         q->group = num_max(first, 1);                   /* as it would be in order */
     }
-    for (uint64_t i = 0; ok && i < q->in; i++)
+    for (uint64_t i = 0; i < q->in; i++)
         ordered = ordered && (uint64_t)g_idx_at(p, i, q->groups) == i / q->group;
     free(p);
     q->shuffled = !zero && !ordered;
-    return ok;
+    return true;
 }
 
 /* Whether GPTQModel wrote the model: "meta": { "quantizer": ["gptqmodel:7.7.0"] }, or without the list. */
@@ -217,8 +212,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     static const char *const gptq[] = { "gptq", "auto-round", NULL };
     struct claims *c = f->claims;
     struct gptq *q = claims_alloc(c, sizeof *q, err);
-    uint8_t *packed = q ? claims_alloc(c, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!q)
         return false;
     *q = (struct gptq){ .groups = dim_rows(w->part[SCALES]) };
     w->own = q;
@@ -226,10 +220,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     q->in = dim_rows(w->part[CODES]) * 32 / q->bits;
     bool open = q->open != NULL;
     uint64_t dim[2] = { dim_cols(w->part[CODES]), q->in };
-    shape_pack(packed, dim, 2);
     if (!open) {
-        w->shape = (struct shape){ 2, packed };
-        if (!look_at_g_idx(c, w, q, err))
+        if (!claims_shape(c, w, 0, dim, 2, err) || !look_at_g_idx(c, w, q, err))
             return false;
         find_format(c, q);
         if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(c->config), "sym")))

@@ -41,27 +41,21 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     const struct tensor *codes = f->codes, *scale = w->part[SCALE];
     uint32_t rank = codes->shape.rank;
     struct int4 *own = claims_alloc(f->claims, sizeof *own, err);
-    uint8_t *packed = own ? claims_alloc(f->claims, SHAPE_DIM * (size_t)rank, err) : NULL;
-    uint64_t dim[RANK_MAX];
+    const uint64_t dim[2] = { dim_rows(scale), dim_cols(codes) };
     enum blocks_told told;
-    if (!packed)
+    if (!own)
         return false;
     if (rank > RANK_MAX)
         return table_wrong(codes, codes, err, "INT4 codes [out/2, in]");
-    for (uint32_t i = 0; i < rank; i++)
-        dim[i] = shape_dim(&codes->shape, i);
-    dim[rank - 2] = dim_rows(scale);
-    if (!blocks_find(&own->blocks, &told, f, scale, dim[rank - 2], dim[rank - 1], err))
+    if (!blocks_find(&own->blocks, &told, f, scale, dim[0], dim[1], err))
         return false;
     if (told == BLOCKS_WRONG)
         return table_wrong(scale, codes, err, "groups of ModelOpt INT4");
     own->open = told == BLOCKS_OPEN ? "in groups as config.json says (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
-    shape_pack(packed, dim, rank);
-    w->shape = (struct shape){ rank, packed };
     w->own = own;
     w->vague = own->open != NULL;
-    return smooth_check(w->part[SMOOTH], codes, dim[rank - 1], err);
+    return claims_shape(f->claims, w, rank - 2, dim, 2, err) && smooth_check(w->part[SMOOTH], codes, dim[1], err);
 }
 
 /* Whole rows of bytes; of a run in one row, the columns that it touches. */

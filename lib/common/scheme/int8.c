@@ -97,18 +97,15 @@ turned_fit(struct table_match *f, struct weight *w, struct err *err)
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     const uint64_t dim[2] = { dim_cols(codes), dim_rows(codes) };
     struct int8 *own = claims_alloc(f->claims, sizeof *own, err);
-    uint8_t *packed = own ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!own)
         return false;
     if (zero && !dim_same_shape(zero, scale))
         return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
     *own = (struct int8){ .blocks = { .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_rows(scale), 1) },
         .open = scale->dtype == DTYPE_F64 ? "with scales of F64" : w->part[SMOOTH] ? "with pre_quant_scale" : NULL };
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
     w->own = own;
     w->vague = own->open != NULL;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 static void

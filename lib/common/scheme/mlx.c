@@ -25,6 +25,7 @@
 
 #include "base/num.h"
 #include "scheme/dim.h"
+#include "scheme/fp4.h"
 #include "scheme/scale.h"
 #include "scheme/step.h"
 #include "scheme/table.h"
@@ -277,10 +278,9 @@ decode_affine(const struct decoding *d, const uint8_t *x, uint64_t at, size_t n,
 static void
 decode_float(const struct decoding *d, const uint8_t *x, uint64_t at, size_t n, uint8_t *y)
 {
-    static const float fp4[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
     const struct mlx *m = d->w->own;
     struct step_room *own = d->room;
-    const struct codes4 c = { .map = fp4, .scales = own->scales, .group = m->group, .low_first = true };
+    const struct codes4 c = { .map = fp4_values, .scales = own->scales, .group = m->group, .low_first = true };
     if (m->bits == 4)
         step_codes4(d, y, x + at % 8 / 2, (size_t)(at % m->group), n, &c, own->v);
     else

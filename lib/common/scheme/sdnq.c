@@ -376,15 +376,10 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (!check_companions(m, &q->type, err)
         || !(q->type.packed ? fit_packed(m, q, dim, err) : fit_plain(m, q, dim, &turned, err)))
         return false;
-    uint8_t *packed = claims_alloc(f->claims, 2 * SHAPE_DIM, err);
-    if (!packed)
-        return false;
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
     w->scheme = &sdnq_schemes[turned ? IN_COLUMNS : IN_ROWS];
     q->cols = num_max(dim[1], 1);
     q->group = num_max(q->group, 1);
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* A weight of the type that the configuration names, and no scale beside it. */
@@ -561,8 +556,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
         fill_map(room->map, type, codes, in);
     scale_read(d, SCALE, at / q->group, groups, scales);
     if (d->w->part[ZERO])
-        for (size_t i = 0; i < groups; i++)
-            terms[i] = scale_value(in, decoding_bytes(d, ZERO, (at / q->group + i) * dtype_facts(in)->bytes), 0);
+        scale_read(d, ZERO, at / q->group, groups, terms);
     for (size_t i = 0; i < groups && !d->w->part[ZERO]; i++)
         terms[i] = integers ? (float)(1U << (type->bits - 1)) : -0.0f;
     if (once && dtype_is_float8(codes))

@@ -166,8 +166,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const json_t *layer = find_layer(f);
     struct vptq *q = claims_alloc(f->claims, sizeof *q, err);
-    uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!q)
         return false;
     *q = (struct vptq){ .open = why_open(f, layer) };
     w->own = q;
@@ -179,9 +178,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     q->length = (uint32_t)num_min(main_of(layer, "vector_lens", 1), LENGTH_MAX + 1);
     q->bits = index_bits(main_of(layer, "num_centroids", 1));
     q->res_bits = main_of(layer, "num_res_centroids", 1) != 0 ? index_bits(main_of(layer, "num_res_centroids", 1)) : 0;
-    shape_pack(packed, (const uint64_t[]){ q->out, q->in }, 2);
-    w->shape = (struct shape){ 2, packed };
-    return check_shapes(f, w, q, layer, err)
+    return claims_shape(f->claims, w, 0, (const uint64_t[]){ q->out, q->in }, 2, err) && check_shapes(f, w, q, layer, err)
         && (!w->part[PERM] || perm_check(f->claims, w->part[PERM], q->in, err));
 }
 
