@@ -93,17 +93,17 @@ decode(const struct weight *w, const struct kernels *k, uint64_t first, uint64_t
             w->scheme->run(&s, w, p, first, count);
         if (need == NEED_STRIP) {
             copy[p] = turn(w, p, first, count, &stride);
-            in[p] = (struct part_bytes){ copy[p], stride };
+            in[p] = (struct part_bytes){ .p = copy[p], .stride = stride };
             continue;
         }
         copy[p] = malloc((size_t)s.len + (s.len == 0));
         CHECK(s.len == 0 || s.at + s.len <= w->part[p]->extent.nbytes);
         if (s.len != 0)
             memcpy(copy[p], arena + w->part[p]->extent.at + s.at, (size_t)s.len);
-        in[p] = (struct part_bytes){ .p = copy[p] };
+        in[p] = (struct part_bytes){ .p = s.len != 0 ? copy[p] : NULL, .at = s.at };
     }
     void *room = malloc(w->scheme->room);
-    w->scheme->decode(w, k, in, first, count, to, y, room);
+    scheme_decode(&(const struct decoding){ w, k, in, first, count, to, room }, y);
     free(room);
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
         free(copy[p]);

@@ -15,10 +15,10 @@ test_expected(void)
         const char *text = expected_matches[i].pattern;
         bool glob = expected_matches[i].glob;
         struct matcher m;
-        bool known = glob ? matcher_glob(&m, text, strlen(text)) : matcher_regex(&m, text, strlen(text));
+        bool known = matcher_read(&m, text, strlen(text), glob);
         uint32_t names = 0;
         for (size_t n = 0; known && n < sizeof expected_names / sizeof *expected_names; n++)
-            names |= (uint32_t)matcher_match(&m, expected_names[n], strlen(expected_names[n]), glob, &steps) << n;
+            names |= (uint32_t)matcher_match(&m, expected_names[n], strlen(expected_names[n]), &steps) << n;
         CHECK_ROW(known && names == expected_matches[i].names, text);
     }
 }
@@ -33,11 +33,11 @@ test_refused(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct matcher m;
-        CHECK_ROW(!matcher_regex(&m, rows[i], strlen(rows[i])), rows[i]);
+        CHECK_ROW(!matcher_read(&m, rows[i], strlen(rows[i]), false), rows[i]);
     }
     struct matcher m;
-    CHECK(!matcher_glob(&m, "[a", 2));
-    CHECK(matcher_glob(&m, "", 0) && matcher_match(&m, "", 0, true, &steps) && !matcher_match(&m, "a", 1, true, &steps));
+    CHECK(!matcher_read(&m, "[a", 2, true));
+    CHECK(matcher_read(&m, "", 0, true) && matcher_match(&m, "", 0, &steps) && !matcher_match(&m, "a", 1, &steps));
 }
 
 static void
@@ -47,22 +47,22 @@ test_bounds(void)
     static char text[LONG];
     struct matcher m;
     memset(text, 'a', sizeof text);
-    CHECK(!matcher_regex(&m, text, sizeof text));
-    CHECK(matcher_regex(&m, text, MATCHER_STATES - 1));
-    CHECK(!matcher_regex(&m, text, MATCHER_STATES));
+    CHECK(!matcher_read(&m, text, sizeof text, false));
+    CHECK(matcher_read(&m, text, MATCHER_STATES - 1, false));
+    CHECK(!matcher_read(&m, text, MATCHER_STATES, false));
     memset(text, '(', sizeof text);
-    CHECK(!matcher_regex(&m, text, sizeof text));
+    CHECK(!matcher_read(&m, text, sizeof text, false));
     memset(text, '*', sizeof text);
-    CHECK(!matcher_glob(&m, text, sizeof text));
+    CHECK(!matcher_read(&m, text, sizeof text, true));
     /* Ways through it double with every part for a matcher that tries one after the other. */
     static const char evil[] = "(a*)*(a|a)*(a?a?a?a?a?a?a?a?)*(a|aa)+(.*a)*(.*.*.*a)*b";
     memset(text, 'a', sizeof text);
-    CHECK(matcher_regex(&m, evil, sizeof evil - 1));
-    CHECK(!matcher_match(&m, text, sizeof text, false, &steps));
+    CHECK(matcher_read(&m, evil, sizeof evil - 1, false));
+    CHECK(!matcher_match(&m, text, sizeof text, &steps));
     text[LONG - 1] = 'b';
-    CHECK(matcher_match(&m, text, sizeof text, true, &steps));
+    CHECK(matcher_match(&m, text, sizeof text, &steps));
     uint64_t few = 1000;
-    CHECK(!matcher_match(&m, text, sizeof text, true, &few) && few == 0);
+    CHECK(!matcher_match(&m, text, sizeof text, &few) && few == 0);
 }
 
 int

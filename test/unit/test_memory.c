@@ -1,11 +1,14 @@
 /* Out of memory at every allocation in turn: a report is whole, or it fails and what was written begins the whole one.
- * The linker hands the library's allocations to the functions below (the Makefile: --wrap). */
+ * Where jansson has none, the process ends. The linker hands the library's allocations to the functions below (the Makefile: --wrap). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/signals.h"
+#include "base/tree.h"
 #include "check.h"
 #include "container/container.h"
 #include "report/inspect.h"
@@ -148,6 +151,62 @@ test_report(int which, const char *path)
     CHECK(i > 20 && !failed);
 }
 
+enum { NO_MEMORY = 75 };
+
+static void
+end_without_memory(size_t n)
+{
+    (void)n;
+    signals_end(NO_MEMORY);
+}
+
+/* How a process ends in which the allocation `at` of jansson fails; 0: there is none so far on. */
+static int
+read_without(const char *text, long at)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        json_t *root = NULL;
+        struct err err;
+        err_init(&err);
+        left = at;
+        bool ok = tree_read(&root, text, strlen(text), "it", &err);
+        _exit(ok && !failed && json_string_length(json_object_get(root, "key")) > 64 ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The last token outgrows the first buffer, which jansson does not notice when it cannot grow. */
+static void
+test_tree(void)
+{
+    static const char text[] = "{\"key\":\"a string of more than the sixty-four bytes that the buffer of a token may have had\","
+        "\"a\":[1,2.5,null,{}],\"b\":\"a string of more than the sixty-four bytes that the buffer of a token has\"}";
+    long n = 0;
+    tree_no_memory = end_without_memory;
+    for (int status; n < 1000 && (status = read_without(text, n)) != 0; n++)
+        CHECK(status == NO_MEMORY);
+    CHECK(n > 16 && n < 1000);
+}
+
+static bool
+reads_list(size_t n, enum err_kind kind)
+{
+    static char text[4 << 20];
+    json_t *root = NULL;
+    struct err err;
+    size_t len = (size_t)sprintf(text, "{\"a\":[");
+    err_init(&err);
+    for (; n != 0; n--, len += 3)
+        memcpy(text + len, "{},", 3);
+    memcpy(text + len, "{}]}", 5);
+    bool ok = tree_read(&root, text, len + 4, "it", &err);
+    json_decref(root);
+    return ok == (root != NULL) && err.kind == kind;
+}
+
 int
 main(void)
 {
@@ -159,5 +218,7 @@ main(void)
     for (int which = 0; which < REPORTS; which++)
         test_report(which, path);
     close(fd);
+    CHECK(reads_list(213000, ERR_NONE) && reads_list(214000, ERR_LIMIT));      /* 315 bytes each, of TREE_BUDGET */
+    test_tree();
     return check_done("test_memory");
 }

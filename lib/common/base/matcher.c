@@ -142,17 +142,17 @@ class_byte(struct parser *r, unsigned char *c)
     return true;
 }
 
-/* [...] behind its bracket; `mark` begins an inverted one. */
+/* Reads [...] after its bracket. */
 static struct matcher_part
-read_class(struct parser *r, char mark)
+read_class(struct parser *r)
 {
     uint32_t *set = new_set(r);
     const char *first;
-    bool inverted = r->at < r->end && *r->at == mark;
+    bool inverted = r->at < r->end && *r->at == (r->p->glob ? '!' : '^');
     r->at += inverted;
     for (first = r->at; set && r->at < r->end && (*r->at != ']' || r->at == first);) {
         unsigned char from, to;
-        if (mark == '^' && *r->at == '\\' && r->at + 1 < r->end && add_named(set, r->at[1])) {
+        if (!r->p->glob && *r->at == '\\' && r->at + 1 < r->end && add_named(set, r->at[1])) {
             r->at += 2;
             continue;
         }
@@ -213,9 +213,12 @@ static struct matcher_part
 read_atom(struct parser *r)
 {
     char c = *r->at++;
+    if (c == '[')
+        return read_class(r);
+    if (r->p->glob)
+        return one(r, c == '*' || c == '?' ? ANY : BYTE, (uint8_t)c, 0);
     switch (c) {
     case '(':   return read_group(r);
-    case '[':   return read_class(r, '^');
     case '\\':  return read_escape(r);
     case '.':   return one(r, ANY, 0, 0);
     case '^':   return one(r, BEGIN, 0, 0);
@@ -228,20 +231,23 @@ read_atom(struct parser *r)
     }
 }
 
-/* An atom and how often it may stand. */
+/* Reads an atom and how often it may occur; the star of a glob is both. */
 static struct matcher_part
 read_repeated(struct parser *r)
 {
+    char how = *r->at;
     struct matcher_part p = read_atom(r);
-    if (r->bad || r->at == r->end || !strchr("*+?", *r->at) || *r->at == '\0')
+    if (!r->p->glob)
+        how = r->at < r->end ? *r->at : '\0';
+    if (r->bad || (how != '*' && (r->p->glob || (how != '+' && how != '?'))))
         return p;
-    char how = *r->at++;
+    r->at += !r->p->glob;
     uint16_t split = new_state(r, SPLIT, 0, 0);
     if (r->bad)
         return p;
     r->p->state[split].to = p.start;
     uint16_t skip = (uint16_t)(2 * split + 1);
-    if (r->at < r->end && *r->at == '?')        /* lazy: whether it matches is the same */
+    if (!r->p->glob && r->at < r->end && *r->at == '?')     /* lazy: whether it matches is the same */
         r->at++;
     if (how == '?')
         return (struct matcher_part){ split, both(r, p.ends, skip) };
@@ -253,7 +259,7 @@ static struct matcher_part
 read_sequence(struct parser *r)
 {
     struct matcher_part p = { NONE, NONE };
-    while (!r->bad && r->at < r->end && *r->at != '|' && *r->at != ')') {
+    while (!r->bad && r->at < r->end && (r->p->glob || (*r->at != '|' && *r->at != ')'))) {
         struct matcher_part next = read_repeated(r);
         if (r->bad)
             break;
@@ -286,54 +292,19 @@ read_choice(struct parser *r)
     return p;
 }
 
-static bool
-finish(struct parser *r, struct matcher_part p)
-{
-    if (r->bad || r->at != r->end)
-        return false;
-    uint16_t done = new_state(r, DONE, 0, 0);
-    if (r->bad)
-        return false;
-    lead(r, p.ends, done);
-    r->p->start = p.start;
-    return true;
-}
-
 bool
-matcher_regex(struct matcher *p, const char *text, size_t n)
+matcher_read(struct matcher *p, const char *text, size_t n, bool glob)
 {
     struct parser r = { .p = p, .at = text, .end = text + n };
     p->nstates = p->nsets = 0;
+    p->glob = glob;
     struct matcher_part all = read_choice(&r);
-    return finish(&r, all);
-}
-
-bool
-matcher_glob(struct matcher *p, const char *text, size_t n)
-{
-    struct parser r = { .p = p, .at = text, .end = text + n };
-    p->nstates = p->nsets = 0;
-    struct matcher_part all = one(&r, SPLIT, 0, 0);             /* nothing, for a glob that is empty */
-    while (!r.bad && r.at < r.end) {
-        char c = *r.at++;
-        struct matcher_part next;
-        if (c == '*') {
-            uint16_t split = new_state(&r, SPLIT, 0, 0);
-            next = one(&r, ANY, 0, 0);
-            if (r.bad)
-                break;
-            p->state[split].to = next.start;
-            lead(&r, next.ends, split);
-            next = (struct matcher_part){ split, (uint16_t)(2 * split + 1) };
-        } else {
-            next = c == '[' ? read_class(&r, '!') : one(&r, c == '?' ? ANY : BYTE, (uint8_t)c, 0);
-        }
-        if (r.bad)
-            break;
-        lead(&r, all.ends, next.start);
-        all.ends = next.ends;
-    }
-    return finish(&r, all);
+    uint16_t done = new_state(&r, DONE, 0, 0);
+    if (r.bad || r.at != r.end)
+        return false;
+    lead(&r, all.ends, done);
+    p->start = all.start;
+    return true;
 }
 
 /* --- matching */
@@ -384,12 +355,12 @@ takes(const struct matcher *p, const struct matcher_state *s, unsigned char c)
 }
 
 bool
-matcher_match(const struct matcher *p, const char *name, size_t n, bool whole, uint64_t *left)
+matcher_match(const struct matcher *p, const char *name, size_t n, uint64_t *left)
 {
     struct walk now = { .n = 0 };
     reach(p, &now, p->start, true, n == 0);
     for (size_t i = 0; i < n; i++) {
-        if (now.done && !whole)
+        if (now.done && !p->glob)
             return true;
         if (now.n == 0)
             return false;

@@ -11,7 +11,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "base/str.h"
+#include "base/tree.h"
 #include "base/version.h"
 #include "cli/progress.h"
 
@@ -139,6 +141,24 @@ cli_fail(const struct cli *cli, const struct err *err)
     };
     say(cli, &r);
     return r.status;
+}
+
+static const struct cli *failing;           /* what says that there is no memory; set once, at the start */
+
+static void
+end_without_memory(size_t n)
+{
+    struct err err;
+    err_init(&err);
+    err_memory(&err, n);
+    signals_end(cli_fail(failing, &err));
+}
+
+void
+cli_fail_in_jansson(const struct cli *cli)
+{
+    failing = cli;
+    tree_no_memory = end_without_memory;
 }
 
 static void

@@ -59,6 +59,9 @@ enum cli_status cli_status(enum err_kind kind);
  * status. A reader that left (EPIPE) ends the process by SIGPIPE instead, without a word. Call it last. */
 enum cli_status cli_fail(const struct cli *cli, const struct err *err);
 
+/* Has jansson's lack of memory end the process like that, as a fatal signal would: files that are not whole are removed. */
+void cli_fail_in_jansson(const struct cli *cli);
+
 /* A note on stderr under -v: "TOOL: FILE: note: text". `file` may be NULL. Names from a file must come
  * through str_shown(); a format that begins with ERR_TENSOR tells the tensor, as in err_set(). Silent without -v and
  * under -q. */

@@ -403,6 +403,7 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     cli_start(cli_tools[tool].name);
     err_init(&err);
     *cli = (struct cli){ .tool = cli_tools[tool].name, .limits = limits_default };
+    cli_fail_in_jansson(cli);
 #ifdef M_MMAP_THRESHOLD
     /* What is large grows without being copied and goes back to the system when it is freed. glibc ends that when the
      * first large piece was freed, unless it is told to go on. */

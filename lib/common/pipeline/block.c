@@ -89,7 +89,7 @@ read_spans(const struct maker *m, const struct weight *w, const struct span span
         if (!(p == 0 && weight_need(w, 0) == NEED_RUN ? read_once(m, w->part[p], s->at, window, s->len, err)
                 : model_bytes(m->p->model, w->part[p], s->at, window, s->len, err)))
             return false;
-        in[p] = (struct part_bytes){ .p = window };
+        in[p] = (struct part_bytes){ .p = window, .at = s->at };
         window += num_ceil_div(s->len, PART_ALIGN) * PART_ALIGN;
     }
     return true;
@@ -137,7 +137,8 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
         in[p] = panel_part(panel, p, first);
     if (!find_room(m->b, w->scheme->room, err) || !read_spans(m, w, spans, in, err))
         return false;
-    w->scheme->decode(w, m->p->kernels, in, first, n, piece->to, misaligned ? m->b->spare : y, m->b->room);
+    const struct decoding d = { w, m->p->kernels, in, first, n, piece->to, m->b->room };
+    scheme_decode(&d, misaligned ? m->b->spare : y);
     if (misaligned)
         memcpy(y, m->b->spare, (size_t)n * size);
     if (piece->to == DTYPE_F16)

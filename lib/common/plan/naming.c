@@ -34,8 +34,8 @@ naming_match(struct naming *naming, const char *text, bool include, struct err *
         return false;
     naming->globs = list;
     list[naming->nglobs] = (struct naming_glob){ .text = text, .include = include };
-    return matcher_glob(&list[naming->nglobs++].matcher, text, strlen(text)) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-        "--%s: '%s' is no pattern of * ? [a-z] and [!a-z], or is too long", include ? "include" : "exclude", text);
+    return matcher_read(&list[naming->nglobs++].matcher, text, strlen(text), true)
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is no pattern of * ? [a-z] and [!a-z], or is too long", include ? "include" : "exclude", text);
 }
 
 static struct naming_step *
@@ -77,17 +77,6 @@ read_until(struct str *out, const char **text, char end)
     return *p == end;
 }
 
-static bool
-compile(struct naming_step *step, const char *re, struct err *err)
-{
-    char why[128];
-    int code = regcomp(&step->re, re, REG_EXTENDED);
-    if (code == 0 || code == REG_ESPACE)
-        return code == 0 || err_memory(err, strlen(re));
-    regerror(code, &step->re, why, sizeof why);
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--rename: '%s': %s", re, why);
-}
-
 /* Whether TEXT speaks of no group that the expression has not. */
 static bool
 groups_are_there(const struct naming_step *step)
@@ -111,7 +100,7 @@ naming_rename(struct naming *naming, const char *text, struct err *err)
         ok = err_memory(err, strlen(text));
     else if (!ok)
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--rename: '%s' is not s/EXPRESSION/TEXT/ or s/EXPRESSION/TEXT/g", text);
-    bool compiled = ok && compile(&step, re.p ? re.p : "", err);
+    bool compiled = ok && expression_read(&step.re, re.p ? re.p : "", 0, "--rename", err);
     ok = compiled && (groups_are_there(&step) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
         "--rename: '%s': the text speaks of a group that the expression has not", text));
     ok = ok && add_step(naming, &step, err);
@@ -146,7 +135,7 @@ stays(const struct naming *naming, const struct tensor *t, bool *used)
     for (size_t i = 0; i < naming->nglobs; i++) {
         const struct naming_glob *g = &naming->globs[i];
         uint64_t left = UINT64_MAX;
-        bool matches = matcher_match(&g->matcher, t->name, t->name_len, true, &left);
+        bool matches = matcher_match(&g->matcher, t->name, t->name_len, &left);
         if (used)
             used[i] = used[i] || matches;
         includes = includes || g->include;

@@ -30,7 +30,7 @@ reduction_rule(struct reduction *r, const char *text, struct err *err)
     const char *equals = strrchr(text, '=');
     struct reduction_rule *rules = array_grow(r->rules, r->nrules, &r->rules_room, sizeof *rules, err);
     struct str re = { 0 };
-    char why[128], shown[STR_SHOWN];
+    char shown[STR_SHOWN];
     if (!rules)
         return false;
     r->rules = rules;
@@ -38,19 +38,12 @@ reduction_rule(struct reduction *r, const char *text, struct err *err)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is not REGEX=SCHEME",
             str_shown(shown, text, strlen(text)));
     str_add(&re, text, (size_t)(equals - text));
-    if (re.failed)
-        return err_memory(err, re.len);
-    int code = regcomp(&rules[r->nrules].re, re.p, REG_EXTENDED | REG_NOSUB);
-    if (code == REG_ESPACE) {
-        err_memory(err, re.len);
-    } else if (code != 0) {
-        regerror(code, &rules[r->nrules].re, why, sizeof why);
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s': %s", str_shown(shown, re.p, re.len), why);
-    } else {
+    bool ok = re.failed ? err_memory(err, re.len)
+        : expression_read(&rules[r->nrules].re, re.p, REG_NOSUB, "--tensor-type", err);
+    if (ok)
         rules[r->nrules++].scheme = equals + 1;
-    }
     str_clear(&re);
-    return code == 0;
+    return ok;
 }
 
 bool

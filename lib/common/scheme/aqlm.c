@@ -64,9 +64,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct shape *codes = &f->codes->shape, *books = &w->part[BOOKS]->shape;
     struct aqlm *q = claims_alloc(f->claims, sizeof *q, err);
-    uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
     uint64_t dim[2], numel;
-    if (!packed)
+    if (!q)
         return false;
     *q = (struct aqlm){ shape_dim(codes, 1), shape_dim(books, 0), shape_dim(books, 1), shape_dim(books, 2),
         shape_dim(books, 3), dtype_facts(f->codes->dtype)->bytes, NULL };
@@ -82,34 +81,24 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (!num_mul(&dim[0], shape_dim(codes, 0), q->og) || !num_mul(&dim[1], q->vectors, q->ig)
             || (dim[0] != 0 && !num_mul(&numel, dim[0], dim[1])))
         return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
     w->vague = q->open != NULL;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* --- decoding */
 
-static struct span
-run_of(const struct weight *w, unsigned part, uint64_t first, uint64_t count)
-{
-    const struct aqlm *q = w->own;
-    uint64_t cols = q->vectors * q->ig, last = first + count - 1, row = first / cols, end = last / cols;
-    uint64_t vector = q->books * q->size, size = dtype_facts(w->part[SCALES]->dtype)->bytes;
-    uint64_t from = row / q->og * q->vectors, to = (end / q->og + 1) * q->vectors;
-    if (part == SCALES)
-        return (struct span){ row / q->og * size, (end / q->og - row / q->og + 1) * size };
-    if (row == end) {
-        to = from + last % cols / q->ig + 1;
-        from += first % cols / q->ig;
-    }
-    return (struct span){ from * vector, (to - from) * vector };
-}
-
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
-    *s = run_of(w, part, first, count);
+    const struct aqlm *q = w->own;
+    uint64_t cols = q->vectors * q->ig, last = first + count - 1, row = first / cols, end = last / cols;
+    uint64_t size = part == CODES ? q->books * q->size : dtype_facts(w->part[SCALES]->dtype)->bytes;
+    uint64_t per = part == CODES ? q->vectors : 1, from = row / q->og * per, to = (end / q->og + 1) * per;
+    if (part == CODES && row == end) {
+        to = from + last % cols / q->ig + 1;
+        from += first % cols / q->ig;
+    }
+    *s = (struct span){ from * size, (to - from) * size };
 }
 
 static uint64_t
@@ -120,16 +109,15 @@ code_at(const uint8_t *p, uint32_t size)
 
 /* Some elements of row x of a vector, from y on: the sum of its entries. */
 static void
-sum_entries(float *v, const struct weight *w, const uint8_t *codes, const uint8_t *books, uint64_t x, uint64_t y,
-    size_t n)
+sum_entries(float *v, const struct decoding *d, const uint8_t *codes, uint64_t x, uint64_t y, size_t n)
 {
-    const struct aqlm *q = w->own;
-    enum dtype type = w->part[BOOKS]->dtype;
+    const struct aqlm *q = d->w->own;
+    enum dtype type = d->w->part[BOOKS]->dtype;
     for (size_t i = 0; i < n; i++)
         v[i] = 0;
     for (uint64_t b = 0; b < q->books; b++) {
         uint64_t entry = b * q->entries + (code_at(codes + b * q->size, q->size) & (q->entries - 1));
-        const uint8_t *p = books + ((entry * q->og + x) * q->ig + y) * dtype_facts(type)->bytes;
+        const uint8_t *p = scale_bytes(d, BOOKS, (entry * q->og + x) * q->ig + y);
         for (size_t i = 0; i < n; i++)
             v[i] += scale_value(type, p, i);
     }
@@ -142,30 +130,24 @@ round_sum(enum dtype type, float v)
     return type == DTYPE_BF16 && !isnan(v) ? float_of_bits((bits_of_float(v) + 0x8000u) & 0xFFFF0000u) : scale_round(type, v);
 }
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct aqlm *q = w->own;
-    enum dtype type = w->part[BOOKS]->dtype;
-    uint64_t cols = q->vectors * q->ig, end = first + count, from = run_of(w, CODES, first, count).at;
-    uint64_t vector = q->books * q->size;
-    float *v = room;
-    uint8_t *y = out;
-    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        uint64_t row = at / cols, col = at % cols, a = row / q->og;
-        float scale = scale_value(type, in[SCALES].p, a - first / cols / q->og);
-        n = num_min(num_min(cols - col, end - at), PIECE);
-        for (uint64_t i = 0, some; i < n; i += some) {
-            uint64_t b = (col + i) / q->ig, inside = (col + i) % q->ig;
-            const uint8_t *codes = in[CODES].p + (a * q->vectors + b) * vector - from;
-            some = num_min(q->ig - inside, n - i);
-            sum_entries(v + i, w, codes, in[BOOKS].p, row % q->og, inside, (size_t)some);
-        }
-        for (uint64_t i = 0; i < n; i++)
-            v[i] = scale_round(type, round_sum(type, v[i]) * scale);
-        kernels_round(k, to, y, v, (size_t)n);
+    const struct aqlm *q = d->w->own;
+    enum dtype type = d->w->part[BOOKS]->dtype;
+    uint64_t cols = q->vectors * q->ig, row = at / cols, col = at % cols, a = row / q->og;
+    uint64_t n = num_min(num_min(cols - col, count), PIECE);
+    float *v = d->room, scale = scale_value(type, scale_bytes(d, SCALES, a), 0);
+    for (uint64_t i = 0, some; i < n; i += some) {
+        uint64_t b = (col + i) / q->ig, inside = (col + i) % q->ig;
+        some = num_min(q->ig - inside, n - i);
+        sum_entries(v + i, d, decoding_bytes(d, CODES, (a * q->vectors + b) * q->books * q->size), row % q->og, inside,
+            (size_t)some);
     }
+    for (uint64_t i = 0; i < n; i++)
+        v[i] = scale_round(type, round_sum(type, v[i]) * scale);
+    kernels_round(d->k, d->to, y, v, (size_t)n);
+    return n;
 }
 
 static void

@@ -107,15 +107,12 @@ shape_weight(struct table_match *f, struct weight *w, const struct awq *awq, str
 {
     const uint64_t dim[2] = { awq->blocks.rows, awq->blocks.cols };
     struct awq *own = claims_alloc(f->claims, sizeof *own, err);
-    uint8_t *packed = own ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!own)
         return false;
     *own = *awq;
-    shape_pack(packed, dim, 2);
     w->own = own;
-    w->shape = (struct shape){ 2, packed };
     w->vague = own->open != NULL;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* Without qzeros config.json has to say that there are none. */
@@ -182,32 +179,27 @@ lane_of(const uint8_t *unit, uint64_t row, uint32_t bits)
     return code & ((1U << bits) - 1);
 }
 
-static void
-gemm_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+gemm_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     static const uint8_t shift[8] = { 0, 16, 4, 20, 8, 24, 12, 28 };
-    const struct awq *awq = w->own;
-    const struct codes_target t = { .k = k, .to = to, .narrow = awq->bits <= 4 };
-    uint64_t cols = awq->blocks.cols, top = first / cols;
-    struct codes_piece *p = room;
-    uint8_t *y = out;
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, cols, awq->blocks.b1);
-        uint64_t unit = p->row / 8 - top / 8, g = p->col / awq->blocks.b1;
-        const uint8_t *codes = in[CODES].p + unit * in[CODES].stride + p->col * awq->bits;
-        const uint8_t *scales = in[SCALES].p + (p->row - top) * in[SCALES].stride;
-        const uint8_t *zeros = in[ZEROS].p ? in[ZEROS].p + unit * in[ZEROS].stride : NULL;
-        for (size_t i = 0; i < p->groups; i++) {
-            p->scales[i] = scale_value(w->part[SCALES]->dtype, scales, g + i);
-            p->zeros[i] = (float)(zeros ? lane_of(zeros + (g + i) * awq->bits, p->row, awq->bits) : 1U << (awq->bits - 1));
-        }
-        if (awq->bits == 4)
-            k->bits_lane(p->codes, codes, p->n, 4, shift[p->row % 8], 4);
-        for (size_t i = 0; awq->bits != 4 && i < p->n; i++)
-            p->codes[i] = (uint8_t)lane_of(codes + i * awq->bits, p->row, awq->bits);
-        codes_emit(p, &t, p->codes, false, true, y);
+    const struct awq *awq = d->w->own;
+    uint32_t bits = awq->bits;
+    uint64_t cols = awq->blocks.cols, top = d->first / cols;
+    struct codes_piece *p = codes_begin(d, at, count, cols, awq->blocks.b1);
+    uint64_t unit = p->row / 8 - top / 8, g = p->col / awq->blocks.b1;
+    const uint8_t *codes = decoding_unit(d, CODES, unit) + p->col * bits, *scales = decoding_unit(d, SCALES, p->row - top);
+    const uint8_t *zeros = d->w->part[ZEROS] ? decoding_unit(d, ZEROS, unit) : NULL;
+    p->narrow = bits <= 4;
+    for (size_t i = 0; i < p->groups; i++) {
+        p->scales[i] = scale_value(d->w->part[SCALES]->dtype, scales, g + i);
+        p->zeros[i] = (float)(zeros ? lane_of(zeros + (g + i) * bits, p->row, bits) : 1U << (bits - 1));
     }
+    if (bits == 4)
+        d->k->bits_lane(p->codes, codes, p->n, 4, shift[p->row % 8], 4);
+    for (size_t i = 0; bits != 4 && i < p->n; i++)
+        p->codes[i] = (uint8_t)lane_of(codes + i * bits, p->row, bits);
+    return codes_emit(p, d, p->codes, false, true, y);
 }
 
 /* --- padded groups */
@@ -288,27 +280,16 @@ gemv_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, 
         blocks_span(s, part == SCALES ? &awq->blocks : &zeros, w->part[part], first, count);
 }
 
-static void
-gemv_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+gemv_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct awq *awq = w->own;
-    const struct blocks words = zero_words(awq);
-    const struct codes_target t = { .k = k, .to = to };
-    struct codes_piece *p = room;
-    uint8_t *y = out;
-    uint64_t scale_from, zero_from, ignored;
-    blocks_run(&awq->blocks, first, count, &scale_from, &ignored);
-    blocks_run(&words, first, count, &zero_from, &ignored);
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, awq->blocks.cols, awq->blocks.b1);
-        codes_scales(p, &awq->blocks, w->part[SCALES], in[SCALES].p, scale_from);
-        for (size_t i = 0; i < p->groups; i++) {
-            uint64_t g = p->col / awq->blocks.b1 + i, byte = 4 * p->row * words.per_row + g / 2 - 4 * zero_from;
-            p->zeros[i] = (float)(in[ZEROS].p[byte] >> g % 2 * 4 & 15);
-        }
-        codes_emit4(p, &t, in[CODES].p + (at / 2 - first / 2), y);
-    }
+    const struct blocks *b = &((const struct awq *)d->w->own)->blocks;
+    struct codes_piece *p = codes_begin(d, at, count, b->cols, b->b1);
+    codes_scales(p, d, b, SCALES);
+    const uint8_t *zeros = decoding_bytes(d, ZEROS, p->row * b->per_row / 2 + p->col / b->b1 / 8 * 4);
+    for (size_t i = 0, g = (size_t)(p->col / b->b1 % 8); i < p->groups; i++, g++)
+        p->zeros[i] = (float)(zeros[g / 2] >> g % 2 * 4 & 15);
+    return codes_emit4(p, d, decoding_bytes(d, CODES, at / 2), y);
 }
 
 /* --- GEMV_FAST */
@@ -361,15 +342,14 @@ fast_strip(struct strip *s, const struct weight *w, unsigned part)
         .unit_bytes = dtype_facts(t->dtype)->bytes };
 }
 
-/* The codes of a piece; x holds the words of its four outputs from byte `from` on. */
 static void
-fast_unpack(struct codes_piece *p, const struct kernels *k, const uint8_t *x, uint64_t from, uint64_t cols)
+fast_unpack(const struct decoding *d, struct codes_piece *p, uint64_t cols)
 {
     uint64_t row = p->row / FAST_ROWS * cols + p->row % FAST_ROWS * FAST_WORDS, col = p->col, end = col + p->n;
     for (uint8_t *y = p->codes; col < end; ) {
         uint64_t gone = col % FAST_INPUTS, n = num_min(end - col, FAST_INPUTS - gone);
         uint8_t some[FAST_INPUTS];
-        k->bits_blocks(n == FAST_INPUTS ? y : some, x + (2 * (row + col - gone) - from), FAST_WORDS / 8, 4);
+        d->k->bits_blocks(n == FAST_INPUTS ? y : some, decoding_bytes(d, CODES, 2 * (row + col - gone)), FAST_WORDS / 8, 4);
         if (n != FAST_INPUTS)
             memcpy(y, some + gone, (size_t)n);
         y += n;
@@ -377,29 +357,22 @@ fast_unpack(struct codes_piece *p, const struct kernels *k, const uint8_t *x, ui
     }
 }
 
-static void
-fast_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+fast_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct awq *awq = w->own;
-    uint64_t cols = awq->blocks.cols, top = first / cols;
-    struct codes_piece *p = room;
-    struct span s;
-    uint8_t *y = out;
-    fast_run(&s, w, CODES, first, count);
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, cols, awq->blocks.b1);
-        const uint8_t *scales = in[SCALES].p + (p->row - top) * in[SCALES].stride;
-        const uint8_t *zeros = in[ZEROS].p + (p->row - top) * in[ZEROS].stride;
-        for (size_t i = 0; i < p->groups; i++) {
-            uint64_t g = p->col / awq->blocks.b1 + i;
-            p->scales[i] = scale_value(w->part[SCALES]->dtype, scales, g);
-            p->zeros[i] = scale_value(w->part[ZEROS]->dtype, zeros, g);
-        }
-        fast_unpack(p, k, in[CODES].p, s.at, cols);
-        step_affine(k, to, y, p->codes, (size_t)p->col, p->n, &(struct affine){ .factors = p->scales, .terms = p->zeros,
-            .group = p->group, .in = DTYPE_F32, .narrow = true }, p->v);
+    const struct awq *awq = d->w->own;
+    uint64_t cols = awq->blocks.cols;
+    struct codes_piece *p = codes_begin(d, at, count, cols, awq->blocks.b1);
+    uint64_t row = p->row - d->first / cols, g = p->col / awq->blocks.b1;
+    const uint8_t *scales = decoding_unit(d, SCALES, row), *zeros = decoding_unit(d, ZEROS, row);
+    for (size_t i = 0; i < p->groups; i++) {
+        p->scales[i] = scale_value(d->w->part[SCALES]->dtype, scales, g + i);
+        p->zeros[i] = scale_value(d->w->part[ZEROS]->dtype, zeros, g + i);
     }
+    fast_unpack(d, p, cols);
+    step_affine(d, y, p->codes, (size_t)p->col, p->n, &(struct affine){ .factors = p->scales, .terms = p->zeros,
+        .group = p->group, .in = DTYPE_F32, .narrow = true }, p->v);
+    return p->n;
 }
 
 static void

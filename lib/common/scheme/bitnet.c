@@ -16,6 +16,7 @@
 #include "scheme/dim.h"
 #include "scheme/planes.h"
 #include "scheme/scale.h"
+#include "scheme/step.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALE };          /* parts */
@@ -58,19 +59,16 @@ static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct bitnet *b = claims_alloc(f->claims, sizeof *b, err);
-    uint8_t *packed = b ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!b)
         return false;
     *b = (struct bitnet){ { .units = f->codes->extent.nbytes, .unit = 1, .bits = 2, .count = 4 },
         find_scaling(f->claims->config) };
     uint64_t dim[2] = { 0, dim_cols(f->codes) };
     if (!num_mul(&dim[0], dim_rows(f->codes), b->planes.count))
         return table_wrong(f->codes, f->codes, err, "fewer rows");
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
     w->own = b;
     w->vague = b->scaling == SCALING_OPEN;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 static void
@@ -80,34 +78,17 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = part == CODES ? planes_run(&b->planes, first, count) : (struct span){ .len = w->part[part]->extent.nbytes };
 }
 
-enum { STEP = 2048 };
-
-struct bitnet_room {
-    float v[STEP];
-    uint8_t codes[STEP];
-};
-
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     static const float one = 1;
-    const struct bitnet *b = w->own;
-    struct bitnet_room *own = room;
-    float scale = scale_value(w->part[SCALE]->dtype, in[SCALE].p, 0);
-    float e = b->scaling == SCALING_DIVIDES ? 1 / scale : scale;
-    uint64_t from = planes_run(&b->planes, first, count).at;
-    uint8_t *y = out;
-    for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
-        const struct codes8 c = { .zeros = &one, .scales = &e, .group = STEP };
-        n = planes_unpack(own->codes, &b->planes, k, in[CODES].p, from, at, (size_t)num_min(count, STEP));
-        if (to == DTYPE_BF16) {
-            k->codes8_bf16((void *)y, own->codes, 0, (size_t)n, &c);
-        } else {
-            k->codes8_f32(own->v, own->codes, 0, (size_t)n, &c);
-            kernels_round(k, to, y, own->v, (size_t)n);
-        }
-    }
+    const struct bitnet *b = d->w->own;
+    struct step_room *own = d->room;
+    float scale = scale_at(d, SCALE, 0), e = b->scaling == SCALING_DIVIDES ? 1 / scale : scale;
+    const struct codes8 c = { .zeros = &one, .scales = &e, .group = STEP };
+    size_t n = planes_unpack(own->codes, &b->planes, d, CODES, at, (size_t)num_min(count, STEP));
+    step_codes8(d, y, own->codes, 0, n, &c, own->v);
+    return n;
 }
 
 static void
@@ -129,7 +110,7 @@ const struct scheme bitnet_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN },
         .run = run,
-        .room = sizeof(struct bitnet_room),
+        .room = sizeof(struct step_room),
         .decode = decode,
         .describe = describe,
     },

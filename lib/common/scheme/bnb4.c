@@ -19,12 +19,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "kernel/bnb_maps.h"
 #include "scheme/bnb4.h"
 #include "scheme/bnb4_state.h"
+#include "scheme/scale.h"
+#include "scheme/step.h"
 #include "scheme/table.h"
 
 enum { CODES = BNB4_CODES, ABSMAX = BNB4_ABSMAX, QUANT_MAP = BNB4_QUANT_MAP, NESTED_ABSMAX, NESTED_MAP };    /* parts */
@@ -165,65 +166,44 @@ bnb4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, 
     *s = (struct span){ .at = from * size, .len = (to - from + 1) * size };
 }
 
-static float
-float_at(const uint8_t *p, uint64_t i)
-{
-    return float_of_bits(load_le32(p + 4 * i));
-}
-
 static void
-read_map(float map[MAP], const struct weight *w, const uint8_t *stored)
+read_map(const struct decoding *d, float map[MAP])
 {
-    bool fp4 = own(w)->type == TYPE_FP4;
+    bool fp4 = own(d->w)->type == TYPE_FP4;
     for (unsigned i = 0; i < MAP; i++)
-        map[i] = w->part[QUANT_MAP] ? float_at(stored, i) : float_of_bits(fp4 ? bnb_fp4_map[i] : bnb_nf4_map[i]);
+        map[i] = d->w->part[QUANT_MAP] ? scale_at(d, QUANT_MAP, i) : float_of_bits(fp4 ? bnb_fp4_map[i] : bnb_nf4_map[i]);
     if (fp4)
         map[MINUS_ZERO] = -0.0f;
 }
 
-/* The absmax of n blocks from block b on; in[] begins with block `from`. */
+/* The absmax of n blocks from block b on. */
 static void
-read_absmax(float *absmax, size_t n, const struct weight *w, const struct part_bytes in[SCHEME_PARTS], uint64_t b,
-    uint64_t from)
+read_absmax(const struct decoding *d, float *absmax, uint64_t b, size_t n)
 {
-    uint64_t per = own(w)->nested_blocksize;
-    float offset = own(w)->offset;
-    for (size_t i = 0; i < n; i++, b++) {
-        if (!is_nested(w)) {
-            absmax[i] = float_at(in[ABSMAX].p, b - from);
-            continue;
-        }
-        float value = float_at(in[NESTED_MAP].p, in[ABSMAX].p[b - from]);
-        float scaled = value * float_at(in[NESTED_ABSMAX].p, b / per - from / per);
-        absmax[i] = scaled + offset;
+    if (!is_nested(d->w)) {
+        scale_read(d, ABSMAX, b, n, absmax);
+        return;
+    }
+    const uint8_t *codes = decoding_bytes(d, ABSMAX, b);
+    for (size_t i = 0; i < n; i++) {
+        float scaled = scale_at(d, NESTED_MAP, codes[i]) * scale_at(d, NESTED_ABSMAX, (b + i) / own(d->w)->nested_blocksize);
+        absmax[i] = scaled + own(d->w)->offset;
     }
 }
 
-void
-bnb4_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+/* Steps end at multiples of BNB4_STEP, so that they touch whole blocks or one. */
+uint64_t
+bnb4_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    enum { BLOCKS = BNB4_STEP / 32 };           /* 32: the smallest blocksize */
-    uint64_t blocksize = own(w)->blocksize, from = first / blocksize, end = first + count;
-    uint8_t *y = out;
-    float map[MAP];
-    read_map(map, w, in[QUANT_MAP].p);
-    /* Steps end at multiples of BNB4_STEP, so that they touch whole blocks or one. */
-    for (uint64_t at = first, n; at < end; at += n) {
-        float absmax[BLOCKS], *v = room;
-        const struct codes4 c = { .map = map, .scales = absmax, .group = (size_t)blocksize };
-        uint64_t block = at / blocksize;
-        const uint8_t *codes = in[CODES].p + (at / 2 - first / 2);
-        n = num_min(end - at, BNB4_STEP - at % BNB4_STEP);
-        read_absmax(absmax, (size_t)((at + n - 1) / blocksize - block + 1), w, in, block, from);
-        if (to == DTYPE_BF16) {
-            k->codes4_bf16((void *)y, codes, (size_t)(at % blocksize), (size_t)n, &c);
-        } else {
-            k->codes4_f32(v, codes, (size_t)(at % blocksize), (size_t)n, &c);
-            kernels_round(k, to, y, v, (size_t)n);
-        }
-        y += n * dtype_facts(to)->bytes;
-    }
+    struct bnb4_room *room = d->room;
+    uint64_t size = own(d->w)->blocksize, block = at / size;
+    size_t n = (size_t)num_min(count, BNB4_STEP - at % BNB4_STEP);
+    const struct codes4 c = { .map = room->map, .scales = room->absmax, .group = (size_t)size };
+    if (at == d->first)
+        read_map(d, room->map);
+    read_absmax(d, room->absmax, block, (size_t)((at + n - 1) / size - block + 1));
+    step_codes4(d, y, decoding_bytes(d, CODES, at / 2), (size_t)(at % size), n, &c, room->v);
+    return n;
 }
 
 void
@@ -258,7 +238,7 @@ const struct scheme bnb4_schemes[] = {
         .need = { [CODES] = NEED_RUN, [ABSMAX] = NEED_RUN, [QUANT_MAP] = NEED_WHOLE, [NESTED_ABSMAX] = NEED_RUN,
             [NESTED_MAP] = NEED_WHOLE },
         .run = bnb4_run,
-        .room = BNB4_STEP * sizeof(float),
+        .room = sizeof(struct bnb4_room),
         .decode = bnb4_decode,
         .describe = bnb4_describe,
     },

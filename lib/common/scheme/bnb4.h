@@ -10,17 +10,19 @@ enum { BNB4_CODES, BNB4_ABSMAX, BNB4_QUANT_MAP };
 /* Its parts are there and have the right shapes, absmax one F32 for `blocksize` elements: sets w->own. */
 bool bnb4_set_nf4(struct claims *c, struct weight *w, uint32_t blocksize, struct err *err);
 
-/* Elements that bnb4_decode() makes at a time: floats, which are its room. */
+/* The room of bnb4_decode(): for elements at a time, of blocks of 32 or more. */
 enum { BNB4_STEP = 2048 };
+struct bnb4_room {
+    float v[BNB4_STEP], absmax[BNB4_STEP / 32], map[16];
+};
 
 /* struct scheme. */
 void bnb4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
-void bnb4_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
+uint64_t bnb4_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y);
 void bnb4_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 
 /* Its members. */
 #define BNB4_BY_BLOCKS .need = { NEED_RUN, NEED_RUN, NEED_WHOLE }, .run = bnb4_run, \
-    .room = BNB4_STEP * sizeof(float), .decode = bnb4_decode, .describe = bnb4_describe
+    .room = sizeof(struct bnb4_room), .decode = bnb4_decode, .describe = bnb4_describe
 
 #endif

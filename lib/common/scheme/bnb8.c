@@ -15,9 +15,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/bytes.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "scheme/scale.h"
 #include "scheme/table.h"
 
 enum { CODES, SCB };            /* parts */
@@ -72,25 +72,20 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 
 enum { STEP = 2048 };           /* elements at a time when they go through floats */
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    uint64_t cols = shape_dim(&w->shape, 1), end = first + count;
-    const uint8_t *codes = in[CODES].p;
-    uint8_t *y = out;
-    for (uint64_t at = first, n; at < end; at += n, codes += n) {
-        float *v = room, absmax = float_of_bits(load_le32(in[SCB].p + 4 * (at / cols - first / cols)));
-        n = num_min(end - at, cols - at % cols);
-        if (to == DTYPE_BF16) {
-            k->int8_row_bf16((void *)y, codes, (size_t)n, absmax);
-        } else {
-            n = num_min(n, STEP);
-            k->int8_row_f32(v, codes, (size_t)n, absmax);
-            kernels_round(k, to, y, v, (size_t)n);
-        }
-        y += n * dtype_facts(to)->bytes;
+    uint64_t cols = shape_dim(&d->w->shape, 1), n = num_min(count, cols - at % cols);
+    const uint8_t *codes = decoding_bytes(d, CODES, at);
+    float *v = d->room, absmax = scale_at(d, SCB, at / cols);
+    if (d->to == DTYPE_BF16) {
+        d->k->int8_row_bf16((void *)y, codes, (size_t)n, absmax);
+        return n;
     }
+    n = num_min(n, STEP);
+    d->k->int8_row_f32(v, codes, (size_t)n, absmax);
+    kernels_round(d->k, d->to, y, v, (size_t)n);
+    return n;
 }
 
 static void

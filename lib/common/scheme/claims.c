@@ -26,6 +26,20 @@ claims_alloc(struct claims *c, size_t n, struct err *err)
     return catalog_alloc(c->catalog, n, err);
 }
 
+bool
+claims_shape(struct claims *c, struct weight *w, uint32_t from, const uint64_t *dim, uint32_t n, struct err *err)
+{
+    uint8_t *packed = claims_alloc(c, (size_t)(from + n) * SHAPE_DIM, err), *end = packed;
+    const uint8_t *dims = from != 0 ? w->part[0]->shape.packed : NULL;
+    if (!packed)
+        return false;
+    for (uint32_t i = 0; i < from; i++)
+        end += shape_pack(end, &(uint64_t){ shape_next(&dims) }, 1);
+    shape_pack(end, dim, n);
+    w->shape = (struct shape){ from + n, packed };
+    return true;
+}
+
 uint8_t *
 claims_read(const struct claims *c, const struct tensor *t, uint64_t most, const char *what, struct err *err)
 {

@@ -58,6 +58,8 @@ claims_told(const struct claims *c, const char *code)
 const struct left_name *claims_left(const struct claims *c, const struct tensor *t, struct part_name *p);
 /* n bytes that live as long as the catalog: a shape that was read. NULL on failure. */
 void *claims_alloc(struct claims *c, size_t n, struct err *err);
+/* Gives a weight a shape: the first `from` dimensions of its codes, then n others. */
+bool claims_shape(struct claims *c, struct weight *w, uint32_t from, const uint64_t *dim, uint32_t n, struct err *err);
 /* All bytes of a small tensor, owned by the caller; more than `most` of them, `what` in words: ERR_LIMIT. Only where there
  * are contents. NULL on failure. */
 uint8_t *claims_read(const struct claims *c, const struct tensor *t, uint64_t most, const char *what, struct err *err);

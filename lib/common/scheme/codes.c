@@ -6,23 +6,24 @@
 #include "scheme/smooth.h"
 #include "scheme/step.h"
 
-void
-codes_begin(struct codes_piece *p, uint64_t at, uint64_t count, uint64_t cols, uint64_t group)
+struct codes_piece *
+codes_begin(const struct decoding *d, uint64_t at, uint64_t count, uint64_t cols, uint64_t group)
 {
+    struct codes_piece *p = d->room;
     p->row = at / cols;
     p->col = at % cols;
     p->n = (size_t)num_min(num_min(cols - p->col, count), CODES_STEP);
     p->group = (size_t)group;
     p->groups = (size_t)((p->col + p->n - 1) / group - p->col / group + 1);
+    p->narrow = false;
+    p->smooth = 0;
+    return p;
 }
 
 void
-codes_scales(struct codes_piece *p, const struct blocks *b, const struct tensor *scale, const uint8_t *bytes,
-    uint64_t from)
+codes_scales(struct codes_piece *p, const struct decoding *d, const struct blocks *b, unsigned part)
 {
-    uint64_t at = blocks_at(b, p->row, p->col) - from;
-    for (size_t i = 0; i < p->groups; i++)
-        p->scales[i] = scale_value(scale->dtype, bytes, at + i);
+    scale_read(d, part, blocks_at(b, p->row, p->col), p->groups, p->scales);
 }
 
 void
@@ -34,37 +35,33 @@ codes_fill_zeros(struct codes_piece *p, float zero)
 
 /* The values, smoothed, to where they go. */
 static void
-finish(struct codes_piece *p, const struct codes_target *t, uint8_t *y)
+finish(struct codes_piece *p, const struct decoding *d, uint8_t *y)
 {
-    smooth_apply(t->smooth, t->factors, t->smooth_from, p->v, p->col, p->n);
-    kernels_round(t->k, t->to, y, p->v, p->n);
+    smooth_apply(d, p->smooth, p->v, p->col, p->n);
+    kernels_round(d->k, d->to, y, p->v, p->n);
 }
 
-void
-codes_emit(struct codes_piece *p, const struct codes_target *t, const uint8_t *codes, bool is_signed, bool zeros,
-    uint8_t *y)
+uint64_t
+codes_emit(struct codes_piece *p, const struct decoding *d, const uint8_t *codes, bool is_signed, bool zeros, uint8_t *y)
 {
     const struct codes8 c = { .zeros = zeros ? p->zeros : NULL, .scales = p->scales, .group = p->group,
-        .is_signed = is_signed, .narrow = t->narrow };
-    if (!t->smooth) {
-        step_codes8(t->k, t->to, y, codes, (size_t)p->col, p->n, &c, p->v);
-        return;
+        .is_signed = is_signed, .narrow = p->narrow };
+    if (p->smooth == 0 || !d->w->part[p->smooth]) {
+        step_codes8(d, y, codes, (size_t)p->col, p->n, &c, p->v);
+    } else {
+        d->k->codes8_f32(p->v, codes, (size_t)p->col, p->n, &c);
+        finish(p, d, y);
     }
-    t->k->codes8_f32(p->v, codes, (size_t)p->col, p->n, &c);
-    finish(p, t, y);
+    return p->n;
 }
 
-void
-codes_emit4(struct codes_piece *p, const struct codes_target *t, const uint8_t *x, uint8_t *y)
+uint64_t
+codes_emit4(struct codes_piece *p, const struct decoding *d, const uint8_t *x, uint8_t *y)
 {
     static const float map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     const struct codes4 c = { .map = map, .zeros = p->zeros, .scales = p->scales, .group = p->group, .low_first = true };
-    if (!t->smooth) {
-        step_codes4(t->k, t->to, y, x, (size_t)p->col, p->n, &c, p->v);
-        return;
-    }
-    t->k->codes4_f32(p->v, x, (size_t)p->col, p->n, &c);
-    finish(p, t, y);
+    step_codes4(d, y, x, (size_t)p->col, p->n, &c, p->v);
+    return p->n;
 }
 
 bool

@@ -337,12 +337,7 @@ static bool
 define_nf4(const struct comfy_checked *checked, struct table_match *f, struct weight *w, struct err *err)
 {
     const uint64_t dim[2] = { checked->rows, checked->cols };
-    uint8_t *packed = claims_alloc(f->claims, 2 * SHAPE_DIM, err);
-    if (!packed)
-        return false;
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
-    return bnb4_set_nf4(f->claims, w, (uint32_t)checked->block, err);
+    return claims_shape(f->claims, w, 0, dim, 2, err) && bnb4_set_nf4(f->claims, w, (uint32_t)checked->block, err);
 }
 
 static bool

@@ -20,22 +20,21 @@ struct comfy {
 };
 
 /* The room of comfy_decode(). */
-enum { COMFY_GROUP_MIN = 4 };
+enum { COMFY_GROUP_MIN = 4, COMFY_MAP = 16, COMFY_SCALES = 256 };
 struct comfy_room {
     struct convrot_room sums;
     float v[STEP];
     uint8_t codes[STEP], high[STEP];
     uint8_t rotated[CONVROT_MOST];      /* codes of groups that are made as INT8 first */
     float scales[STEP / COMFY_GROUP_MIN + 1], zeros[STEP / COMFY_GROUP_MIN + 1];
+    float map[COMFY_MAP], e4m3[COMFY_SCALES];           /* what 4-bit codes stand for, and those of scales */
 };
 
 /* struct scheme. */
 void comfy_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
-void comfy_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
+uint64_t comfy_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y);
 void comfy_awq_strip(struct strip *s, const struct weight *w, unsigned part);
-void comfy_awq_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
+uint64_t comfy_awq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y);
 void comfy_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 
 /* The members of a scheme, of awq_w4a16 and of the others. */

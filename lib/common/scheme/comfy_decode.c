@@ -19,7 +19,7 @@
 #include "base/num.h"
 #include "scheme/scale.h"
 
-enum { MAP = 16, SCALES = 256, EIGHT = 8 };
+enum { EIGHT = 8 };
 
 /* Eight bytes in whatever order, and their top bits. */
 #define TOPS UINT64_C(0x8080808080808080)
@@ -36,6 +36,12 @@ static void
 store_eight(uint8_t *p, uint64_t v)
 {
     memcpy(p, &v, EIGHT);
+}
+
+static const struct comfy *
+own(const struct weight *w)
+{
+    return w->own;
 }
 
 /* --- what a run needs */
@@ -84,7 +90,7 @@ comfy_run(struct span *s, const struct weight *w, unsigned part, uint64_t first,
     else if (part == COMFY_GROUPS)
         *s = (struct span){ from / c->group * size, ((to - 1) / c->group + 1 - from / c->group) * size };
     else if (part == COMFY_CODEBOOK)
-        *s = (struct span){ 0, MAP * size };
+        *s = (struct span){ 0, COMFY_MAP * size };
     else
         *s = c->bits == 8 ? (struct span){ from, to - from } : c->bits == 4 ? nibbles(from, to)
             : six_bits(c, part, from, to);
@@ -92,45 +98,30 @@ comfy_run(struct span *s, const struct weight *w, unsigned part, uint64_t first,
 
 /* --- decoding */
 
-/* A run of elements that is being made. */
-struct comfy_run {
-    const struct weight *w;
-    const struct comfy *c;
-    const struct kernels *k;
-    const struct part_bytes *in;
-    struct span spans[SCHEME_PARTS];
-    float map[MAP];             /* what 4-bit codes stand for, */
-    float e4m3[SCALES];         /* and those of scales */
-    struct comfy_room *room;
-    enum dtype to;
-};
-
-/* The bytes of a part from offset `at` on. */
-static const uint8_t *
-bytes_at(const struct comfy_run *j, unsigned part, uint64_t at)
-{
-    return j->in[part].p + (at - j->spans[part].at);
-}
-
 /* The scales of n groups from group g on. */
 static void
-group_scales(const struct comfy_run *j, float *scales, uint64_t g, size_t n)
+group_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
 {
-    bool wide = j->w->part[COMFY_GROUPS]->dtype == DTYPE_F32;
-    const uint8_t *p = bytes_at(j, COMFY_GROUPS, wide ? 4 * g : g);
+    const struct comfy_room *room = d->room;
+    if (d->w->part[COMFY_GROUPS]->dtype == DTYPE_F32) {
+        scale_read(d, COMFY_GROUPS, g, n, scales);
+        return;
+    }
+    const uint8_t *p = decoding_bytes(d, COMFY_GROUPS, g);
     for (size_t i = 0; i < n; i++)
-        scales[i] = wide ? scale_value(DTYPE_F32, p, i) : j->e4m3[p[i]];
+        scales[i] = room->e4m3[p[i]];
 }
 
-/* n codes of 6 bits from column col of a row on. */
+/* n codes of 6 bits from column col of a row on. The upper bits of several rows are in the run of the lower ones. */
 static void
-unpack_six(const struct comfy_run *j, uint8_t *codes, uint64_t row, uint64_t col, size_t n)
+unpack_six(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
 {
-    uint64_t cols = j->c->scale.cols, base = row * (cols / 4 * 3);
-    uint8_t *high = j->room->high;
-    unsigned in = j->spans[COMFY_HIGH].len != 0 ? COMFY_HIGH : COMFY_CODES;
-    j->k->bits_stream(codes, bytes_at(j, COMFY_CODES, base + col / 8 * 4), (size_t)col, n, 4);
-    j->k->bits_stream(high, bytes_at(j, in, base + cols / 2 + col / 8 * 2), (size_t)col, n, 2);
+    struct comfy_room *room = d->room;
+    uint64_t cols = own(d->w)->scale.cols, base = row * (cols / 4 * 3);
+    uint8_t *codes = room->codes, *high = room->high;
+    unsigned in = d->in[COMFY_HIGH].p ? COMFY_HIGH : COMFY_CODES;
+    d->k->bits_stream(codes, decoding_bytes(d, COMFY_CODES, base + col / 8 * 4), (size_t)col, n, 4);
+    d->k->bits_stream(high, decoding_bytes(d, in, base + cols / 2 + col / 8 * 2), (size_t)col, n, 2);
     size_t i = 0;
     for (; n - i >= EIGHT; i += EIGHT)
         store_eight(codes + i, load_eight(codes + i) | load_eight(high + i) << 4);
@@ -140,43 +131,44 @@ unpack_six(const struct comfy_run *j, uint8_t *codes, uint64_t row, uint64_t col
 
 /* n codes of asym_w4a8_int8 from column col of a row on, as INT8. */
 static void
-remake(const struct comfy_run *j, uint8_t *q, uint64_t row, uint64_t col, uint64_t count)
+remake(const struct decoding *d, uint8_t *q, uint64_t row, uint64_t col, uint64_t count)
 {
-    const struct comfy *c = j->c;
-    float *v = j->room->v, *scales = j->room->scales, *zeros = j->room->zeros;
-    uint8_t *codes = j->room->codes;
+    const struct comfy *c = own(d->w);
+    struct comfy_room *room = d->room;
+    float *v = room->v, *scales = room->scales, *zeros = room->zeros;
     for (uint64_t n; count != 0; count -= n, col += n, q += n) {
         uint64_t at = row * c->scale.cols + col, g = at / c->group;
         n = num_min(count, STEP - col % STEP);
         size_t groups = (size_t)((at + n - 1) / c->group - g + 1);
-        group_scales(j, scales, g, groups);
+        group_scales(d, scales, g, groups);
         for (size_t i = 0; i < groups; i++)
             zeros[i] = 32;
         if (c->bits == 4) {
-            j->k->codes4_f32(v, bytes_at(j, COMFY_CODES, at / 2), (size_t)(at % c->group), (size_t)n, &(struct codes4){
-                .map = j->map, .scales = scales, .group = (size_t)c->group, .low_first = true });
+            d->k->codes4_f32(v, decoding_bytes(d, COMFY_CODES, at / 2), (size_t)(at % c->group), (size_t)n,
+                &(struct codes4){ .map = room->map, .scales = scales, .group = (size_t)c->group, .low_first = true });
         } else {
-            unpack_six(j, codes, row, col, (size_t)n);
-            j->k->codes8_f32(v, codes, (size_t)(at % c->group), (size_t)n, &(struct codes8){
+            unpack_six(d, row, col, (size_t)n);
+            d->k->codes8_f32(v, room->codes, (size_t)(at % c->group), (size_t)n, &(struct codes8){
                 .zeros = zeros, .scales = scales, .group = (size_t)c->group });
         }
-        j->k->round_int8((int8_t *)q, v, (size_t)n);
+        d->k->round_int8((int8_t *)q, v, (size_t)n);
     }
 }
 
 /* The INT8 codes of columns [col, col + n) of a row, in room->rotated where they are not there as such. */
 static const uint8_t *
-find_codes(const struct comfy_run *j, uint64_t row, uint64_t col, uint64_t n)
+find_codes(const struct decoding *d, uint64_t row, uint64_t col, uint64_t n)
 {
-    uint8_t *room = j->room->rotated;
-    uint64_t at = row * j->c->scale.cols + col;
-    if (j->c->bits == 8)
-        return bytes_at(j, COMFY_CODES, at);
-    if (j->w->part[COMFY_GROUPS]) {
-        remake(j, room, row, col, n);
+    const struct comfy *c = own(d->w);
+    uint8_t *room = ((struct comfy_room *)d->room)->rotated;
+    uint64_t at = row * c->scale.cols + col;
+    if (c->bits == 8)
+        return decoding_bytes(d, COMFY_CODES, at);
+    if (d->w->part[COMFY_GROUPS]) {
+        remake(d, room, row, col, n);
         return room;
     }
-    j->k->bits_stream(room, bytes_at(j, COMFY_CODES, at / 8 * 4), (size_t)at, (size_t)n, 4);
+    d->k->bits_stream(room, decoding_bytes(d, COMFY_CODES, at / 8 * 4), (size_t)at, (size_t)n, 4);
     uint64_t i = 0;
     for (; n - i >= EIGHT; i += EIGHT)          /* no byte borrows from the next one */
         store_eight(room + i, ((load_eight(room + i) ^ TOPS / 16) + (TOPS - TOPS / 16)) ^ TOPS);
@@ -187,59 +179,49 @@ find_codes(const struct comfy_run *j, uint64_t row, uint64_t col, uint64_t n)
 
 /* Elements of a row, as many of n from column col on as are made at once. */
 static uint64_t
-emit_rotated(const struct comfy_run *j, uint64_t row, uint64_t col, uint64_t n, float scale, void *y)
+emit_rotated(const struct decoding *d, uint64_t row, uint64_t col, uint64_t n, float scale, uint8_t *y)
 {
-    uint64_t g = j->c->rotated, base = col / g * g, most = num_max(g, CONVROT_TILE) / g * g;
+    struct comfy_room *room = d->room;
+    uint64_t g = own(d->w)->rotated, base = col / g * g, most = num_max(g, CONVROT_TILE) / g * g;
     n = num_min(n, base + most - col);
-    if (j->to == DTYPE_F16)
+    if (d->to == DTYPE_F16)
         n = num_min(n, STEP);
-    const uint8_t *codes = find_codes(j, row, base, num_ceil_div(col + n, g) * g - base);
-    if (j->to == DTYPE_BF16) {
-        j->k->convrot_bf16(y, codes, (size_t)col, (size_t)n, (size_t)g, scale, &j->room->sums);
-    } else if (j->to == DTYPE_F32) {
-        j->k->convrot_f32(y, codes, (size_t)col, (size_t)n, (size_t)g, scale, &j->room->sums);
-    } else {
-        j->k->convrot_f32(j->room->v, codes, (size_t)col, (size_t)n, (size_t)g, scale, &j->room->sums);
-        kernels_round(j->k, j->to, y, j->room->v, (size_t)n);
-    }
+    const uint8_t *codes = find_codes(d, row, base, num_ceil_div(col + n, g) * g - base);
+    float *v = d->to == DTYPE_F32 ? (void *)y : room->v;
+    if (d->to == DTYPE_BF16)
+        d->k->convrot_bf16((void *)y, codes, (size_t)col, (size_t)n, (size_t)g, scale, &room->sums);
+    else
+        d->k->convrot_f32(v, codes, (size_t)col, (size_t)n, (size_t)g, scale, &room->sums);
+    if (d->to == DTYPE_F16)
+        kernels_round(d->k, d->to, y, v, (size_t)n);
     return n;
 }
 
-/* The same where nothing is rotated: only INT8 is such. */
-static uint64_t
-emit_plain(const struct comfy_run *j, uint64_t row, uint64_t col, uint64_t n, float scale, void *y)
+static void
+fill_maps(const struct decoding *d)
 {
-    uint64_t cols = j->c->scale.cols;
-    const struct codes8 c = { .scales = &scale, .group = (size_t)cols, .is_signed = true };
+    struct comfy_room *room = d->room;
+    for (unsigned i = 0; i < COMFY_MAP; i++)
+        room->map[i] = d->w->part[COMFY_CODEBOOK] ? scale_at(d, COMFY_CODEBOOK, i) : (float)i - 8;
+    for (unsigned i = 0; d->w->part[COMFY_GROUPS] && i < COMFY_SCALES; i++)
+        room->e4m3[i] = float8_to_float(DTYPE_F8_E4M3, (uint8_t)i);
+}
+
+/* Where nothing is rotated there is only INT8. */
+uint64_t
+comfy_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+{
+    const struct comfy *c = own(d->w);
+    uint64_t cols = c->scale.cols, row = at / cols, col = at % cols, n = num_min(count, cols - col);
+    float scale = scale_at(d, COMFY_SCALE, blocks_at(&c->scale, row, col));
+    const struct codes8 plain = { .scales = &scale, .group = (size_t)cols, .is_signed = true };
+    if (at == d->first)
+        fill_maps(d);
+    if (c->rotated)
+        return emit_rotated(d, row, col, n, scale, y);
     n = num_min(n, STEP);
-    step_codes8(j->k, j->to, y, bytes_at(j, COMFY_CODES, row * cols + col), (size_t)col, (size_t)n, &c,
-        j->room->v);
+    step_codes8(d, y, decoding_bytes(d, COMFY_CODES, at), (size_t)col, (size_t)n, &plain, ((struct comfy_room *)d->room)->v);
     return n;
-}
-
-void
-comfy_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
-{
-    const struct comfy *c = w->own;
-    const struct blocks *b = &c->scale;
-    struct comfy_run j = { .w = w, .c = c, .k = k, .in = in, .to = to, .room = room };
-    uint8_t *y = out;
-    uint64_t from, ignored;
-    for (unsigned p = 0; p < SCHEME_PARTS; p++)
-        if (weight_has_run(w, p))
-            comfy_run(&j.spans[p], w, p, first, count);
-    for (unsigned i = 0; i < MAP; i++)
-        j.map[i] = w->part[COMFY_CODEBOOK] ? scale_value(DTYPE_F32, in[COMFY_CODEBOOK].p, i) : (float)i - 8;
-    for (unsigned i = 0; w->part[COMFY_GROUPS] && i < SCALES; i++)
-        j.e4m3[i] = float8_to_float(DTYPE_F8_E4M3, (uint8_t)i);
-    blocks_run(b, first, count, &from, &ignored);
-    for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
-        uint64_t row = at / b->cols, col = at % b->cols;
-        float scale = scale_value(DTYPE_F32, in[COMFY_SCALE].p, blocks_at(b, row, col) - from);
-        n = num_min(count, b->cols - col);
-        n = c->rotated ? emit_rotated(&j, row, col, n, scale, y) : emit_plain(&j, row, col, n, scale, y);
-    }
 }
 
 /* --- awq_w4a16 */
@@ -254,33 +236,25 @@ comfy_awq_strip(struct strip *s, const struct weight *w, unsigned part)
         .units = c->scale.rows, .unit_rows = 1, .unit_bytes = dtype_facts(w->part[part]->dtype)->bytes };
 }
 
-void
-comfy_awq_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *out, void *room)
+uint64_t
+comfy_awq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    static const float map[MAP] = { -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7 };
-    const struct comfy *c = w->own;
-    uint64_t cols = c->scale.cols, top = first / cols;
-    const uint8_t *codes = in[COMFY_CODES].p;
-    struct codes_piece *p = room;
-    struct span s;
-    uint8_t *y = out;
-    comfy_run(&s, w, COMFY_CODES, first, count);
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, cols, c->group);
-        const uint8_t *scales = in[COMFY_SCALE].p + (p->row - top) * in[COMFY_SCALE].stride;
-        const uint8_t *zeros = in[COMFY_ZEROS].p + (p->row - top) * in[COMFY_ZEROS].stride;
-        for (size_t i = 0; i < p->groups; i++) {
-            p->scales[i] = scale_value(w->part[COMFY_SCALE]->dtype, scales, p->col / c->group + i);
-            p->zeros[i] = scale_value(w->part[COMFY_ZEROS]->dtype, zeros, p->col / c->group + i);
-        }
-        k->codes4_f32(p->v, codes + (at / 2 - s.at), (size_t)p->col, p->n, &(struct codes4){ .map = map,
-            .scales = p->scales, .group = p->group, .low_first = true });
-        for (size_t i = 0, g = 0, end = (size_t)(c->group - p->col % c->group); i < p->n; g++, end += p->group)
-            for (; i < num_min(p->n, end); i++)
-                p->v[i] += p->zeros[g];
-        kernels_round(k, to, y, p->v, p->n);
+    static const float map[COMFY_MAP] = { -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7 };
+    const struct comfy *c = own(d->w);
+    struct codes_piece *p = codes_begin(d, at, count, c->scale.cols, c->group);
+    uint64_t row = p->row - d->first / c->scale.cols, g = p->col / c->group;
+    const uint8_t *scales = decoding_unit(d, COMFY_SCALE, row), *zeros = decoding_unit(d, COMFY_ZEROS, row);
+    for (size_t i = 0; i < p->groups; i++) {
+        p->scales[i] = scale_value(d->w->part[COMFY_SCALE]->dtype, scales, g + i);
+        p->zeros[i] = scale_value(d->w->part[COMFY_ZEROS]->dtype, zeros, g + i);
     }
+    d->k->codes4_f32(p->v, decoding_bytes(d, COMFY_CODES, at / 2), (size_t)p->col, p->n, &(struct codes4){ .map = map,
+        .scales = p->scales, .group = p->group, .low_first = true });
+    for (size_t i = 0, end = (size_t)(c->group - p->col % c->group), k = 0; i < p->n; k++, end += p->group)
+        for (; i < num_min(p->n, end); i++)
+            p->v[i] += p->zeros[k];
+    kernels_round(d->k, d->to, y, p->v, p->n);
+    return p->n;
 }
 
 /* --- reports */

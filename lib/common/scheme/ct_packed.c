@@ -26,12 +26,12 @@
 #include "base/str.h"
 #include "scheme/codes.h"
 #include "scheme/dim.h"
+#include "scheme/perm.h"
 #include "scheme/scale.h"
 
 enum { CODES, SCALE, ZERO, G_IDX };                     /* parts */
 
 enum {
-    G_IDX_MAX = 64 << 20,                               /* bytes that are looked at when the weight is claimed */
     GROUPS_MAX = 16384,                                 /* of a row, where an element may need all of them */
     RANK_MAX = 3
 };
@@ -253,23 +253,16 @@ static bool
 look_at_g_idx(const struct table_match *f, const struct weight *w, struct ct *ct, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
-    uint64_t in = ct->blocks.cols, unused = 0, ordered = 0;
-    uint8_t *p = t && f->claims->contents ? claims_read(f->claims, t, G_IDX_MAX, "bytes of a g_idx", err) : NULL;
-    char name[STR_SHOWN];
+    uint64_t in = ct->blocks.cols, ordered = 0;
+    if (!t || !f->claims->contents)
+        return true;
+    uint8_t *p = perm_read_groups(f->claims, t, in, ct->groups, false, err);
     if (!p)
-        return !t || !f->claims->contents;
-    for (uint64_t i = 0; i < in; i++) {
-        int32_t g = (int32_t)load_le32(p + 4 * i);
-        unused += g == -1;
-        ordered += g >= 0 && (uint64_t)g == i / ct->blocks.b1;
-        if (g < -1 || (g >= 0 && (uint64_t)g >= ct->groups) || (unused != 0 && unused != i + 1)) {
-            free(p);
-            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRId32 ", expected one of %"
-                PRIu64 " groups, or -1 in all", str_shown(name, t->name, t->name_len), i, g, ct->groups);
-        }
-    }
+        return false;
+    for (uint64_t i = 0; i < in; i++)
+        ordered += load_le32(p + 4 * i) == i / ct->blocks.b1;
+    ct->shuffled = ordered != in && (int32_t)load_le32(p) != -1;
     free(p);
-    ct->shuffled = unused == 0 && ordered != in;
     return true;
 }
 
@@ -311,9 +304,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes;
     struct ct *ct = claims_alloc(f->claims, sizeof *ct, err);
-    uint8_t *packed = ct ? claims_alloc(f->claims, RANK_MAX * SHAPE_DIM, err) : NULL;
     uint64_t dim[RANK_MAX], bits, group;
-    if (!packed || !check_shapes(f, err) || !check_zero(f, w, err) || !find_hint(&bits, f, "num_bits", err)
+    if (!ct || !check_shapes(f, err) || !check_zero(f, w, err) || !find_hint(&bits, f, "num_bits", err)
         || !find_hint(&group, f, "group_size", err))
         return false;
     *ct = (struct ct){ .words = dim_cols(codes), .groups = dim_same_rows(w->part[SCALE], codes) ? dim_cols(w->part[SCALE]) : 1 };
@@ -326,10 +318,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     }
     if (!fit_shape(f, w, ct, dim, bits, err))
         return false;
-    shape_pack(packed, dim, codes->shape.rank);
-    w->shape = (struct shape){ codes->shape.rank, packed };
     w->vague = ct->open != NULL;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, codes->shape.rank, err);
 }
 
 /* --- decoding */
@@ -398,88 +388,62 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = (struct span){ .at = from * size, .len = (to - from) * size };
 }
 
-/* What a decode works on: where the runs of its parts begin. */
-struct ct_run {
-    const struct weight *w;
-    const struct ct *ct;
-    const struct part_bytes *in;
-    uint64_t codes_from, scales_from, zeros_from;
-};
-
-/* The group of number i of a piece, counted from that of its row. */
-static uint64_t
-group_of(const struct ct_run *j, const struct codes_piece *p, size_t i)
-{
-    return j->ct->shuffled ? load_le32(j->in[G_IDX].p + 4 * (p->col + i)) : p->col / j->ct->blocks.b1 + i;
-}
-
+/* The zero point of a group of a row, whose scale is number `scale`. */
 static float
-zero_of(const struct ct_run *j, const struct codes_piece *p, uint64_t group, uint64_t scale)
+zero_of(const struct decoding *d, uint64_t row, uint64_t group, uint64_t scale)
 {
-    struct ct_packing packing = j->ct->packing;
-    uint32_t shift;
-    if (!j->w->part[ZERO])
-        return (float)(1U << (packing.bits - 1));
-    if (!is_packed(j->w))
-        return (float)((int8_t)j->in[ZERO].p[scale] + (1 << (packing.bits - 1)));
-    uint64_t at = zero_row(j->w, p->row, &shift) * j->ct->groups + group - j->zeros_from;
-    uint64_t field = load_le32(j->in[ZERO].p + 4 * at);
-    if (shift + packing.bits > 32)
-        field |= (uint64_t)load_le32(j->in[ZERO].p + 4 * (at + j->ct->groups)) << 32;
-    return (float)(field >> shift & ((1U << packing.bits) - 1));
+    const struct ct *ct = d->w->own;
+    uint32_t bits = ct->packing.bits, shift;
+    if (!d->w->part[ZERO])
+        return (float)(1U << (bits - 1));
+    if (!is_packed(d->w))
+        return (float)((int8_t)*decoding_bytes(d, ZERO, scale) + (1 << (bits - 1)));
+    const uint8_t *p = decoding_bytes(d, ZERO, 4 * (zero_row(d->w, row, &shift) * ct->groups + group));
+    uint64_t field = load_le32(p);
+    if (shift + bits > 32)
+        field |= (uint64_t)load_le32(p + 4 * ct->groups) << 32;
+    return (float)(field >> shift & ((1U << bits) - 1));
 }
 
 static void
-fill(const struct ct_run *j, struct codes_piece *p)
+fill(const struct decoding *d, struct codes_piece *p)
 {
-    uint64_t base = blocks_at(&j->ct->blocks, p->row, 0) - j->scales_from;
+    const struct ct *ct = d->w->own;
+    uint64_t base = blocks_at(&ct->blocks, p->row, 0);
     for (size_t i = 0; i < p->groups; i++) {
-        uint64_t g = group_of(j, p, i);
-        p->scales[i] = scale_value(j->w->part[SCALE]->dtype, j->in[SCALE].p, base + g);
-        p->zeros[i] = zero_of(j, p, g, base + g);
+        uint64_t g = ct->shuffled ? load_le32(d->in[G_IDX].p + 4 * (p->col + i)) : p->col / ct->blocks.b1 + i;
+        p->scales[i] = scale_at(d, SCALE, base + g);
+        p->zeros[i] = zero_of(d, p->row, g, base + g);
     }
 }
 
 static void
-unpack_padded(const struct ct_run *j, struct codes_piece *p, const uint8_t *x)
+unpack_padded(struct codes_piece *p, uint32_t bits, const uint8_t *x)
 {
-    uint32_t bits = j->ct->packing.bits, per = 32 / bits;
+    uint32_t per = 32 / bits;
     for (size_t i = 0; i < p->n; i++) {
         uint64_t at = p->col % per + i;
         p->codes[i] = (uint8_t)(load_le32(x + at / per * 4) >> at % per * bits & ((1U << bits) - 1));
     }
 }
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct ct *ct = w->own;
-    const struct codes_target t = { .k = k, .to = to, .narrow = ct->packing.bits <= 4 };
-    struct ct_run j = { .w = w, .ct = ct, .in = in };
-    struct codes_piece *p = room;
-    struct span s;
-    uint8_t *y = out;
-    uint64_t cols = ct->blocks.cols, ignored;
-    run(&s, w, CODES, first, count);
-    scale_run(ct, first, count, &j.scales_from, &ignored);
-    if (is_packed(w))
-        zero_run(w, first, count, &j.zeros_from, &ignored);
-    for (uint64_t at = first, from; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, cols, ct->shuffled ? 1 : ct->blocks.b1);
-        fill(&j, p);
-        code_bytes(ct, p->col, p->col + p->n, &from, &ignored);
-        const uint8_t *x = in[CODES].p + (p->row * ct->words * 4 + from - s.at);
-        if (ct->packing.bits == 4) {
-            codes_emit4(p, &t, x + p->col % 8 / 2, y);
-            continue;
-        }
-        if (ct->packing.padded)
-            unpack_padded(&j, p, x);
-        else
-            k->bits_stream(p->codes, x, (size_t)p->col, p->n, ct->packing.bits);
-        codes_emit(p, &t, p->codes, false, true, y);
-    }
+    const struct ct *ct = d->w->own;
+    struct codes_piece *p = codes_begin(d, at, count, ct->blocks.cols, ct->shuffled ? 1 : ct->blocks.b1);
+    uint64_t from, ignored;
+    p->narrow = ct->packing.bits <= 4;
+    fill(d, p);
+    code_bytes(ct, p->col, p->col + p->n, &from, &ignored);
+    const uint8_t *x = decoding_bytes(d, CODES, p->row * ct->words * 4 + from);
+    if (ct->packing.bits == 4)
+        return codes_emit4(p, d, x + p->col % 8 / 2, y);
+    if (ct->packing.padded)
+        unpack_padded(p, ct->packing.bits, x);
+    else
+        d->k->bits_stream(p->codes, x, (size_t)p->col, p->n, ct->packing.bits);
+    return codes_emit(p, d, p->codes, false, true, y);
 }
 
 static void

@@ -38,16 +38,13 @@ static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct eetq *e = claims_alloc(f->claims, sizeof *e, err);
-    uint8_t *packed = e ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!e)
         return false;
     *e = (struct eetq){ .in = dim_rows(f->codes) };
     uint64_t dim[2] = { dim_cols(f->codes), e->in };
-    shape_pack(packed, dim, 2);
     w->own = e;
-    w->shape = (struct shape){ 2, packed };
     w->vague = e->in % TURN != 0 || dim[0] % 2 != 0;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* Where the codes of 64 elements lie, of which this is one. */
@@ -58,57 +55,39 @@ turn_at(const struct eetq *e, uint64_t row, uint64_t col)
 }
 
 /* Of one row the turns that it needs, of several all of these. */
-static struct span
-run_of(const struct eetq *e, uint64_t first, uint64_t count)
-{
-    uint64_t last = first + count - 1, row = first / e->in, end = last / e->in;
-    uint64_t from = turn_at(e, row, first % e->in), to = turn_at(e, end, last % e->in) + TURN;
-    if (row != end) {
-        from = turn_at(e, row / 2 * 2, 0);
-        to = turn_at(e, end | 1, e->in - 1) + TURN;
-    }
-    return (struct span){ .at = from, .len = to - from };
-}
-
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct eetq *e = w->own;
-    uint64_t from = first / e->in, to = (first + count - 1) / e->in, size = dtype_facts(w->part[part]->dtype)->bytes;
-    *s = part == CODES ? run_of(e, first, count) : (struct span){ from * size, (to - from + 1) * size };
+    uint64_t last = first + count - 1, row = first / e->in, end = last / e->in, size = dtype_facts(w->part[part]->dtype)->bytes;
+    uint64_t from = row * size, to = (end + 1) * size;
+    if (part == CODES) {
+        from = row == end ? turn_at(e, row, first % e->in) : turn_at(e, row / 2 * 2, 0);
+        to = TURN + (row == end ? turn_at(e, end, last % e->in) : turn_at(e, end | 1, e->in - 1));
+    }
+    *s = (struct span){ from, to - from };
 }
 
-struct eetq_room {
-    float v[STEP];
-    uint8_t codes[STEP];
-};
-
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     static const float middle = 128;
-    const struct eetq *e = w->own;
-    struct eetq_room *own = room;
-    uint8_t *codes = own->codes;
-    uint64_t end = first + count, from = run_of(e, first, count).at;
-    uint8_t *y = out;
-    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        uint64_t row = at / e->in, col = at % e->in;
-        float scale = scale_value(w->part[SCALES]->dtype, in[SCALES].p, row - first / e->in);
-        n = num_min(num_min(end - at, e->in - col), STEP);
-        for (uint64_t i = 0, some; i < n; i += some) {
-            const uint8_t *turn = in[CODES].p + (turn_at(e, row, col + i) - from);
-            uint64_t gone = (col + i) % TURN;
-            some = num_min(n - i, TURN - gone);
-            uint8_t all[TURN];
-            k->bits_blocks(some == TURN ? codes + i : all, turn, TURN / 16, 8);
-            if (some != TURN)
-                memcpy(codes + i, all + gone, (size_t)some);
-        }
-        const struct codes8 c = { .zeros = &middle, .scales = &scale, .group = (size_t)n };
-        step_codes8(k, to, y, codes, 0, (size_t)n, &c, own->v);
+    const struct eetq *e = d->w->own;
+    struct step_room *own = d->room;
+    uint64_t row = at / e->in, col = at % e->in, n = num_min(num_min(count, e->in - col), STEP);
+    float scale = scale_at(d, SCALES, row);
+    for (uint64_t i = 0, some; i < n; i += some) {
+        const uint8_t *turn = decoding_bytes(d, CODES, turn_at(e, row, col + i));
+        uint64_t gone = (col + i) % TURN;
+        some = num_min(n - i, TURN - gone);
+        uint8_t all[TURN];
+        d->k->bits_blocks(some == TURN ? own->codes + i : all, turn, TURN / 16, 8);
+        if (some != TURN)
+            memcpy(own->codes + i, all + gone, (size_t)some);
     }
+    const struct codes8 c = { .zeros = &middle, .scales = &scale, .group = (size_t)n };
+    step_codes8(d, y, own->codes, 0, (size_t)n, &c, own->v);
+    return n;
 }
 
 static void
@@ -127,7 +106,7 @@ const struct scheme eetq_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALES] = NEED_RUN },
         .run = run,
-        .room = sizeof(struct eetq_room),
+        .room = sizeof(struct step_room),
         .decode = decode,
         .describe = describe,
     },

@@ -127,9 +127,8 @@ static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct exl2 *q = claims_alloc(f->claims, sizeof *q, err);
-    uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
     bool told;
-    if (!packed)
+    if (!q)
         return false;
     *q = (struct exl2){ .in = dim_cols(w->part[INVPERM]) };
     w->own = q;
@@ -139,11 +138,10 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         return table_wrong(w->part[MOST], f->codes, err, "no more than %d groups", UNITS);
     if (!check_groups(f->claims, w, q->in, err) || !perm_check(f->claims, w->part[INVPERM], q->in, err))
         return false;
-    shape_pack(packed, (const uint64_t[]){ find_rows(f, &told), q->in }, 2);
-    w->shape = (struct shape){ 2, packed };
+    const uint64_t dim[2] = { find_rows(f, &told), q->in };
     q->open = told ? NULL : "padded to so many rows or not, as the vocab_size of config.json says (--config)";
     w->vague = !told;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* --- decoding */
@@ -163,12 +161,13 @@ struct groups {
 };
 
 static void
-lay_out(struct groups *l, const struct weight *w, const struct part_bytes in[SCHEME_PARTS])
+lay_out(struct groups *l, const struct decoding *d)
 {
+    const struct weight *w = d->w;
     uint64_t words = dim_rows(w->part[CODES]), count = dim_cols(w->part[GROUPS]) / 2, first, end, unit = 0;
     for (uint64_t g = 0; g < count; g++) {
-        uint32_t bits = group_at(in[GROUPS].p, g, count, words, &first, &end);
-        float most = half_to_float(load_le16(in[MOST].p + 2 * g)) / 256;
+        uint32_t bits = group_at(d->in[GROUPS].p, g, count, words, &first, &end);
+        float most = scale_at(d, MOST, g) / 256;
         l->most[g] = half_to_float(half_of_float(most));
         for (; first < end && unit < UNITS; first += bits, unit++) {
             l->unit[unit].at = (uint32_t)(4 * first);
@@ -180,7 +179,7 @@ lay_out(struct groups *l, const struct weight *w, const struct part_bytes in[SCH
 
 /* The scale of a group in an output row; of eight rows that share words it is the one at `lane`. */
 static float
-scale_at(const struct groups *l, const uint8_t *scales, uint64_t g, uint32_t lane)
+group_scale(const struct groups *l, const uint8_t *scales, uint64_t g, uint32_t lane)
 {
     uint32_t root = (load_le32(scales + 4 * g) >> 4 * lane & 15) + 1;
     return half_to_float(half_of_float((float)(root * root) * l->most[g]));
@@ -194,45 +193,33 @@ struct exl2_room {
 };
 
 /* Some elements of one output row. */
-static void
-decode_piece(const struct weight *w, const struct kernels *k, struct exl2_room *room, const uint8_t *codes,
-    const uint8_t *invperm, uint64_t col, size_t n, enum dtype to, uint8_t *y)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct groups *l = &room->groups;
-    uint8_t *x = room->x;
-    float *factors = room->factors, *terms = room->terms;
-    const struct affine a = { factors, terms, 1, DTYPE_F16, .term_first = true };
+    const struct exl2 *q = d->w->own;
+    uint64_t top = d->first / q->in, row = at / q->in, col = at % q->in;
+    size_t n = (size_t)num_min(num_min(q->in - col, count), PIECE);
+    const uint8_t *codes = decoding_unit(d, CODES, row - top), *scales = decoding_unit(d, SCALES, row / 8 - top / 8);
+    struct exl2_room *own = d->room;
+    const struct groups *l = &own->groups;
+    const struct affine a = { own->factors, own->terms, 1, DTYPE_F16, .term_first = true };
+    if (at == d->first)
+        lay_out(&own->groups, d);
+    for (uint64_t g = 0; (at == d->first || col == 0) && g < dim_cols(d->w->part[MOST]); g++)
+        own->scales[g] = group_scale(l, scales, g, row % 8);
     for (size_t i = 0; i < n; i++) {
-        uint32_t at = perm_at(w->part[INVPERM], invperm, col + i), unit = at / UNIT, bits = l->unit[unit].bits;
-        uint32_t bit = at % UNIT * bits;
+        uint32_t place = perm_at(d->w->part[INVPERM], d->in[INVPERM].p, col + i), unit = place / UNIT;
+        uint32_t bits = l->unit[unit].bits, bit = place % UNIT * bits;
         const uint8_t *p = codes + l->unit[unit].at + bit / 8;
         uint32_t pair = p[0];
         if (bit % 8 + bits > 8)
             pair |= (uint32_t)p[1] << 8;
-        x[i] = (uint8_t)(pair >> bit % 8 & ((1U << bits) - 1));
-        factors[i] = room->scales[l->unit[unit].group];
-        terms[i] = (float)(1U << (bits - 1));
+        own->x[i] = (uint8_t)(pair >> bit % 8 & ((1U << bits) - 1));
+        own->factors[i] = own->scales[l->unit[unit].group];
+        own->terms[i] = (float)(1U << (bits - 1));
     }
-    step_affine(k, to, y, x, 0, n, &a, room->v);
-}
-
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
-{
-    const struct exl2 *q = w->own;
-    uint64_t top = first / q->in, groups = dim_cols(w->part[MOST]), end = first + count;
-    struct exl2_room *own = room;
-    uint8_t *y = out;
-    lay_out(&own->groups, w, in);
-    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        uint64_t row = at / q->in, col = at % q->in;
-        const uint8_t *codes = in[CODES].p + (row - top) * in[CODES].stride;
-        n = num_min(num_min(q->in - col, end - at), PIECE);
-        for (uint64_t g = 0; (at == first || col == 0) && g < groups; g++)
-            own->scales[g] = scale_at(&own->groups, in[SCALES].p + (row / 8 - top / 8) * in[SCALES].stride, g, row % 8);
-        decode_piece(w, k, own, codes, in[INVPERM].p, col, (size_t)n, to, y);
-    }
+    step_affine(d, y, own->x, 0, n, &a, own->v);
+    return n;
 }
 
 static void

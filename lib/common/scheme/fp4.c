@@ -28,21 +28,6 @@
 
 /* --- what a weight says of itself */
 
-/* Set the output's shape: that of the codes with other dimensions from `from` on, n of them. */
-static bool
-set_shape(struct claims *c, struct weight *w, uint32_t from, const uint64_t *dim, uint32_t n, struct err *err)
-{
-    const uint8_t *dims = w->part[FP4_CODES]->shape.packed;
-    uint8_t *packed = claims_alloc(c, (size_t)(from + n) * SHAPE_DIM, err);
-    size_t len = 0;
-    for (uint32_t i = 0; packed && i < from; i++)
-        len += shape_pack(packed + len, &(uint64_t){ shape_next(&dims) }, 1);
-    if (packed)
-        shape_pack(packed + len, dim, n);
-    w->shape = (struct shape){ from + n, packed };
-    return packed != NULL;
-}
-
 static bool
 set_own(struct claims *c, struct weight *w, const struct fp4 *form, struct err *err)
 {
@@ -73,7 +58,7 @@ define(struct claims *c, struct weight *w, struct fp4 form, struct err *err)
         return table_wrong(codes, codes, err, "whole groups of %u codes, two a byte", form.group);
     form.rows = dim[0];
     form.cols = dim[1];
-    return check_smooth(w, &form, err) && set_shape(c, w, codes->shape.rank - 2, dim, 2, err)
+    return check_smooth(w, &form, err) && claims_shape(c, w, codes->shape.rank - 2, dim, 2, err)
         && set_own(c, w, &form, err);
 }
 
@@ -131,7 +116,7 @@ fit_gptoss(struct table_match *f, struct weight *w, struct err *err)
     form.cols = shape_dim(s, 1);
     if (!num_mul(&form.rows, shape_dim(s, 2), BLOCK))
         return table_wrong(f->codes, f->codes, err, "fewer blocks");
-    return set_shape(f->claims, w, 1, (const uint64_t[]){ form.rows, form.cols }, 2, err)
+    return claims_shape(f->claims, w, 1, (const uint64_t[]){ form.rows, form.cols }, 2, err)
         && set_own(f->claims, w, &form, err);
 }
 
@@ -143,7 +128,7 @@ fit_gptoss_original(struct table_match *f, struct weight *w, struct err *err)
     struct fp4 form = { .group = BLOCK, .scale = DTYPE_F8_E8M0, .rows = s->rank > 2 ? shape_dim(s, s->rank - 3) : 1 };
     if (!num_mul(&form.cols, shape_dim(s, s->rank - 2), BLOCK))
         return table_wrong(f->codes, f->codes, err, "fewer blocks");
-    return set_shape(f->claims, w, s->rank - 2, &form.cols, 1, err) && set_own(f->claims, w, &form, err);
+    return claims_shape(f->claims, w, s->rank - 2, &form.cols, 1, err) && set_own(f->claims, w, &form, err);
 }
 
 /* Rows of units of a panel: a byte of codes is two rows of the output, a scale 32 of them. */

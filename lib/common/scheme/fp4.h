@@ -23,17 +23,20 @@ struct fp4 {
 /* ComfyUI's nvfp4, whose parts are there and have the shapes of comfy.c: sets w->own and the shape. */
 bool fp4_fit_comfy(struct table_match *f, struct weight *w, struct err *err);
 
+/* What codes stand for, but for the table of a producer. */
+extern const float fp4_values[16];
+
 /* The room of fp4_decode(). */
 enum { FP4_STEP = 1024, FP4_SCALES = 256 };             /* elements at a time; codes of scales */
 struct fp4_room {
     float v[FP4_STEP], scales[FP4_STEP];
     float of_code[FP4_SCALES];                          /* scales of the current expert, by their codes */
+    uint64_t expert;
 };
 
 /* struct scheme. */
 void fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
-void fp4_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
+uint64_t fp4_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y);
 void fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 
 /* The members of a scheme whose weights lie by rows. */

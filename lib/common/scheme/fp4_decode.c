@@ -16,13 +16,14 @@
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
+const float fp4_values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+
 /* What codes stand for. */
 static const float *
 map_of(const struct fp4 *f)
 {
-    static const float minus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
     static const float plus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
-    return f->plus_zero ? plus_zero : minus_zero;
+    return f->plus_zero ? plus_zero : fp4_values;
 }
 
 /* --- what a run needs */
@@ -40,7 +41,7 @@ place_of(const struct fp4 *f, uint64_t element)
 
 /* Where the scale of block b of a row lies. */
 static uint64_t
-scale_at(const struct fp4 *f, uint64_t row, uint64_t b)
+grid_at(const struct fp4 *f, uint64_t row, uint64_t b)
 {
     if (f->tiles == 0)
         return row * (f->cols / f->group) + b;
@@ -54,8 +55,8 @@ tile_run(struct span *s, const struct fp4 *f, const struct fp4_place *a, const s
 {
     uint64_t blocks = f->cols / f->group;
     bool one_row = a->row == b->row;
-    uint64_t from = scale_at(f, a->row, one_row ? a->col / f->group : 0);
-    uint64_t to = scale_at(f, b->row, one_row ? b->col / f->group : blocks - 1);
+    uint64_t from = grid_at(f, a->row, one_row ? a->col / f->group : 0);
+    uint64_t to = grid_at(f, b->row, one_row ? b->col / f->group : blocks - 1);
     s->at = from / TILE * TILE;
     s->len = (to / TILE + 1) * TILE - s->at;
 }
@@ -93,149 +94,124 @@ fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
 
 /* --- decoding */
 
-struct fp4_run {
-    const struct weight *w;
-    const struct fp4 *f;
-    const struct kernels *k;
-    const struct part_bytes *in;
-    uint64_t from[SCHEME_PARTS];        /* of a run: where its bytes begin in the tensor */
-    uint64_t row;                       /* the first */
-    uint64_t expert;
-    struct fp4_room *room;
-    enum dtype to;
-};
-
 /* The scales of an expert. */
 static void
-find_scales(struct fp4_run *j, uint64_t expert)
+find_scales(const struct decoding *d, uint64_t expert)
 {
-    const struct tensor *t = j->w->part[FP4_SCALE_2];
-    float second = 1;
-    j->expert = expert;
-    if (t)
-        second = scale_value(t->dtype, j->in[FP4_SCALE_2].p, dim_is_one(t) ? 0 : expert - j->from[FP4_SCALE_2] / 4);
+    const struct fp4 *f = d->w->own;
+    const struct tensor *t = d->w->part[FP4_SCALE_2];
+    struct fp4_room *room = d->room;
+    float second = t ? scale_at(d, FP4_SCALE_2, dim_is_one(t) ? 0 : expert) : 1;
+    room->expert = expert;
     for (unsigned code = 0; code < FP4_SCALES; code++) {
-        float v = float8_to_float(j->f->scale, (uint8_t)code);
-        j->room->of_code[code] = !t ? v : j->f->divides ? v / second : v * second;
+        float v = float8_to_float(f->scale, (uint8_t)code);
+        room->of_code[code] = !t ? v : f->divides ? v / second : v * second;
     }
 }
 
 /* Floats that wait to be rounded: times the pre_quant_scale of their inputs, which begin with `input`. */
 static void
-put(const struct fp4_run *j, uint8_t *y, float *v, uint64_t input, size_t n)
+put(const struct decoding *d, uint8_t *y, float *v, uint64_t input, size_t n)
 {
-    const struct tensor *t = j->w->part[FP4_SMOOTH];
-    uint64_t from = t ? j->from[FP4_SMOOTH] / dtype_facts(t->dtype)->bytes : 0;
-    size_t step = j->f->lanes ? 1 : n;          /* a row of lanes is one input */
-    for (size_t i = 0; t && i < n; i += step)
-        smooth_apply(t, j->in[FP4_SMOOTH].p, from, v + i, input, step);
-    kernels_round(j->k, j->to, y, v, n);
+    size_t step = ((const struct fp4 *)d->w->own)->lanes ? 1 : n;       /* a row of lanes is one input */
+    for (size_t i = 0; d->w->part[FP4_SMOOTH] && i < n; i += step)
+        smooth_apply(d, FP4_SMOOTH, v + i, input, step);
+    kernels_round(d->k, d->to, y, v, n);
+}
+
+/* Whether values go to the output without a step as floats. */
+static bool
+is_direct(const struct decoding *d)
+{
+    return d->to == DTYPE_BF16 && !d->w->part[FP4_SMOOTH];
 }
 
 /* The scales of n blocks of a row, from b on. */
 static void
-row_scales(const struct fp4_run *j, uint64_t row, uint64_t b, size_t n, float *scales)
+row_scales(const struct decoding *d, uint64_t row, uint64_t b, size_t n)
 {
-    uint64_t at = scale_at(j->f, row, b) - j->from[FP4_SCALE], over = TILE - TILE_BLOCKS;
-    for (size_t i = 0; i < n; i++, at++, b++) {
-        scales[i] = j->room->of_code[j->in[FP4_SCALE].p[at]];
-        at += j->f->tiles != 0 && b % TILE_BLOCKS == TILE_BLOCKS - 1 ? over : 0;
+    const struct fp4 *f = d->w->own;
+    struct fp4_room *room = d->room;
+    const uint8_t *p = decoding_bytes(d, FP4_SCALE, grid_at(f, row, b));
+    for (size_t i = 0; i < n; i++, p++, b++) {
+        room->scales[i] = room->of_code[*p];
+        p += f->tiles != 0 && b % TILE_BLOCKS == TILE_BLOCKS - 1 ? TILE - TILE_BLOCKS : 0;
     }
 }
 
-/* Elements [col, col + count) of a row. */
-static void
-row_run(const struct fp4_run *j, uint64_t row, uint64_t col, uint64_t count, uint8_t *y)
+/* Elements of a row from column `col` on. */
+static uint64_t
+decode_row(const struct decoding *d, uint64_t row, uint64_t col, uint64_t count, uint8_t *y)
 {
-    const struct fp4 *f = j->f;
-    bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
-    for (uint64_t n; count != 0; count -= n, col += n, y += n * dtype_facts(j->to)->bytes) {
-        float *v = j->room->v, *scales = j->room->scales;
-        const struct codes4 c = { .map = map_of(f), .scales = scales, .group = f->group, .low_first = !f->high_first };
-        const uint8_t *x = j->in[FP4_CODES].p + ((row * f->cols + col) / 2 - j->from[FP4_CODES]);
-        n = num_min(count, FP4_STEP - col % FP4_STEP);
-        row_scales(j, row, col / f->group, (size_t)((col + n - 1) / f->group - col / f->group + 1), scales);
-        if (direct) {
-            j->k->codes4_bf16((void *)y, x, (size_t)col, (size_t)n, &c);
-        } else {
-            j->k->codes4_f32(v, x, (size_t)col, (size_t)n, &c);
-            put(j, y, v, col, (size_t)n);
-        }
+    const struct fp4 *f = d->w->own;
+    struct fp4_room *room = d->room;
+    const struct codes4 c = { .map = map_of(f), .scales = room->scales, .group = f->group, .low_first = !f->high_first };
+    const uint8_t *x = decoding_bytes(d, FP4_CODES, (row * f->cols + col) / 2);
+    size_t n = (size_t)num_min(count, FP4_STEP - col % FP4_STEP);
+    row_scales(d, row, col / f->group, (size_t)((col + n - 1) / f->group - col / f->group + 1));
+    if (is_direct(d)) {
+        d->k->codes4_bf16((void *)y, x, (size_t)col, n, &c);
+    } else {
+        d->k->codes4_f32(room->v, x, (size_t)col, n, &c);
+        put(d, y, room->v, col, n);
     }
-}
-
-static size_t
-lane_stride(const struct fp4_run *j, unsigned part)
-{
-    return weight_need(j->w, part) == NEED_STRIP ? j->in[part].stride : j->f->cols;
+    return n;
 }
 
 /* The bytes of a part that row `row` is made of, from column `col` on; per: rows that share them. */
 static const uint8_t *
-lane_at(const struct fp4_run *j, unsigned part, uint64_t row, uint64_t col, uint32_t per)
+lane_at(const struct decoding *d, unsigned part, uint64_t row, uint64_t col, uint32_t per)
 {
-    uint64_t from = weight_need(j->w, part) == NEED_STRIP ? 0 : j->from[part] - j->row / per * j->f->cols;
-    return j->in[part].p + ((row / per - j->row / per) * lane_stride(j, part) + col - from);
+    uint64_t cols = ((const struct fp4 *)d->w->own)->cols;
+    if (weight_need(d->w, part) == NEED_STRIP)
+        return decoding_unit(d, part, row / per - d->first / cols / per) + col;
+    return decoding_bytes(d, part, row / per * cols + col);
 }
 
 /* Columns [col, col + count) of rows [row, end), which share their scales; the rows of y are `cols` elements apart. */
 static void
-lanes_run(const struct fp4_run *j, uint64_t row, uint64_t end, uint64_t col, uint64_t count, uint8_t *y)
+decode_lanes(const struct decoding *d, uint64_t row, uint64_t end, uint64_t col, uint64_t count, uint8_t *y)
 {
-    const struct fp4 *f = j->f;
-    size_t size = dtype_facts(j->to)->bytes;
-    bool direct = j->to == DTYPE_BF16 && !j->w->part[FP4_SMOOTH];
+    const struct fp4 *f = d->w->own;
+    struct fp4_room *room = d->room;
+    size_t size = dtype_facts(d->to)->bytes;
+    bool turned = weight_need(d->w, FP4_CODES) == NEED_STRIP;
     for (uint64_t n; count != 0; count -= n, col += n, y += n * size) {
         uint8_t *to = y;
-        float *v = j->room->v, *scales = j->room->scales;
-        const uint8_t *stored = lane_at(j, FP4_SCALE, row, col, f->group);
+        const uint8_t *stored = lane_at(d, FP4_SCALE, row, col, f->group);
         n = num_min(count, FP4_STEP);
         for (size_t i = 0; i < n; i++)
-            scales[i] = j->room->of_code[stored[i]];
-        struct codes4_lanes l = { .map = map_of(f), .scales = scales, .cols = (size_t)n,
-            .x_stride = lane_stride(j, FP4_CODES) };
+            room->scales[i] = room->of_code[stored[i]];
+        struct codes4_lanes l = { .map = map_of(f), .scales = room->scales, .cols = (size_t)n,
+            .x_stride = turned ? d->in[FP4_CODES].stride : f->cols };
         for (uint64_t r = row; r < end; r += l.rows, to += l.rows * f->cols * size) {
-            l.x = lane_at(j, FP4_CODES, r, col, 2);
+            l.x = lane_at(d, FP4_CODES, r, col, 2);
             l.first = r % 2;
-            l.rows = direct ? (size_t)(end - r) : 1;
-            if (direct) {
-                j->k->codes4_lanes_bf16((void *)to, f->cols, &l);
+            l.rows = is_direct(d) ? (size_t)(end - r) : 1;
+            if (is_direct(d)) {
+                d->k->codes4_lanes_bf16((void *)to, f->cols, &l);
             } else {
-                j->k->codes4_lanes_f32(v, n, &l);
-                put(j, to, v, r % f->rows, (size_t)n);
+                d->k->codes4_lanes_f32(room->v, n, &l);
+                put(d, to, room->v, r % f->rows, (size_t)n);
             }
         }
     }
 }
 
-void
-fp4_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+uint64_t
+fp4_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct fp4 *f = w->own;
-    struct fp4_run j = { .w = w, .f = f, .k = k, .in = in, .row = first / f->cols, .expert = UINT64_MAX, .to = to,
-        .room = room };
-    uint8_t *y = out;
-    for (unsigned p = 0; p < SCHEME_PARTS; p++)
-        if (weight_has_run(w, p)) {
-            struct span s;
-            fp4_run(&s, w, p, first, count);
-            j.from[p] = s.at;
-        }
-    for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
-        struct fp4_place p = place_of(f, at);
-        uint64_t rows = 1;
-        n = num_min(count, f->cols - p.col);
-        if (p.row / f->rows != j.expert)
-            find_scales(&j, p.row / f->rows);
-        if (f->lanes && n == f->cols)
-            rows = num_min(count / n, f->group - p.row % f->group);
-        if (f->lanes)
-            lanes_run(&j, p.row, p.row + rows, p.col, n, y);
-        else
-            row_run(&j, p.row, p.col, n, y);
-        n *= rows;
-    }
+    const struct fp4 *f = d->w->own;
+    struct fp4_place p = place_of(f, at);
+    uint64_t rows = 1, n = num_min(count, f->cols - p.col);
+    if (at == d->first || p.row / f->rows != ((const struct fp4_room *)d->room)->expert)
+        find_scales(d, p.row / f->rows);
+    if (!f->lanes)
+        return decode_row(d, p.row, p.col, n, y);
+    if (n == f->cols)
+        rows = num_min(count / n, f->group - p.row % f->group);
+    decode_lanes(d, p.row, p.row + rows, p.col, n, y);
+    return n * rows;
 }
 
 void

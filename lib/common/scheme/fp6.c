@@ -51,23 +51,16 @@ static bool
 define(struct claims *c, struct weight *w, enum fp6_type type, struct err *err)
 {
     const struct tensor *codes = w->part[CODES];
-    uint32_t rank = codes->shape.rank;
     uint64_t cols;
     if (!num_mul(&cols, dim_cols(w->part[SCALE]), GROUP))
         return table_wrong(codes, codes, err, "fewer codes");
-    const uint8_t *dims = codes->shape.packed;
-    uint8_t *packed = claims_alloc(c, (size_t)rank * SHAPE_DIM, err);
-    struct fp6 *own = packed ? claims_alloc(c, sizeof *own, err) : NULL;
+    struct fp6 *own = claims_alloc(c, sizeof *own, err);
     if (!own)
         return false;
-    size_t len = 0;
-    for (uint32_t i = 0; i < rank; i++)
-        len += shape_pack(packed + len, &(uint64_t){ i + 1 < rank ? shape_next(&dims) : cols }, 1);
     *own = (struct fp6){ type };
     w->own = own;
-    w->shape = (struct shape){ rank, packed };
     w->vague = type == TYPE_OPEN;
-    return true;
+    return claims_shape(c, w, codes->shape.rank - 1, &cols, 1, err);
 }
 
 static bool
@@ -126,32 +119,26 @@ struct fp6_room {
     uint8_t codes[STEP];
 };
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct fp6 *f = w->own;
-    struct fp6_room *own = room;
-    float *v = own->v, *scales = own->scales;
-    uint8_t *codes = own->codes;
+    const struct fp6 *f = d->w->own;
+    struct fp6_room *own = d->room;
     const float more = f->type == TYPE_E2M3 ? 64 : 16;
-    uint8_t *y = out;
-    for (uint64_t at = first, n; count != 0; at += n, count -= n, y += n * dtype_facts(to)->bytes) {
-        n = num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or part of one */
-        k->bits_stream(codes, in[CODES].p + (at / 8 - first / 8) * 8 / PACK * PACK_BYTES, (size_t)at, (size_t)n, BITS);
-        widen(codes, (size_t)n, f->type);
-        const uint8_t *p = in[SCALE].p + (at / GROUP - first / GROUP);
-        size_t groups = (size_t)num_ceil_div(n, GROUP);
-        if (read_scales(scales, p, groups, more)) {
-            step_fp8(k, to, y, DTYPE_F8_E4M3, codes, (size_t)n, scales, GROUP, v);
-            continue;
-        }
-        k->fp8_f32(v, n, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = (size_t)n, .x = codes,
-            .scales = &more, .scale_cols = (size_t)n });
-        for (size_t i = 0; i < n; i++)
-            v[i] *= scale_value(DTYPE_F8_E8M0, p, i / GROUP);
-        kernels_round(k, to, y, v, (size_t)n);
+    size_t n = (size_t)num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or part of one */
+    const uint8_t *p = decoding_bytes(d, SCALE, at / GROUP);
+    d->k->bits_stream(own->codes, decoding_bytes(d, CODES, at / 8 * 8 / PACK * PACK_BYTES), (size_t)at, n, BITS);
+    widen(own->codes, n, f->type);
+    if (read_scales(own->scales, p, (size_t)num_ceil_div(n, GROUP), more)) {
+        step_fp8(d, y, DTYPE_F8_E4M3, own->codes, n, own->scales, GROUP, own->v);
+        return n;
     }
+    d->k->fp8_f32(own->v, n, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = n, .x = own->codes,
+        .scales = &more, .scale_cols = n });
+    for (size_t i = 0; i < n; i++)
+        own->v[i] *= scale_value(DTYPE_F8_E8M0, p, i / GROUP);
+    kernels_round(d->k, d->to, y, own->v, n);
+    return n;
 }
 
 static void

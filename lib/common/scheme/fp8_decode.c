@@ -65,106 +65,62 @@ fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
     }
 }
 
-/* What a decode works on: the run of codes, the runs of scales that belong to it, and the output. */
-struct fp8_run {
-    const struct weight *w;
-    const struct fp8_weight *f;
-    const struct kernels *k;
-    const uint8_t *codes, *scales, *smooth;
-    uint64_t first, scale_from, smooth_from;
-    enum dtype to;
-    uint8_t *y;
-    struct fp8_room *room;
-};
-
-/* The same for scales in tiles: those of a row lie side by side in each tile. */
+/* Scales [0, n) of a run of columns, from that of place p on; those of a row in tiles lie side by side in each. */
 static void
-tile_scales(const struct fp8_run *j, const struct fp8_place *p, float *scales, uint64_t n)
+read_scales(const struct decoding *d, const struct fp8_place *p, float *scales, size_t n)
 {
-    uint64_t at = scale_index(j->f, p) - j->scale_from, b = p->col / j->f->b1;
-    for (uint64_t i = 0; i < n; i++, b++) {
-        uint8_t code = j->scales[at];
+    const struct fp8_weight *f = fp8_own(d->w);
+    uint64_t at = scale_index(f, p), b = p->col / f->b1;
+    if (d->w->part[SCALE] && f->tiles == 0)
+        scale_read(d, SCALE, at, n, scales);
+    for (size_t i = 0; !d->w->part[SCALE] && i < n; i++)
+        scales[i] = 1;
+    for (size_t i = 0; f->tiles != 0 && i < n; i++, b++) {
+        uint8_t code = *decoding_bytes(d, SCALE, at);
         scales[i] = code != 0 ? float8_e8m0(code) : 0;
         at += b % TILE_BLOCKS == TILE_BLOCKS - 1 ? TILE - TILE_BLOCKS + 1 : 1;
     }
 }
 
-/* Scales [0, n) of a run of columns, from that of place p on. */
-static void
-command_scales(const struct fp8_run *j, const struct fp8_place *p, float *scales, uint64_t n)
-{
-    const struct tensor *t = j->w->part[SCALE];
-    uint64_t from = scale_index(j->f, p) - j->scale_from;
-    if (j->f->tiles != 0) {
-        tile_scales(j, p, scales, n);
-        return;
-    }
-    for (uint64_t i = 0; i < n; i++)
-        scales[i] = t ? scale_value(t->dtype, j->scales, from + i) : 1;
-}
-
 /* rows x cols elements from element `at` on, under a scale for every b1 columns. */
 static void
-piece(const struct fp8_run *j, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1)
+piece(const struct decoding *d, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1, uint8_t *y)
 {
-    uint64_t stride = j->f->cols;
-    struct fp8_rows m = { .dtype = j->w->part[CODES]->dtype, .rows = rows, .cols = cols, .x = j->codes + (at - j->first),
+    uint64_t stride = fp8_own(d->w)->cols;
+    struct fp8_rows m = { .dtype = d->w->part[CODES]->dtype, .rows = rows, .cols = cols, .x = decoding_bytes(d, CODES, at),
         .x_stride = stride, .scales = scales, .scale_cols = b1 };
-    uint8_t *y = j->y + (at - j->first) * dtype_facts(j->to)->bytes;
-    bool smooth = j->w->part[SMOOTH] != NULL;
-    if (j->to == DTYPE_BF16 && !smooth)
-        j->k->fp8_bf16((uint16_t *)(void *)y, stride, &m);
-    else if (j->to == DTYPE_F32 && !smooth)
-        j->k->fp8_f32((float *)(void *)y, stride, &m);
+    bool smooth = d->w->part[SMOOTH] != NULL;
+    if (d->to == DTYPE_BF16 && !smooth)
+        d->k->fp8_bf16((uint16_t *)(void *)y, stride, &m);
+    else if (d->to == DTYPE_F32 && !smooth)
+        d->k->fp8_f32((float *)(void *)y, stride, &m);
     else
-        for (m.rows = 1; rows > 0; rows--, m.x += stride, y += stride * dtype_facts(j->to)->bytes) {
-            float *v = j->room->v;
-            j->k->fp8_f32(v, cols, &m);
-            smooth_apply(j->w->part[SMOOTH], j->smooth, j->smooth_from, v, at % stride, cols);
-            kernels_round(j->k, j->to, y, v, cols);
+        for (m.rows = 1; rows > 0; rows--, m.x += stride, y += stride * dtype_facts(d->to)->bytes) {
+            float *v = ((struct fp8_room *)d->room)->v;
+            d->k->fp8_f32(v, cols, &m);
+            smooth_apply(d, SMOOTH, v, at % stride, cols);
+            kernels_round(d->k, d->to, y, v, cols);
         }
 }
 
-/* The elements of rows [p.row, p.row + rows) and columns [p.col, end) of one matrix, in which b0 changes nowhere:
- * a piece is some whole blocks of columns, or lies within one. */
-static void
-band(const struct fp8_run *j, struct fp8_place p, uint64_t rows, uint64_t end)
+/* A row that the run cuts, or whole rows of one matrix in which b0 changes nowhere, from column p.col to `end`: a piece is some
+ * whole blocks of columns, or lies within one. */
+uint64_t
+fp8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    uint64_t b1 = num_min(j->f->b1, j->f->cols), cols;
-    uint64_t base = (p.expert * j->f->rows + p.row) * j->f->cols;
-    bool direct = j->to != DTYPE_F16 && !j->w->part[SMOOTH];        /* not through floats */
+    const struct fp8_weight *f = fp8_own(d->w);
+    struct fp8_place p = place_of(f, at);
+    float *scales = ((struct fp8_room *)d->room)->scales;
+    bool cut = p.col != 0 || count < f->cols, direct = d->to != DTYPE_F16 && !d->w->part[SMOOTH];   /* not through floats */
+    uint64_t rows = cut ? 1 : num_min(num_min(count / f->cols, f->rows - p.row), f->b0 - (f->row0 + p.row) % f->b0);
+    uint64_t end = num_min(f->cols, p.col + count), n = rows * (end - p.col), base = at - p.col, cols;
+    uint64_t b1 = num_min(f->b1, f->cols);
     uint64_t most = direct ? FP8_STEP * b1 : b1 < FP8_STEP ? FP8_STEP / b1 * b1 : FP8_STEP;     /* columns */
-    for (; p.col < end; p.col += cols) {
-        float *scales = j->room->scales;
+    for (; p.col < end; p.col += cols, y += cols * dtype_facts(d->to)->bytes) {
         uint64_t left = b1 - p.col % b1;
-        cols = left < b1 || most < b1 ? num_min(left, most) : most;
-        cols = num_min(cols, end - p.col);
-        command_scales(j, &p, scales, num_ceil_div(cols, b1));
-        piece(j, base + p.col, rows, cols, scales, b1);
+        cols = num_min(left < b1 || most < b1 ? num_min(left, most) : most, end - p.col);
+        read_scales(d, &p, scales, (size_t)num_ceil_div(cols, b1));
+        piece(d, base + p.col, rows, cols, scales, b1, y);
     }
-}
-
-void
-fp8_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *y, void *room)
-{
-    struct fp8_run j = { .w = w, .f = fp8_own(w), .k = k, .codes = in[CODES].p, .scales = in[SCALE].p,
-        .smooth = in[SMOOTH].p, .first = first, .to = to, .y = y, .room = room };
-    uint64_t cols = j.f->cols, ignored;
-    if (w->part[SCALE])
-        scale_run(j.f, first, count, &j.scale_from, &ignored);
-    smooth_columns(cols, first, count, &j.smooth_from, &ignored);
-    for (uint64_t at = first, end = first + count; at < end;) {
-        struct fp8_place p = place_of(j.f, at);
-        if (p.col != 0 || end - at < cols) {            /* a row that the run cuts */
-            uint64_t c1 = num_min(cols, p.col + (end - at));
-            band(&j, p, 1, c1);
-            at += c1 - p.col;
-            continue;
-        }
-        uint64_t rows = num_min((end - at) / cols, j.f->rows - p.row);
-        rows = num_min(rows, j.f->b0 - (j.f->row0 + p.row) % j.f->b0);
-        band(&j, p, rows, cols);
-        at += rows * cols;
-    }
+    return n;
 }

@@ -65,7 +65,6 @@ struct fp8_room {
 
 /* struct scheme: run and decode. */
 void fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
-void fp8_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
+uint64_t fp8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y);
 
 #endif

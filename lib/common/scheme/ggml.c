@@ -67,11 +67,11 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 
 /* Multiply n decoded elements, the first of which is element `at` of the tensor, by their matrix's scale. */
 static void
-apply_scale(const struct weight *w, const uint8_t *scales, uint64_t from, uint64_t at, float *v, size_t n)
+apply_scale(const struct decoding *d, uint64_t at, float *v, size_t n)
 {
-    bool big = w->part[SCALE]->big_endian;
+    bool big = d->w->part[SCALE]->big_endian;
     for (size_t i = 0; i < n; i++) {
-        const uint8_t *p = scales + 4 * (matrix_of(w, at + i) - from);
+        const uint8_t *p = decoding_bytes(d, SCALE, 4 * matrix_of(d->w, at + i));
         v[i] *= float_of_bits(big ? load_be32(p) : load_le32(p));
     }
 }
@@ -83,56 +83,32 @@ struct ggml_room {
     uint8_t turned[2 * STEP];           /* no type has more bytes than that for so many elements */
 };
 
-/* Elements [first, first + count) that need care: cut blocks, a scale, another byte order. Whole blocks through floats. */
-static void
-decode_carefully(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    uint64_t start, uint64_t first, uint64_t count, enum dtype to, uint8_t *y, struct ggml_room *room)
+/* Whole blocks where they need no care. Cut ones, and those with a scale or of another byte order, go through floats. */
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    float *v = room->v;
-    uint8_t *turned = room->turned;
-    const struct tensor *codes = w->part[CODES];
+    const struct tensor *codes = d->w->part[CODES];
     const struct dtype_facts *f = dtype_facts(codes->dtype);
-    size_t size = dtype_facts(to)->bytes, per_step = STEP / f->elems;
-    for (uint64_t end = first + count; first < end;) {
-        uint64_t block = first / f->elems, blocks = num_min(num_ceil_div(end, f->elems) - block, per_step);
-        uint64_t base = block * f->elems, n = num_min(end, base + blocks * f->elems) - first;
-        const uint8_t *x = in[CODES].p + (block_at(codes, first) - block_at(codes, start));
-        if (codes->big_endian) {
-            memcpy(turned, x, (size_t)blocks * f->bytes);
-            ggml_block_swap(codes->dtype, turned, (size_t)blocks);
-            x = turned;
-        }
-        k->block_f32[codes->dtype](v, x, (size_t)blocks);
-        float *from = v + (first - base);
-        if (w->part[SCALE])
-            apply_scale(w, in[SCALE].p, matrix_of(w, start), first, from, (size_t)n);
-        kernels_round(k, to, y, from, (size_t)n);
-        y += n * size;
-        first += n;
+    struct ggml_room *room = d->room;
+    uint64_t cut = at % f->elems, whole = count / f->elems;
+    const uint8_t *x = decoding_bytes(d, CODES, block_at(codes, at));
+    bool careful = d->w->part[SCALE] || codes->big_endian;
+    if (!careful && cut == 0 && whole != 0) {
+        kernels_block(d->k, codes->dtype, d->to, y, x, (size_t)whole);
+        return whole * f->elems;
     }
-}
-
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
-{
-    const struct tensor *codes = w->part[CODES];
-    enum dtype type = codes->dtype;
-    const struct dtype_facts *f = dtype_facts(type);
-    size_t size = dtype_facts(to)->bytes;
-    uint64_t end = first + count;
-    uint8_t *y = out;
-    if (w->part[SCALE] || codes->big_endian) {
-        decode_carefully(w, k, in, first, first, count, to, y, room);
-        return;
+    uint64_t blocks = careful ? num_min(num_ceil_div(cut + count, f->elems), STEP / f->elems) : 1;
+    uint64_t n = num_min(count, blocks * f->elems - cut);
+    if (codes->big_endian) {
+        memcpy(room->turned, x, (size_t)blocks * f->bytes);
+        ggml_block_swap(codes->dtype, room->turned, (size_t)blocks);
+        x = room->turned;
     }
-    uint64_t from = num_min(num_ceil_div(first, f->elems) * f->elems, end);         /* first whole block */
-    uint64_t till = num_max(end / f->elems * f->elems, from);                       /* end of the last one */
-    decode_carefully(w, k, in, first, first, from - first, to, y, room);
-    if (till > from)
-        kernels_block(k, type, to, y + (from - first) * size, in[CODES].p + (block_at(codes, from) - block_at(codes, first)),
-            (size_t)((till - from) / f->elems));
-    decode_carefully(w, k, in, first, till, end - till, to, y + (till - first) * size, room);
+    d->k->block_f32[codes->dtype](room->v, x, (size_t)blocks);
+    if (d->w->part[SCALE])
+        apply_scale(d, at, room->v + cut, (size_t)n);
+    kernels_round(d->k, d->to, y, room->v + cut, (size_t)n);
+    return n;
 }
 
 static void

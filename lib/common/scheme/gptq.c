@@ -22,12 +22,11 @@
 #include "base/str.h"
 #include "scheme/codes.h"
 #include "scheme/dim.h"
+#include "scheme/perm.h"
 #include "scheme/scale.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALES, ZEROS, G_IDX };                   /* parts */
-
-enum { G_IDX_MAX = 64 << 20 };                          /* bytes that are looked at when the weight is claimed */
 
 struct gptq {
     uint64_t in, groups, group;                         /* group: inputs of one */
@@ -138,22 +137,18 @@ static bool
 look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
-    bool zero = true, ordered = true, ok = true;
+    bool zero = true, ordered = true;
     uint64_t first = q->in;                             /* of the next group */
     find_group(c, q);
     if (t && !c->contents)      /* it will tell */
         q->open = NULL;
     if (!t || !c->contents || q->in == 0)
         return true;
-    uint8_t *p = claims_read(c, t, G_IDX_MAX, "bytes of a g_idx", err);
+    uint8_t *p = perm_read_groups(c, t, q->in, q->groups, true, err);
     if (!p)
         return false;
-    for (uint64_t i = 0; ok && i < q->in; i++) {
+    for (uint64_t i = 0; i < q->in; i++) {
         int64_t g = g_idx_at(p, i, q->groups);
-        char name[STR_SHOWN];
-        if (g < 0 || (uint64_t)g >= q->groups)
-            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRId32 ", expected one of %"
-                PRIu64 " groups", str_shown(name, t->name, t->name_len), i, (int32_t)load_le32(p + 4 * i), q->groups);
         zero = zero && g == 0;
         first = g != 0 && first == q->in ? i : first;
     }
@@ -161,11 +156,11 @@ look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, st
         q->open = NULL;
         q->group = num_max(first, 1);                   /* as it would be in order */
     }
-    for (uint64_t i = 0; ok && i < q->in; i++)
+    for (uint64_t i = 0; i < q->in; i++)
         ordered = ordered && (uint64_t)g_idx_at(p, i, q->groups) == i / q->group;
     free(p);
     q->shuffled = !zero && !ordered;
-    return ok;
+    return true;
 }
 
 /* Whether GPTQModel wrote the model: "meta": { "quantizer": ["gptqmodel:7.7.0"] }, or without the list. */
@@ -217,8 +212,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     static const char *const gptq[] = { "gptq", "auto-round", NULL };
     struct claims *c = f->claims;
     struct gptq *q = claims_alloc(c, sizeof *q, err);
-    uint8_t *packed = q ? claims_alloc(c, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!q)
         return false;
     *q = (struct gptq){ .groups = dim_rows(w->part[SCALES]) };
     w->own = q;
@@ -226,10 +220,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     q->in = dim_rows(w->part[CODES]) * 32 / q->bits;
     bool open = q->open != NULL;
     uint64_t dim[2] = { dim_cols(w->part[CODES]), q->in };
-    shape_pack(packed, dim, 2);
     if (!open) {
-        w->shape = (struct shape){ 2, packed };
-        if (!look_at_g_idx(c, w, q, err))
+        if (!claims_shape(c, w, 0, dim, 2, err) || !look_at_g_idx(c, w, q, err))
             return false;
         find_format(c, q);
         if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(c->config), "sym")))
@@ -294,72 +286,51 @@ planar_at(const uint8_t *p, uint64_t i, uint32_t bits)
     return code;
 }
 
-/* One output row of a panel. */
-struct gptq_line {
-    const struct weight *w;
-    const struct gptq *q;
-    const uint8_t *codes, *scales, *zeros, *g_idx;      /* zeros: of all rows that share the words */
-    uint32_t lane;                                      /* the row among these */
-};
-
+/* The zero point of a group; zeros: of all rows that share the words, of which the row is the one at `lane`. */
 static float
-zero_at(const struct gptq_line *r, uint64_t g)
+zero_at(const struct gptq *q, const uint8_t *zeros, uint32_t lane, uint64_t g)
 {
-    uint32_t bits = r->q->bits, per = zeros_per_unit(r->q), mask = (1U << bits) - 1;
-    if (!r->zeros)
+    uint32_t bits = q->bits, per = zeros_per_unit(q), mask = (1U << bits) - 1;
+    if (!zeros)
         return (float)(1U << (bits - 1));
-    const uint8_t *unit = r->zeros + g * (per * bits / 8);
-    if (r->q->carries && !r->q->v2)
-        return (float)((load_le32(unit) + UINT32_MAX / mask) >> r->lane * bits & mask);
-    uint32_t field = r->q->planar ? planar_at(unit, r->lane, bits) : code_at(unit, r->lane, bits);
-    return (float)(r->q->v2 ? field : (field + 1) & mask);
+    const uint8_t *unit = zeros + g * (per * bits / 8);
+    if (q->carries && !q->v2)
+        return (float)((load_le32(unit) + UINT32_MAX / mask) >> lane * bits & mask);
+    uint32_t field = q->planar ? planar_at(unit, lane, bits) : code_at(unit, lane, bits);
+    return (float)(q->v2 ? field : (field + 1) & mask);
 }
 
 /* Scales and zero points of a piece. */
 static void
-fill(const struct gptq_line *r, struct codes_piece *p)
+fill(const struct decoding *d, struct codes_piece *p)
 {
+    const struct gptq *q = d->w->own;
+    uint64_t top = d->first / q->in, per = zeros_per_unit(q);
+    const uint8_t *scales = decoding_unit(d, SCALES, p->row - top);
+    const uint8_t *zeros = d->w->part[ZEROS] ? decoding_unit(d, ZEROS, p->row / per - top / per) : NULL;
     for (size_t i = 0; i < p->groups; i++) {
-        uint64_t group = r->q->shuffled ? (uint64_t)g_idx_at(r->g_idx, p->col + i, r->q->groups)
-            : p->col / r->q->group + i;
-        p->scales[i] = scale_value(r->w->part[SCALES]->dtype, r->scales, group);
-        p->zeros[i] = zero_at(r, group);
+        uint64_t group = q->shuffled ? (uint64_t)g_idx_at(d->in[G_IDX].p, p->col + i, q->groups) : p->col / q->group + i;
+        p->scales[i] = scale_value(d->w->part[SCALES]->dtype, scales, group);
+        p->zeros[i] = zero_at(q, zeros, (uint32_t)(p->row % per), group);
     }
 }
 
-static void
-decode_piece(const struct gptq_line *r, const struct codes_target *t, struct codes_piece *p, uint8_t *y)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    uint32_t bits = r->q->bits;
-    fill(r, p);
-    if (bits == 4) {
-        codes_emit4(p, t, r->codes + p->col / 2, y);
-        return;
-    }
-    if (!r->q->planar)
-        t->k->bits_stream(p->codes, r->codes + p->col / 8 * bits, (size_t)p->col, p->n, bits);
-    for (size_t i = 0; r->q->planar && i < p->n; i++)
-        p->codes[i] = (uint8_t)planar_at(r->codes, p->col + i, bits);
-    codes_emit(p, t, p->codes, false, true, y);
-}
-
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
-{
-    const struct gptq *q = w->own;
-    const struct codes_target t = { .k = k, .to = to, .narrow = q->bits <= 4 };
-    uint64_t top = first / q->in, per = zeros_per_unit(q);
-    struct codes_piece *p = room;
-    uint8_t *y = out;
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, q->in, q->shuffled ? 1 : q->group);
-        const struct gptq_line r = { .w = w, .q = q, .codes = in[CODES].p + (p->row - top) * in[CODES].stride,
-            .scales = in[SCALES].p + (p->row - top) * in[SCALES].stride, .g_idx = in[G_IDX].p,
-            .lane = (uint32_t)(p->row % per),
-            .zeros = in[ZEROS].p ? in[ZEROS].p + (p->row / per - top / per) * in[ZEROS].stride : NULL };
-        decode_piece(&r, &t, p, y);
-    }
+    const struct gptq *q = d->w->own;
+    uint32_t bits = q->bits;
+    struct codes_piece *p = codes_begin(d, at, count, q->in, q->shuffled ? 1 : q->group);
+    const uint8_t *codes = decoding_unit(d, CODES, p->row - d->first / q->in);
+    p->narrow = bits <= 4;
+    fill(d, p);
+    if (bits == 4)
+        return codes_emit4(p, d, codes + p->col / 2, y);
+    if (!q->planar)
+        d->k->bits_stream(p->codes, codes + p->col / 8 * bits, (size_t)p->col, p->n, bits);
+    for (size_t i = 0; q->planar && i < p->n; i++)
+        p->codes[i] = (uint8_t)planar_at(codes, p->col + i, bits);
+    return codes_emit(p, d, p->codes, false, true, y);
 }
 
 static void

@@ -235,36 +235,29 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 
 /* --- decoding */
 
-static struct span
-run_of(const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct hqq *q = w->own;
     uint64_t from = first / q->cols, to = (first + count - 1) / q->cols;
     uint32_t size = dtype_facts(w->part[part]->dtype)->bytes;
     if (part == CODES)
-        return planes_run(&q->planes, first, count);
-    if (q->lie[part] == OF_COL)
-        return planes_lap(q->cols, size, first, count);
-    return q->lie[part] == OF_ROW ? (struct span){ from * size, (to - from + 1) * size } : (struct span){ 0, size };
+        *s = planes_run(&q->planes, first, count);
+    else if (q->lie[part] == OF_COL)
+        *s = planes_lap(q->cols, size, first, count);
+    else
+        *s = q->lie[part] == OF_ROW ? (struct span){ from * size, (to - from + 1) * size } : (struct span){ 0, size };
 }
 
+/* Scales or zeros of n elements from `at` on, or of n rows from that of `at` on. */
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+fill(float *v, const struct decoding *d, unsigned part, uint64_t at, size_t n, bool each)
 {
-    *s = run_of(w, part, first, count);
-}
-
-/* Scales or zeros of n elements from `at` on, or of n rows from that of `at` on. p: the bytes from offset `from` of the
- * tensor on. */
-static void
-fill(float *v, const struct weight *w, unsigned part, const uint8_t *p, uint64_t from, uint64_t at, size_t n, bool each)
-{
-    const struct hqq *q = w->own;
-    enum dtype type = w->part[part]->dtype;
-    uint64_t row = at / q->cols, col = at % q->cols, base = from / dtype_facts(type)->bytes;
+    const struct hqq *q = d->w->own;
+    enum dtype type = d->w->part[part]->dtype;
+    uint64_t row = at / q->cols, col = at % q->cols;
     for (size_t i = 0; i < n; i++) {
-        uint64_t item = q->lie[part] == OF_ALL ? 0 : q->lie[part] == OF_ROW ? row : col;
-        float value = scale_value(type, p, item - base);
+        float value = scale_at(d, part, q->lie[part] == OF_ALL ? 0 : q->lie[part] == OF_ROW ? row : col);
         v[i] = type == q->in ? value : scale_round(q->in, value);
         if (!each) {
             row++;
@@ -275,32 +268,21 @@ fill(float *v, const struct weight *w, unsigned part, const uint8_t *p, uint64_t
     }
 }
 
-struct hqq_room {
-    float v[STEP];
-    uint8_t codes[STEP];
-    float scales[STEP + 1], zeros[STEP + 1];            /* of the groups of a step */
-};
-
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct hqq *q = w->own;
-    struct hqq_room *own = room;
+    const struct hqq *q = d->w->own;
+    struct step_room *own = d->room;
     bool each = q->lie[SCALE] == OF_COL || q->lie[ZERO] == OF_COL;
-    uint64_t group = each ? 1 : q->cols, end = first + count, from[ZERO + 1];
-    uint8_t *y = out;
-    for (unsigned p = CODES; p <= ZERO; p++)
-        from[p] = run_of(w, p, first, count).at;
-    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        const struct affine a = { own->scales, own->zeros, (size_t)group, q->in, .term_first = true,
-            .narrow = q->planes.bits <= 4 };
-        n = planes_unpack(own->codes, &q->planes, k, in[CODES].p, from[CODES], at, (size_t)num_min(end - at, STEP));
-        size_t groups = (size_t)((at + n - 1) / group - at / group + 1);
-        fill(own->scales, w, SCALE, in[SCALE].p, from[SCALE], at, groups, each);
-        fill(own->zeros, w, ZERO, in[ZERO].p, from[ZERO], at, groups, each);
-        step_affine(k, to, y, own->codes, (size_t)(at % group), (size_t)n, &a, own->v);
-    }
+    uint64_t group = each ? 1 : q->cols;
+    const struct affine a = { own->scales, own->terms, (size_t)group, q->in, .term_first = true,
+        .narrow = q->planes.bits <= 4 };
+    size_t n = planes_unpack(own->codes, &q->planes, d, CODES, at, (size_t)num_min(count, STEP));
+    size_t groups = (size_t)((at + n - 1) / group - at / group + 1);
+    fill(own->scales, d, SCALE, at, groups, each);
+    fill(own->terms, d, ZERO, at, groups, each);
+    step_affine(d, y, own->codes, (size_t)(at % group), n, &a, own->v);
+    return n;
 }
 
 static void
@@ -341,7 +323,7 @@ const struct scheme hqq_schemes[] = {
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_AGAIN, [ZERO] = NEED_AGAIN },
         .run = run,
-        .room = sizeof(struct hqq_room),
+        .room = sizeof(struct step_room),
         .decode = decode,
         .describe = describe,
     },

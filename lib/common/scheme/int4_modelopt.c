@@ -41,27 +41,21 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     const struct tensor *codes = f->codes, *scale = w->part[SCALE];
     uint32_t rank = codes->shape.rank;
     struct int4 *own = claims_alloc(f->claims, sizeof *own, err);
-    uint8_t *packed = own ? claims_alloc(f->claims, SHAPE_DIM * (size_t)rank, err) : NULL;
-    uint64_t dim[RANK_MAX];
+    const uint64_t dim[2] = { dim_rows(scale), dim_cols(codes) };
     enum blocks_told told;
-    if (!packed)
+    if (!own)
         return false;
     if (rank > RANK_MAX)
         return table_wrong(codes, codes, err, "INT4 codes [out/2, in]");
-    for (uint32_t i = 0; i < rank; i++)
-        dim[i] = shape_dim(&codes->shape, i);
-    dim[rank - 2] = dim_rows(scale);
-    if (!blocks_find(&own->blocks, &told, f, scale, dim[rank - 2], dim[rank - 1], err))
+    if (!blocks_find(&own->blocks, &told, f, scale, dim[0], dim[1], err))
         return false;
     if (told == BLOCKS_WRONG)
         return table_wrong(scale, codes, err, "groups of ModelOpt INT4");
     own->open = told == BLOCKS_OPEN ? "in groups as config.json says (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
-    shape_pack(packed, dim, rank);
-    w->shape = (struct shape){ rank, packed };
     w->own = own;
     w->vague = own->open != NULL;
-    return smooth_check(w->part[SMOOTH], codes, dim[rank - 1], err);
+    return claims_shape(f->claims, w, rank - 2, dim, 2, err) && smooth_check(w->part[SMOOTH], codes, dim[1], err);
 }
 
 /* Whole rows of bytes; of a run in one row, the columns that it touches. */
@@ -92,27 +86,18 @@ add8(uint8_t codes[CODES_STEP], size_t n)
     }
 }
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct blocks *b = &((const struct int4 *)w->own)->blocks;
-    struct codes_target t = { .k = k, .to = to, .narrow = true, .smooth = w->part[SMOOTH], .factors = in[SMOOTH].p };
-    struct codes_piece *p = room;
-    struct span s;
-    uint8_t *y = out;
-    uint64_t from, ignored;
-    run(&s, w, CODES, first, count);
-    blocks_run(b, first, count, &from, &ignored);
-    smooth_columns(b->cols, first, count, &t.smooth_from, &ignored);
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, b->cols, b->b1);
-        codes_scales(p, b, w->part[SCALE], in[SCALE].p, from);
-        codes_fill_zeros(p, 8);
-        k->bits_lane(p->codes, in[CODES].p + (p->row / 2 * b->cols + p->col - s.at), p->n, 1, p->row % 2 * 4, 4);
-        add8(p->codes, p->n);
-        codes_emit(p, &t, p->codes, false, true, y);
-    }
+    const struct blocks *b = &((const struct int4 *)d->w->own)->blocks;
+    struct codes_piece *p = codes_begin(d, at, count, b->cols, b->b1);
+    p->smooth = SMOOTH;
+    p->narrow = true;
+    codes_scales(p, d, b, SCALE);
+    codes_fill_zeros(p, 8);
+    d->k->bits_lane(p->codes, decoding_bytes(d, CODES, p->row / 2 * b->cols + p->col), p->n, 1, p->row % 2 * 4, 4);
+    add8(p->codes, p->n);
+    return codes_emit(p, d, p->codes, false, true, y);
 }
 
 static void

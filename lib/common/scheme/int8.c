@@ -63,26 +63,18 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
         blocks_span(s, &own->blocks, w->part[part], first, count);
 }
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
+    const struct weight *w = d->w;
     const struct blocks *b = &((const struct int8 *)w->own)->blocks;
-    struct codes_target t = { .k = k, .to = to, .smooth = w->part[SMOOTH], .factors = in[SMOOTH].p };
-    struct codes_piece *p = room;
-    const uint8_t *codes = in[CODES].p, *zeros = in[ZERO].p;
-    uint8_t *y = out;
-    uint64_t from, ignored;
-    blocks_run(b, first, count, &from, &ignored);
-    smooth_columns(b->cols, first, count, &t.smooth_from, &ignored);
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, codes += p->n) {
-        codes_begin(p, at, count, b->cols, b->b1);
-        codes_scales(p, b, w->part[SCALE], in[SCALE].p, from);
-        for (size_t i = 0; zeros && i < p->groups; i++)
-            p->zeros[i] = (int8_t)zeros[blocks_at(b, p->row, p->col) - from + i];
-        codes_emit(p, &t, codes, true, zeros != NULL, y);
-        y += p->n * dtype_facts(to)->bytes;
-    }
+    struct codes_piece *p = codes_begin(d, at, count, b->cols, b->b1);
+    p->smooth = SMOOTH;
+    codes_scales(p, d, b, SCALE);
+    const uint8_t *zeros = w->part[ZERO] ? decoding_bytes(d, ZERO, blocks_at(b, p->row, p->col)) : NULL;
+    for (size_t i = 0; zeros && i < p->groups; i++)
+        p->zeros[i] = (int8_t)zeros[i];
+    return codes_emit(p, d, decoding_bytes(d, CODES, at), true, zeros != NULL, y);
 }
 
 /* --- turned around */
@@ -105,18 +97,15 @@ turned_fit(struct table_match *f, struct weight *w, struct err *err)
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     const uint64_t dim[2] = { dim_cols(codes), dim_rows(codes) };
     struct int8 *own = claims_alloc(f->claims, sizeof *own, err);
-    uint8_t *packed = own ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!own)
         return false;
     if (zero && !dim_same_shape(zero, scale))
         return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
     *own = (struct int8){ .blocks = { .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_rows(scale), 1) },
         .open = scale->dtype == DTYPE_F64 ? "with scales of F64" : w->part[SMOOTH] ? "with pre_quant_scale" : NULL };
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
     w->own = own;
     w->vague = own->open != NULL;
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 static void
@@ -127,25 +116,18 @@ turned_strip(struct strip *s, const struct weight *w, unsigned part)
         .unit_bytes = dtype_facts(t->dtype)->bytes };
 }
 
-static void
-turned_decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+turned_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct blocks *b = &((const struct int8 *)w->own)->blocks;
-    const struct codes_target t = { .k = k, .to = to };
-    struct codes_piece *p = room;
-    uint8_t *y = out;
-    for (uint64_t at = first; count != 0; at += p->n, count -= p->n, y += p->n * dtype_facts(to)->bytes) {
-        codes_begin(p, at, count, b->cols, b->b1);
-        uint64_t row = p->row - first / b->cols, g = p->col / b->b1;
-        const uint8_t *scales = in[SCALE].p + row * in[SCALE].stride;
-        const uint8_t *zeros = in[ZERO].p ? in[ZERO].p + row * in[ZERO].stride : NULL;
-        for (size_t i = 0; i < p->groups; i++) {
-            p->scales[i] = scale_value(w->part[SCALE]->dtype, scales, g + i);
-            p->zeros[i] = zeros ? (int8_t)zeros[g + i] : 0;
-        }
-        codes_emit(p, &t, in[CODES].p + row * in[CODES].stride + p->col, true, zeros != NULL, y);
+    const struct blocks *b = &((const struct int8 *)d->w->own)->blocks;
+    struct codes_piece *p = codes_begin(d, at, count, b->cols, b->b1);
+    uint64_t row = p->row - d->first / b->cols, g = p->col / b->b1;
+    const uint8_t *scales = decoding_unit(d, SCALE, row), *zeros = d->w->part[ZERO] ? decoding_unit(d, ZERO, row) + g : NULL;
+    for (size_t i = 0; i < p->groups; i++) {
+        p->scales[i] = scale_value(d->w->part[SCALE]->dtype, scales, g + i);
+        p->zeros[i] = zeros ? (int8_t)zeros[i] : 0;
     }
+    return codes_emit(p, d, decoding_unit(d, CODES, row) + p->col, true, zeros != NULL, y);
 }
 
 static void

@@ -25,6 +25,7 @@
 
 #include "base/num.h"
 #include "scheme/dim.h"
+#include "scheme/fp4.h"
 #include "scheme/scale.h"
 #include "scheme/step.h"
 #include "scheme/table.h"
@@ -254,92 +255,70 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
         *s = (struct span){ from * size, (to - from + 1) * size };
 }
 
-enum { GROUPS = STEP / 16 };                            /* of a step, at most */
-
-struct mlx_room {
-    float v[STEP];
-    float scales[GROUPS], biases[GROUPS];
-    uint8_t codes[STEP];
-};
-
-/* Some elements: of whole groups from one's first element on, or all in one group. */
-struct mlx_some {
-    const struct kernels *k;
-    const struct mlx *m;
-    const uint8_t *x;                                   /* from the byte with the first bit of element at / 8 * 8 on */
-    uint64_t at;
-    size_t n;
-    struct mlx_room *room;                              /* which has the scales and biases of their groups */
-    enum dtype to;
-    void *y;
-};
-
+/* x: from the byte with the first bit of element at / 8 * 8 on. */
 static void
-decode_affine(const struct mlx_some *s)
+decode_affine(const struct decoding *d, const uint8_t *x, uint64_t at, size_t n, uint8_t *y)
 {
-    const struct affine a = { .factors = s->room->scales, .terms = s->room->biases, .group = s->m->group, .in = s->m->in,
-        .narrow = s->m->bits <= 4 };
-    const uint8_t *codes = s->x + s->at % 8;            /* of 8 bits */
-    if (s->m->bits == 4 && s->to == DTYPE_BF16) {
-        s->k->affine4_bf16(s->y, s->x + s->at % 8 / 2, (size_t)(s->at % s->m->group), s->n, &a);
+    const struct mlx *m = d->w->own;
+    struct step_room *own = d->room;
+    const struct affine a = { .factors = own->scales, .terms = own->terms, .group = m->group, .in = m->in,
+        .narrow = m->bits <= 4 };
+    const uint8_t *codes = x + at % 8;                  /* of 8 bits */
+    if (m->bits == 4 && d->to == DTYPE_BF16) {
+        d->k->affine4_bf16((void *)y, x + at % 8 / 2, (size_t)(at % m->group), n, &a);
         return;
     }
-    if (s->m->bits != 8) {
-        s->k->bits_stream(s->room->codes, s->x, (size_t)(s->at % 8), s->n, s->m->bits);
-        codes = s->room->codes;
+    if (m->bits != 8) {
+        d->k->bits_stream(own->codes, x, (size_t)(at % 8), n, m->bits);
+        codes = own->codes;
     }
-    step_affine(s->k, s->to, s->y, codes, (size_t)(s->at % s->m->group), s->n, &a, s->room->v);
+    step_affine(d, y, codes, (size_t)(at % m->group), n, &a, own->v);
 }
 
 static void
-decode_float(const struct mlx_some *s)
+decode_float(const struct decoding *d, const uint8_t *x, uint64_t at, size_t n, uint8_t *y)
 {
-    static const float fp4[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
-    const struct codes4 c = { .map = fp4, .scales = s->room->scales, .group = s->m->group, .low_first = true };
-    if (s->m->bits == 4)
-        step_codes4(s->k, s->to, s->y, s->x + s->at % 8 / 2, (size_t)(s->at % s->m->group), s->n, &c,
-            s->room->v);
+    const struct mlx *m = d->w->own;
+    struct step_room *own = d->room;
+    const struct codes4 c = { .map = fp4_values, .scales = own->scales, .group = m->group, .low_first = true };
+    if (m->bits == 4)
+        step_codes4(d, y, x + at % 8 / 2, (size_t)(at % m->group), n, &c, own->v);
     else
-        step_fp8(s->k, s->to, s->y, DTYPE_F8_E4M3, s->x + s->at % 8, s->n, s->room->scales, s->m->group,
-            s->room->v);
+        step_fp8(d, y, DTYPE_F8_E4M3, x + at % 8, n, own->scales, m->group, own->v);
 }
 
-/* The scales of n groups, the first of which is stored at p. */
+/* The scales of n groups from group g on. */
 static void
-read_scales(float *scales, const struct weight *w, const uint8_t *p, const uint8_t *global, size_t n)
+read_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
 {
-    const struct mlx *m = w->own;
-    float factor = w->part[GLOBAL] ? float_of_bits(load_le32(global)) / 2688 : 1;
+    const struct mlx *m = d->w->own;
+    bool global = d->w->part[GLOBAL] != NULL;
+    float factor = global ? scale_at(d, GLOBAL, 0) / 2688 : 1;
+    const uint8_t *p = scale_bytes(d, SCALES, g);
     for (size_t i = 0; i < n; i++) {
-        scales[i] = m->kind ? float8_to_float(m->kind->scale, p[i]) : scale_value(w->part[SCALES]->dtype, p, i);
-        if (w->part[GLOBAL])
+        scales[i] = m->kind ? float8_to_float(m->kind->scale, p[i]) : scale_value(d->w->part[SCALES]->dtype, p, i);
+        if (global)
             scales[i] *= factor;
     }
 }
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+/* Elements of whole groups from one's first element on, or all in one group. */
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct mlx *m = w->own;
-    struct mlx_room *own = room;
-    uint64_t end = first + count, from = first / m->group;
-    uint8_t *y = out;
-    for (uint64_t at = first, n; at < end; at += n) {
-        uint64_t g = at / m->group - from;
-        n = num_min(end - at, at % m->group != 0 ? m->group - at % m->group : STEP);
-        size_t groups = (size_t)num_ceil_div(n, m->group);
-        read_scales(own->scales, w, in[SCALES].p + g * dtype_facts(w->part[SCALES]->dtype)->bytes, in[GLOBAL].p, groups);
-        for (size_t i = 0; w->part[BIASES] && i < groups; i++)
-            own->biases[i] = scale_value(w->part[BIASES]->dtype, in[BIASES].p, g + i);
-        const struct mlx_some s = { .k = k, .m = m, .x = in[CODES].p + (at / 8 - first / 8) * m->bits, .at = at,
-            .n = (size_t)n, .room = own, .to = to, .y = y };
-        if (m->kind)
-            decode_float(&s);
-        else
-            decode_affine(&s);
-        y += n * dtype_facts(to)->bytes;
-    }
+    const struct mlx *m = d->w->own;
+    struct step_room *own = d->room;
+    const uint8_t *x = decoding_bytes(d, CODES, at / 8 * m->bits);
+    size_t n = (size_t)num_min(count, at % m->group != 0 ? m->group - at % m->group : STEP);
+    size_t groups = (size_t)num_ceil_div(n, m->group);
+    read_scales(d, own->scales, at / m->group, groups);
+    if (d->w->part[BIASES])
+        scale_read(d, BIASES, at / m->group, groups, own->terms);
+    if (m->kind)
+        decode_float(d, x, at, n, y);
+    else
+        decode_affine(d, x, at, n, y);
+    return n;
 }
 
 static void
@@ -358,7 +337,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 #define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \
-    [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct mlx_room), .decode = decode, \
+    [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct step_room), .decode = decode, \
     .describe = describe, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
 #define ASK "name a config.json with --config, or the scheme with --scheme mlx-4bit, mlx-8bit and so on (--input-scheme in " \

@@ -41,16 +41,16 @@ add_name(struct module_name **list, size_t *count, size_t *room, struct module_n
 static bool
 add_matcher(struct modules *m, const char *text, size_t n, bool glob, struct err *err)
 {
-    struct module_matcher *matchers = array_grow(m->matchers, m->nmatchers, &m->room_matchers, sizeof *matchers, err);
+    struct matcher *matchers = array_grow(m->matchers, m->nmatchers, &m->room_matchers, sizeof *matchers, err);
     if (!matchers)
         return false;
     m->matchers = matchers;
-    struct matcher *matcher = &matchers[m->nmatchers].matcher;
-    if (!(glob ? matcher_glob(matcher, text, n) : matcher_regex(matcher, text, n))) {
+    struct matcher *matcher = &matchers[m->nmatchers];
+    if (!matcher_read(matcher, text, n, glob)) {
         m->unknown = m->unknown ? m->unknown : text;
         return true;
     }
-    matchers[m->nmatchers++].whole = glob;
+    m->nmatchers++;
     if (matcher->nstates > m->cost->states)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its lists of modules are too "
             "many or too long, over the limit of %" PRIu64 " states; --config none leaves the file out",
@@ -171,7 +171,7 @@ modules_have(const struct modules *m, const char *module, size_t n, bool *have, 
     struct module_name name = { module, n };
     *have = (at != 0 && begins(&name, m->prefix[at - 1].p, m->prefix[at - 1].n)) || has_plain(m, module, n);
     for (size_t i = 0; i < m->nmatchers && !*have && m->cost->steps != 0; i++)
-        *have = matcher_match(&m->matchers[i].matcher, module, n, m->matchers[i].whole, &m->cost->steps);
+        *have = matcher_match(&m->matchers[i], module, n, &m->cost->steps);
     if (!modules_cost_left(m->cost, err))
         return false;
     if (*have || !m->unknown)

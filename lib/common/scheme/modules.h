@@ -22,11 +22,6 @@ struct module_name {
     size_t n;
 };
 
-struct module_matcher {
-    struct matcher matcher;
-    bool whole;                         /* a glob */
-};
-
 /* What the expressions of all lists may still cost. */
 struct modules_cost {
     uint64_t states;                    /* of the expressions */
@@ -43,7 +38,7 @@ struct modules {
     struct modules_cost *cost;          /* borrowed */
     struct module_name *plain, *prefix; /* sorted once sealed */
     size_t nplain, room_plain, nprefix, room_prefix;
-    struct module_matcher *matchers;
+    struct matcher *matchers;
     size_t nmatchers, room_matchers;
     const char *unknown;                /* the first expression that is not understood, or NULL */
 };

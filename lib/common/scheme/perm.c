@@ -5,6 +5,8 @@
 
 #include "base/str.h"
 
+enum { G_IDX_MAX = 64 << 20 };          /* bytes that are looked at when a weight is claimed */
+
 bool
 perm_check(const struct claims *c, const struct tensor *t, uint64_t n, struct err *err)
 {
@@ -25,4 +27,24 @@ perm_check(const struct claims *c, const struct tensor *t, uint64_t n, struct er
     free(seen);
     free(p);
     return ok;
+}
+
+uint8_t *
+perm_read_groups(const struct claims *c, const struct tensor *t, uint64_t n, uint64_t groups, bool wraps, struct err *err)
+{
+    char name[STR_SHOWN];
+    uint8_t *p = claims_read(c, t, G_IDX_MAX, "bytes of a g_idx", err);
+    uint64_t unused = 0;
+    for (uint64_t i = 0; p && i < n; i++) {
+        int64_t g = (int32_t)load_le32(p + 4 * i);
+        unused += !wraps && g == -1;
+        bool ok = unused != 0 ? unused == i + 1 : g < (int64_t)groups && g >= (wraps ? -(int64_t)groups : 0);
+        if (!ok) {
+            err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRId64 ", expected one of %" PRIu64
+                " groups%s", str_shown(name, t->name, t->name_len), i, g, groups, wraps ? "" : ", or -1 in all");
+            free(p);
+            p = NULL;
+        }
+    }
+    return p;
 }

@@ -18,12 +18,11 @@ planes_run(const struct planes *p, uint64_t first, uint64_t count)
 }
 
 size_t
-planes_unpack(uint8_t *y, const struct planes *p, const struct kernels *k, const uint8_t *x, uint64_t from,
-    uint64_t at, size_t n)
+planes_unpack(uint8_t *y, const struct planes *p, const struct decoding *d, unsigned part, uint64_t at, size_t n)
 {
     uint64_t unit = at % p->units;
     uint32_t plane = (uint32_t)(at / p->units), place = p->high_first ? p->count - 1 - plane : plane;
     n = (size_t)num_min(n, p->units - unit);
-    k->bits_lane(y, x + (unit * p->unit - from), n, p->unit, place * p->bits, p->bits);
+    d->k->bits_lane(y, decoding_bytes(d, part, unit * p->unit), n, p->unit, place * p->bits, p->bits);
     return n;
 }

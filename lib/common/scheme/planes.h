@@ -8,7 +8,6 @@
 #ifndef SCHEME_PLANES_H
 #define SCHEME_PLANES_H
 
-#include "kernel/kernels.h"
 #include "scheme/scheme.h"
 
 struct planes {
@@ -26,9 +25,7 @@ struct span planes_lap(uint64_t n, uint32_t unit, uint64_t first, uint64_t count
 /* The same of packed codes. */
 struct span planes_run(const struct planes *p, uint64_t first, uint64_t count);
 
-/* Codes of elements [at, at + n) into y, and how many of them: fewer than n where a plane ends. x: the bytes of a span
- * that begins at offset `from` of the tensor and has them. */
-size_t planes_unpack(uint8_t *y, const struct planes *p, const struct kernels *k, const uint8_t *x, uint64_t from,
-    uint64_t at, size_t n);
+/* Unpacks codes of elements [at, at + n) of a part into y and returns how many: fewer than n where a plane ends. */
+size_t planes_unpack(uint8_t *y, const struct planes *p, const struct decoding *d, unsigned part, uint64_t at, size_t n);
 
 #endif

@@ -210,86 +210,59 @@ fit_bits(struct table_match *f, struct weight *w, struct err *err)
 
 /* --- decoding */
 
-static struct span
-run_of(const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct quanto *q = w->own;
     uint64_t from = first / q->cols, to = (first + count - 1) / q->cols;
     uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
     if (part != CODES)
-        return (struct span){ from * size, (to - from + 1) * size };
-    return q->planes.units != 0 ? planes_run(&q->planes, first, count) : (struct span){ first, count };
+        *s = (struct span){ from * size, (to - from + 1) * size };
+    else
+        *s = q->planes.units != 0 ? planes_run(&q->planes, first, count) : (struct span){ first, count };
 }
 
-static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+static uint64_t
+decode_bytes(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    *s = run_of(w, part, first, count);
+    const struct quanto *q = d->w->own;
+    enum dtype type = d->w->part[CODES]->dtype;
+    struct step_room *own = d->room;
+    const uint8_t *codes = decoding_bytes(d, CODES, at);
+    float scale = scale_at(d, SCALE, at / q->cols);
+    size_t n = (size_t)num_min(num_min(count, q->cols - at % q->cols), STEP);
+    const struct codes8 c = { .scales = &scale, .group = n, .is_signed = true };
+    if (type == DTYPE_I8)
+        step_codes8(d, y, codes, 0, n, &c, own->v);
+    else
+        step_fp8(d, y, type, codes, n, &scale, n, own->v);
+    return n;
 }
 
-struct quanto_room {
-    float v[STEP];
-    uint8_t codes[STEP];
-    float scales[STEP + 1], terms[STEP + 1];            /* of the groups of a step */
-};
-
-static void
-decode_bytes(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+static uint64_t
+decode_bits(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct quanto *q = w->own;
-    enum dtype type = w->part[CODES]->dtype;
-    struct quanto_room *own = room;
-    uint64_t end = first + count;
-    uint8_t *y = out;
-    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        const uint8_t *codes = in[CODES].p + (at - first);
-        float scale = scale_value(w->part[SCALE]->dtype, in[SCALE].p, at / q->cols - first / q->cols);
-        n = num_min(num_min(end - at, q->cols - at % q->cols), STEP);
-        const struct codes8 c = { .scales = &scale, .group = (size_t)n, .is_signed = true };
-        if (type == DTYPE_I8)
-            step_codes8(k, to, y, codes, 0, (size_t)n, &c, own->v);
-        else
-            step_fp8(k, to, y, type, codes, (size_t)n, &scale, (size_t)n, own->v);
+    const struct quanto *q = d->w->own;
+    struct step_room *own = d->room;
+    enum dtype shift = d->w->part[SHIFT]->dtype;
+    uint64_t cols = q->cols, g = at / cols;
+    size_t n = planes_unpack(own->codes, &q->planes, d, CODES, at, (size_t)num_min(count, STEP));
+    size_t groups = (size_t)((at + n - 1) / cols - g + 1);
+    const struct affine a = { own->scales, own->terms, (size_t)cols, d->w->part[SCALE]->dtype, .narrow = q->planes.bits <= 4 };
+    const struct codes8 c = { .scales = own->scales, .group = (size_t)cols, .is_signed = true };
+    scale_read(d, SCALE, g, groups, own->scales);
+    if (dtype_is_float(shift)) {
+        scale_read(d, SHIFT, g, groups, own->terms);
+        for (size_t i = 0; i < groups; i++)
+            own->terms[i] = -own->terms[i];
+        step_affine(d, y, own->codes, (size_t)(at % cols), n, &a, own->v);
+        return n;
     }
-}
-
-/* Scales, and what is added, of some groups from group g of the parts on. */
-static void
-fill(float *scales, float *terms, const struct weight *w, const struct part_bytes in[SCHEME_PARTS], uint64_t g,
-    size_t n)
-{
-    bool shifted = dtype_is_float(w->part[SHIFT]->dtype);
-    for (size_t i = 0; i < n; i++) {
-        scales[i] = scale_value(w->part[SCALE]->dtype, in[SCALE].p, g + i);
-        terms[i] = shifted ? -scale_value(w->part[SHIFT]->dtype, in[SHIFT].p, g + i) : 0;
-    }
-}
-
-static void
-decode_bits(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
-{
-    const struct quanto *q = w->own;
-    struct quanto_room *own = room;
-    float *scales = own->scales, *terms = own->terms;
-    uint8_t *codes = own->codes;
-    uint64_t end = first + count, from = run_of(w, CODES, first, count).at, cols = q->cols;
-    uint8_t *y = out;
-    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        uint64_t g = at / cols - first / cols;
-        n = planes_unpack(codes, &q->planes, k, in[CODES].p, from, at, (size_t)num_min(end - at, STEP));
-        fill(scales, terms, w, in, g, (size_t)((at + n - 1) / cols - at / cols + 1));
-        const struct affine a = { scales, terms, (size_t)cols, w->part[SCALE]->dtype, .narrow = q->planes.bits <= 4 };
-        const struct codes8 c = { .scales = scales, .group = (size_t)cols, .is_signed = true };
-        if (dtype_is_float(w->part[SHIFT]->dtype)) {
-            step_affine(k, to, y, codes, (size_t)(at % cols), (size_t)n, &a, own->v);
-            continue;
-        }
-        for (uint64_t i = 0; i < n; i++)                /* the difference is one of I8, whatever the zero point */
-            codes[i] = (uint8_t)(codes[i] - in[SHIFT].p[g + (at % cols + i) / cols]);
-        step_codes8(k, to, y, codes, (size_t)(at % cols), (size_t)n, &c, own->v);
-    }
+    const uint8_t *zeros = decoding_bytes(d, SHIFT, g);
+    for (uint64_t i = 0; i < n; i++)                /* the difference is one of I8, whatever the zero point */
+        own->codes[i] = (uint8_t)(own->codes[i] - zeros[(at % cols + i) / cols]);
+    step_codes8(d, y, own->codes, (size_t)(at % cols), n, &c, own->v);
+    return n;
 }
 
 static void
@@ -323,7 +296,7 @@ const struct scheme quanto_schemes[] = {
         .fit = fit_bytes,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
         .run = run,
-        .room = sizeof(struct quanto_room),
+        .room = sizeof(struct step_room),
         .decode = decode_bytes,
         .describe = describe_bytes,
     },
@@ -339,7 +312,7 @@ const struct scheme quanto_schemes[] = {
         .fit = fit_bits,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SHIFT] = NEED_RUN },
         .run = run,
-        .room = sizeof(struct quanto_room),
+        .room = sizeof(struct step_room),
         .decode = decode_bits,
         .describe = describe_bits,
     },

@@ -32,8 +32,8 @@ quark_dtype(const struct claims *c, const struct tensor *codes, const char **dty
         struct matcher m;
         size_t n = strlen(pattern);
         cost->steps -= num_min(cost->steps, n + 1);
-        bool known = matcher_glob(&m, pattern, n);
-        bool named = known && matcher_match(&m, module.base, module.base_len, true, &cost->steps);
+        bool known = matcher_read(&m, pattern, n, true);
+        bool named = known && matcher_match(&m, module.base, module.base_len, &cost->steps);
         if (!modules_cost_left(cost, err))
             return false;
         if (!known || named) {

@@ -4,14 +4,6 @@
 #include "scheme/dim.h"
 #include "scheme/table.h"
 
-/* A scale for each row of the codes. */
-static bool
-row_scales_fit(const struct table_match *f)
-{
-    const struct shape *scale = &f->with[0]->shape;
-    return f->codes->shape.rank == 2 && scale->rank == 1 && shape_dim(scale, 0) == dim_rows(f->codes);
-}
-
 static bool
 is_rank_3(const struct table_match *f)
 {
@@ -23,7 +15,7 @@ const struct scheme other_schemes[] = {
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8)), .becomes = ".weight",
         .companions = { COMPANION(".weight_scale_inv", FLOAT, EVIDENCE, SCALE) } }),
     RECOGNISED("int8-gemma", "gemma_pytorch INT8", {
-        .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = row_scales_fit,
+        .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = table_row_scales,
         .shapes = "[out, in], weight_scaler [out]", .companions = { COMPANION(".weight_scaler", FLOAT, EVIDENCE, SCALE) } }),
     RECOGNISED("higgs", "HIGGS", {
         .codes = ".weight", .dtypes = IS(I16), .becomes = ".weight", .companions = {

@@ -12,14 +12,6 @@ enum { SCALES, QZEROS };
     COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .left = LEFT_SCALES), \
     COMPANION(".g_idx", IS(I32), OPTIONAL, G_IDX, .left = LEFT_SCALES)
 
-/* A scale for each row of the codes. */
-static bool
-row_scales_fit(const struct table_match *f)
-{
-    const struct shape *scale = &f->with[0]->shape;
-    return f->codes->shape.rank == 2 && scale->rank == 1 && shape_dim(scale, 0) == dim_rows(f->codes);
-}
-
 const struct scheme paroquant_schemes[] = {
     RECOGNISED("paroquant", "ParoQuant", {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .companions = {
@@ -41,7 +33,7 @@ const struct scheme word_schemes[] = {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .fits = table_never,
         .shapes = "the shape of one of them", .companions = { GPTQ_PARTS } }),
     RECOGNISED("qserve", "QServe", {
-        .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight", .fits = row_scales_fit,
+        .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight", .fits = table_row_scales,
         .shapes = "[out, in/2], s1_scales [out]", .companions = { COMPANION(".s1_scales", FLOAT, EVIDENCE, SCALE) },
         ALSO(BELONGS(".s1_szeros", ZERO_POINT), BELONGS(".s2_scales", SCALE), BELONGS(".s2_zeros", ZERO_POINT)) }),
     RECOGNISED("bitblas", "BitBLAS", {

@@ -6,6 +6,7 @@
 #include "dtype/bfloat16.h"
 #include "dtype/float8.h"
 #include "dtype/half.h"
+#include "scheme/scheme.h"
 
 /* Value i at p, little-endian: F32, BF16, F16; any other type is a byte of E8M0. Exact. */
 static inline float
@@ -17,6 +18,30 @@ scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
     case DTYPE_F16:  return half_to_float(load_le16(p + 2 * i));
     default:         return float8_e8m0(p[i]);
     }
+}
+
+/* The bytes of value i of a part. */
+static inline const uint8_t *
+scale_bytes(const struct decoding *d, unsigned part, uint64_t i)
+{
+    return decoding_bytes(d, part, i * dtype_facts(d->w->part[part]->dtype)->bytes);
+}
+
+/* Values [i, i + n) of a part. */
+static inline void
+scale_read(const struct decoding *d, unsigned part, uint64_t i, size_t n, float *v)
+{
+    const uint8_t *p = scale_bytes(d, part, i);
+    enum dtype dtype = d->w->part[part]->dtype;
+    for (size_t k = 0; k < n; k++)
+        v[k] = scale_value(dtype, p, k);
+}
+
+/* Value i of a part. */
+static inline float
+scale_at(const struct decoding *d, unsigned part, uint64_t i)
+{
+    return scale_value(d->w->part[part]->dtype, scale_bytes(d, part, i), 0);
 }
 
 /* v as a value of F16 or BF16, where the library computes in these; of any other type as it is. */

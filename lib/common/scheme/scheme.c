@@ -23,3 +23,12 @@ weight_has_run(const struct weight *w, unsigned p)
 {
     return weight_need(w, p) == NEED_RUN || weight_need(w, p) == NEED_AGAIN;
 }
+
+void
+scheme_decode(const struct decoding *d, void *y)
+{
+    uint64_t end = d->first + d->count, size = dtype_facts(d->to)->bytes;
+    uint8_t *out = y;
+    for (uint64_t at = d->first, n; at < end; at += n, out += n * size)
+        n = d->w->scheme->decode(d, at, end - at, out);
+}

@@ -71,14 +71,42 @@ struct strip {
 };
 
 /* The bytes of one part that decode() gets.
- *   RUN, AGAIN      p: the span                  stride 0
+ *   RUN, AGAIN      p: the span                  stride 0, at: that of the span
  *   WHOLE           p: all of the tensor         stride 0
  *   STRIP           p: the `rows` units, one behind the other, of the first output row of the run; those of the next
  *                   unit_rows output rows are stride bytes on */
 struct part_bytes {
     const uint8_t *p;
     size_t stride;
+    uint64_t at;
 };
+
+/* Elements [first, first + count) of a weight while they are decoded. */
+struct decoding {
+    const struct weight *w;
+    const struct kernels *k;
+    const struct part_bytes *in;        /* SCHEME_PARTS of them */
+    uint64_t first, count;
+    enum dtype to;                      /* BF16, F16, F32 */
+    void *room;                         /* scheme->room bytes of scratch memory, at a multiple of 64 */
+};
+
+/* The bytes of a RUN, AGAIN or WHOLE part from offset `at` of its tensor on. */
+static inline const uint8_t *
+decoding_bytes(const struct decoding *d, unsigned part, uint64_t at)
+{
+    return d->in[part].p + (at - d->in[part].at);
+}
+
+/* Those of a STRIP part for unit `i`, counted from that of the first output row. */
+static inline const uint8_t *
+decoding_unit(const struct decoding *d, unsigned part, uint64_t i)
+{
+    return d->in[part].p + i * d->in[part].stride;
+}
+
+/* Decodes all of them into y. */
+void scheme_decode(const struct decoding *d, void *y);
 
 /* Where a scheme may read the bytes of a small tensor that says what the weight is (a quant_state blob, a
  * shape tensor). All of t, t->extent.nbytes. */
@@ -123,14 +151,14 @@ struct scheme {
     /* How part p, a STRIP that is there, lies. */
     void (*strip)(struct strip *strip, const struct weight *w, unsigned p);
 
-    /* Bytes of scratch memory that decode() is lent as its `room`, at a multiple of 64. Its contents mean nothing before
-     * and after the call. Buffers go there, not on the stack of a worker, which is small (base/thread.h). */
+    /* Bytes of scratch memory that decode() is lent for a run. Buffers go there, not on the stack of a worker, which is
+     * small (base/thread.h). */
     size_t room;
 
-    /* Decode elements [first, first + count) into y as `to` (BF16, F16, F32). Of a weight with STRIP parts they lie in
-     * one band: rows that begin at a multiple of the largest unit_rows. NULL: recognised, not decoded yet. */
-    void (*decode)(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-        uint64_t first, uint64_t count, enum dtype to, void *y, void *room);
+    /* Decodes some elements from `at` on, at most `count`, into y, and returns how many; the first call of a run has `at` at
+     * its first. Of a weight with STRIP parts a run lies in one band: rows that begin at a multiple of the largest
+     * unit_rows. NULL: recognised, not decoded yet. */
+    uint64_t (*decode)(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y);
 
     /* What reports say behind the name: "E4M3, 128x128 blocks", "Q4_K"; or nothing. */
     void (*describe)(const struct weight *w, char buf[SCHEME_DETAIL]);

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/matcher.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/dim.h"
@@ -115,26 +116,19 @@ pay(struct modules_cost *cost, size_t n)
     return cost->steps != 0;
 }
 
-/* From the start of the text. The library makes an expression of it: a dot stands for anything, but before a star. */
+/* Reads a pattern with a star as the library does: a dot before a star is itself, a star is `.*`, and Python matches what
+ * results at the start of the name. A pattern too long for `re` has too many states as well. */
 static bool
-glob(const char *pattern, const char *text, size_t n, struct modules_cost *cost)
+read_pattern(struct matcher *m, const char *pattern)
 {
-    const char *star = NULL, *end = text + n, *again = text;
-    while (*pattern && pay(cost, 1)) {
-        if (*pattern == '*') {
-            star = pattern++;
-            again = text;
-        } else if (text < end && (*pattern == *text || (*pattern == '.' && pattern[1] != '*'))) {
-            pattern++;
-            text++;
-        } else if (star && again < end) {
-            pattern = star + 1;
-            text = ++again;
-        } else {
-            return false;
-        }
+    char re[2 * MATCHER_STATES];
+    size_t n = 0;
+    for (const char *p = pattern; *p && n + 2 <= sizeof re; p++) {
+        if (*p == '*' || (*p == '.' && p[1] == '*'))
+            re[n++] = *p == '*' ? '.' : '\\';
+        re[n++] = *p;
     }
-    return *pattern == '\0';     /* what follows in the text does not matter */
+    return matcher_read(m, re, n, false);
 }
 
 /* Whether a pattern names P.weight; false, too, when matching has cost all that it may. What else an expression has is
@@ -155,10 +149,13 @@ names_weight(const char *pattern, const struct tensor *t, struct modules_cost *c
         if (end - at == len && memcmp(t->name + at, pattern, len) == 0)
             return true;
     }
-    bool star = strchr(pattern, '*') != NULL;
-    if (star && strpbrk(pattern, "[](){}+?^$|\\"))
-        *open = "with an expression that is not understood";
-    return star && glob(pattern, t->name, n, cost);
+    if (!strchr(pattern, '*'))
+        return false;
+    struct matcher m;
+    if (!strpbrk(pattern, "[](){}+?^$|\\") && read_pattern(&m, pattern))
+        return matcher_match(&m, t->name, n, &cost->steps);
+    *open = "with an expression that is not understood";
+    return false;
 }
 
 static bool
@@ -377,15 +374,10 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (!check_companions(m, &q->type, err)
         || !(q->type.packed ? fit_packed(m, q, dim, err) : fit_plain(m, q, dim, &turned, err)))
         return false;
-    uint8_t *packed = claims_alloc(f->claims, 2 * SHAPE_DIM, err);
-    if (!packed)
-        return false;
-    shape_pack(packed, dim, 2);
-    w->shape = (struct shape){ 2, packed };
     w->scheme = &sdnq_schemes[turned ? IN_COLUMNS : IN_ROWS];
     q->cols = num_max(dim[1], 1);
     q->group = num_max(q->group, 1);
-    return true;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 /* A weight of the type that the configuration names, and no scale beside it. */
@@ -506,65 +498,33 @@ fill_map(float map[256], const struct sdnq_type *type, enum dtype codes, enum dt
 }
 
 struct sdnq_room {
-    float scales[STEP], terms[STEP];                    /* of the groups of some elements */
-    float v[STEP];
-    uint8_t codes[STEP + 8];
+    struct step_room step;
+    float map[256];
 };
 
-/* Elements of whole groups from one's first on, or all in one; those of columns in one row. */
-struct sdnq_some {
-    const struct kernels *k;
-    const struct sdnq *q;
-    enum dtype codes, in, to;                           /* in: T */
-    const float *map;
-    const uint8_t *x;                                   /* from the byte or pack of the first one on */
-    size_t skip, n;                                     /* skip: codes of the pack before the first one */
-    struct sdnq_room *room;
-    bool has_zeros;
-    uint8_t *y;
-};
-
-/* One code a byte: in the input, or unpacked into room->codes. */
+/* One code a byte: in the input, or unpacked. */
 static const uint8_t *
-unpack(const struct sdnq_some *s)
+unpack(const struct decoding *d, uint64_t at, size_t n)
 {
-    uint8_t *codes = s->room->codes;
-    unsigned bits = s->q->type.bits;
+    const struct sdnq *q = d->w->own;
+    struct step_room *own = d->room;
+    unsigned bits = q->type.bits;
+    size_t skip = (size_t)(at % 8);
+    if (d->w->scheme == &sdnq_schemes[IN_COLUMNS])
+        return decoding_unit(d, CODES, at / q->cols - d->first / q->cols) + at % q->cols;
+    const uint8_t *x = decoding_bytes(d, CODES, bits == 8 ? at : at / 8 * bits);
     if (bits == 8)
-        return s->x;
+        return x;
     if (bits == 2 || bits == 4) {
-        s->k->bits_stream(codes, s->x, s->skip, s->n, bits);
-        return codes;
+        d->k->bits_stream(own->codes, x, skip, n, bits);
+        return own->codes;
     }
-    s->k->packs(codes, s->x, s->skip + s->n, bits);
-    return codes + s->skip;
+    d->k->packs(own->codes, x, skip + n, bits);
+    return own->codes + skip;
 }
 
-/* Signed types go the faster ways, unless a rounding to T comes between that to the output. */
-static void
-decode_some(const struct sdnq_some *s)
-{
-    float *scales = s->room->scales, *terms = s->room->terms, *v = s->room->v;
-    const uint8_t *codes = unpack(s);
-    const struct sdnq_type *type = &s->q->type;
-    size_t group = (size_t)s->q->group, groups = (size_t)num_ceil_div(s->n, group);
-    bool once = s->in == DTYPE_F32 || s->in == s->to;
-    const struct codes8 c = { type->packed ? terms : NULL, scales, group, .is_signed = !type->packed };
-    const struct affine a = { scales, terms, group, s->in, .fused = true, .map = s->map };
-    if (once && dtype_is_float8(s->codes)) {
-        step_fp8(s->k, s->to, s->y, s->codes, codes, s->n, scales, group, v);
-        return;
-    }
-    bool integers = once && type->is_signed && type->exponent == 0;
-    for (size_t i = 0; i < groups && !s->has_zeros; i++)
-        terms[i] = integers ? (float)(1U << (type->bits - 1)) : -0.0f;
-    if (integers)
-        step_codes8(s->k, s->to, s->y, codes, 0, s->n, &c, v);
-    else
-        step_affine(s->k, s->to, s->y, codes, 0, s->n, &a, v);
-}
-
-/* How many elements a step has from `at` on, of `left`. */
+/* How many elements a step has from `at` on, of `left`: of whole groups from one's first on, or all in one; of columns in one
+ * row. */
 static size_t
 step_size(const struct weight *w, uint64_t at, uint64_t left)
 {
@@ -575,33 +535,35 @@ step_size(const struct weight *w, uint64_t at, uint64_t left)
     return (size_t)(at % q->group != 0 ? num_min(n, q->group - at % q->group) : n);
 }
 
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
+/* Signed types go the faster ways, unless a rounding to T, that of the scales, comes between that to the output. */
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct sdnq *q = w->own;
-    enum dtype type = w->part[SCALE]->dtype;
-    bool turned = w->scheme == &sdnq_schemes[IN_COLUMNS];
-    float map[256];
-    struct sdnq_some s = { .k = k, .q = q, .codes = w->part[CODES]->dtype, .in = type, .to = to, .has_zeros = w->part[ZERO],
-        .room = room, .y = out };
-    if (q->type.is_signed || q->type.exponent != 0) {
-        fill_map(map, &q->type, s.codes, type);
-        s.map = map;
-    }
-    for (uint64_t at = first, end = first + count; at < end; at += s.n, s.y += s.n * dtype_facts(to)->bytes) {
-        uint64_t g = at / q->group - first / q->group;
-        s.n = step_size(w, at, end - at);
-        s.skip = (size_t)(at % 8);
-        s.x = turned ? in[CODES].p + (at / q->cols - first / q->cols) * in[CODES].stride + at % q->cols
-            : q->type.bits == 8 ? in[CODES].p + (at - first) : in[CODES].p + (at / 8 - first / 8) * q->type.bits;
-        for (size_t i = 0, n = (size_t)num_ceil_div(s.n, q->group); i < n; i++) {
-            s.room->scales[i] = scale_value(type, in[SCALE].p, g + i);
-            if (s.has_zeros)
-                s.room->terms[i] = scale_value(type, in[ZERO].p, g + i);
-        }
-        decode_some(&s);
-    }
+    const struct sdnq *q = d->w->own;
+    const struct sdnq_type *type = &q->type;
+    struct sdnq_room *room = d->room;
+    float *scales = room->step.scales, *terms = room->step.terms, *v = room->step.v;
+    enum dtype in = d->w->part[SCALE]->dtype, codes = d->w->part[CODES]->dtype;
+    bool mapped = type->is_signed || type->exponent != 0, once = in == DTYPE_F32 || in == d->to;
+    bool integers = once && type->is_signed && type->exponent == 0;
+    size_t n = step_size(d->w, at, count), group = (size_t)q->group, groups = (size_t)num_ceil_div(n, q->group);
+    const uint8_t *x = unpack(d, at, n);
+    const struct codes8 c = { type->packed ? terms : NULL, scales, group, .is_signed = !type->packed };
+    const struct affine a = { scales, terms, group, in, .fused = true, .map = mapped ? room->map : NULL };
+    if (mapped && at == d->first)
+        fill_map(room->map, type, codes, in);
+    scale_read(d, SCALE, at / q->group, groups, scales);
+    if (d->w->part[ZERO])
+        scale_read(d, ZERO, at / q->group, groups, terms);
+    for (size_t i = 0; i < groups && !d->w->part[ZERO]; i++)
+        terms[i] = integers ? (float)(1U << (type->bits - 1)) : -0.0f;
+    if (once && dtype_is_float8(codes))
+        step_fp8(d, y, codes, x, n, scales, group, v);
+    else if (integers)
+        step_codes8(d, y, x, 0, n, &c, v);
+    else
+        step_affine(d, y, x, 0, n, &a, v);
+    return n;
 }
 
 static void

@@ -12,27 +12,21 @@ smooth_check(const struct tensor *smooth, const struct tensor *codes, uint64_t c
 }
 
 void
-smooth_columns(uint64_t cols, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
-{
-    uint64_t last = first + count - 1;
-    bool one_row = first / cols == last / cols;
-    *from = one_row ? first % cols : 0;
-    *to = one_row ? last % cols + 1 : cols;
-}
-
-void
 smooth_run(struct span *s, const struct tensor *smooth, uint64_t cols, uint64_t first, uint64_t count)
 {
-    uint64_t from, to, size = dtype_facts(smooth->dtype)->bytes;
-    smooth_columns(cols, first, count, &from, &to);
+    uint64_t last = first + count - 1, size = dtype_facts(smooth->dtype)->bytes;
+    bool one_row = first / cols == last / cols;
+    uint64_t from = one_row ? first % cols : 0, to = one_row ? last % cols + 1 : cols;
     *s = (struct span){ .at = from * size, .len = (to - from) * size };
 }
 
 void
-smooth_apply(const struct tensor *smooth, const uint8_t *p, uint64_t from, float *v, uint64_t col, uint64_t n)
+smooth_apply(const struct decoding *d, unsigned part, float *v, uint64_t col, uint64_t n)
 {
-    for (uint64_t i = 0; smooth && i < n; i++)
-        v[i] *= scale_value(smooth->dtype, p, col + i - from);
+    const struct tensor *smooth = d->w->part[part];
+    const uint8_t *p = smooth ? scale_bytes(d, part, col) : NULL;
+    for (uint64_t i = 0; p && i < n; i++)
+        v[i] *= scale_value(smooth->dtype, p, i);
 }
 
 void

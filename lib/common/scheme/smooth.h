@@ -9,14 +9,11 @@
 /* Whether it is one for each of the columns of a matrix; NULL is none, and right. */
 bool smooth_check(const struct tensor *smooth, const struct tensor *codes, uint64_t cols, struct err *err);
 
-/* The columns [from, to) that elements [first, first + count) lie in: all, unless these lie in one row. */
-void smooth_columns(uint64_t cols, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to);
-
-/* The bytes of these. */
+/* The bytes of the columns that elements [first, first + count) lie in: all, unless these lie in one row. */
 void smooth_run(struct span *s, const struct tensor *smooth, uint64_t cols, uint64_t first, uint64_t count);
 
-/* Multiply n values from column `col` on; p holds the factors from column `from` on. NULL: nothing. */
-void smooth_apply(const struct tensor *smooth, const uint8_t *p, uint64_t from, float *v, uint64_t col, uint64_t n);
+/* Multiplies n values from column `col` on; nothing where the part is not there. */
+void smooth_apply(const struct decoding *d, unsigned part, float *v, uint64_t col, uint64_t n);
 
 /* Say of how many weights it was folded. */
 void smooth_finish(const struct roles *roles, struct claims *c);

@@ -3,62 +3,68 @@
 #ifndef SCHEME_STEP_H
 #define SCHEME_STEP_H
 
-#include "kernel/kernels.h"
+#include "scheme/scheme.h"
 
 enum { STEP = 2048 };
 
+/* The room of a decoder that unpacks codes, which may be as many as a step of whole packs has. */
+struct step_room {
+    float v[STEP];
+    float scales[STEP + 1], terms[STEP + 1];            /* of the groups of a step */
+    uint8_t codes[STEP + 8];
+};
+
 /* codes4.h */
 static inline void
-step_codes4(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, size_t first, size_t n,
+step_codes4(const struct decoding *d, void *y, const uint8_t *x, size_t first, size_t n,
     const struct codes4 *c, float *v)
 {
-    if (to == DTYPE_BF16) {
-        k->codes4_bf16(y, x, first, n, c);
+    if (d->to == DTYPE_BF16) {
+        d->k->codes4_bf16(y, x, first, n, c);
         return;
     }
-    k->codes4_f32(v, x, first, n, c);
-    kernels_round(k, to, y, v, n);
+    d->k->codes4_f32(v, x, first, n, c);
+    kernels_round(d->k, d->to, y, v, n);
 }
 
 /* codes8.h */
 static inline void
-step_codes8(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, size_t first, size_t n,
+step_codes8(const struct decoding *d, void *y, const uint8_t *x, size_t first, size_t n,
     const struct codes8 *c, float *v)
 {
-    if (to == DTYPE_BF16) {
-        k->codes8_bf16(y, x, first, n, c);
+    if (d->to == DTYPE_BF16) {
+        d->k->codes8_bf16(y, x, first, n, c);
         return;
     }
-    k->codes8_f32(v, x, first, n, c);
-    kernels_round(k, to, y, v, n);
+    d->k->codes8_f32(v, x, first, n, c);
+    kernels_round(d->k, d->to, y, v, n);
 }
 
 /* affine.h */
 static inline void
-step_affine(const struct kernels *k, enum dtype to, void *y, const uint8_t *x, size_t first, size_t n,
+step_affine(const struct decoding *d, void *y, const uint8_t *x, size_t first, size_t n,
     const struct affine *a, float *v)
 {
-    if (to == DTYPE_BF16) {
-        k->affine_bf16(y, x, first, n, a);
+    if (d->to == DTYPE_BF16) {
+        d->k->affine_bf16(y, x, first, n, a);
         return;
     }
-    k->affine_f32(v, x, first, n, a);
-    kernels_round(k, to, y, v, n);
+    d->k->affine_f32(v, x, first, n, a);
+    kernels_round(d->k, d->to, y, v, n);
 }
 
 /* kernels.h; the first element is the first one of a group. */
 static inline void
-step_fp8(const struct kernels *k, enum dtype to, void *y, enum dtype type, const uint8_t *x, size_t n,
+step_fp8(const struct decoding *d, void *y, enum dtype type, const uint8_t *x, size_t n,
     const float *scales, size_t group, float *v)
 {
     const struct fp8_rows row = { .dtype = type, .rows = 1, .cols = n, .x = x, .scales = scales, .scale_cols = group };
-
-    if (to == DTYPE_BF16) {
-        k->fp8_bf16(y, n, &row);
+    if (d->to == DTYPE_BF16) {
+        d->k->fp8_bf16(y, n, &row);
         return;
     }
-    k->fp8_f32(v, n, &row);
-    kernels_round(k, to, y, v, n);
+    d->k->fp8_f32(v, n, &row);
+    kernels_round(d->k, d->to, y, v, n);
 }
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "scheme/dim.h"
 
 /* schemes.md 1.2: what shares names with another scheme and shows more evidence comes first. */
 static const struct scheme *const table[] = {
@@ -123,6 +124,13 @@ table_never(const struct table_match *f)
     return false;
 }
 
+bool
+table_row_scales(const struct table_match *f)
+{
+    const struct shape *scale = &f->with[0]->shape;
+    return f->codes->shape.rank == 2 && scale->rank == 1 && shape_dim(scale, 0) == dim_rows(f->codes);
+}
+
 void
 table_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
@@ -161,20 +169,10 @@ table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err,
 bool
 table_set_cols(const struct table_match *f, struct weight *w, uint64_t cols, struct err *err)
 {
-    const struct shape *codes = &f->codes->shape;
-    const uint8_t *dims = codes->packed;
-    uint8_t *packed = claims_alloc(f->claims, (size_t)codes->rank * SHAPE_DIM, err), *end = packed;
     uint64_t numel;
-    if (!packed)
-        return false;
-    for (uint32_t i = 0; i + 1 < codes->rank; i++) {
-        uint64_t dim = shape_next(&dims);
-        end += shape_pack(end, &dim, 1);
-    }
-    shape_pack(end, &cols, 1);
-    w->shape = (struct shape){ codes->rank, packed };
-    return shape_is_empty(&w->shape) || shape_numel(&w->shape, &numel)
-        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+    return claims_shape(f->claims, w, f->codes->shape.rank - 1, &cols, 1, err)
+        && (shape_is_empty(&w->shape) || shape_numel(&w->shape, &numel)
+            || table_wrong(f->codes, f->codes, err, "less than 2^64 elements"));
 }
 
 bool

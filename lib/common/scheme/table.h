@@ -139,6 +139,9 @@ enum { TABLE_IDLE = 22 };
 /* For `fits` of a row that only says what is wrong. */
 bool table_never(const struct table_match *f);
 
+/* For `fits`: the first companion has a scale for each row of the codes. */
+bool table_row_scales(const struct table_match *f);
+
 /* For `describe`: the words at w->own, or nothing. */
 void table_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 

@@ -306,92 +306,65 @@ item(enum dtype type, const uint8_t *p, uint64_t i)
         : scale_value(type, p, i);
 }
 
-struct torchao_room {
-    float v[STEP];
-    float scales[STEP + 1], zeros[STEP + 1];            /* of the blocks of some elements */
-};
-
-/* Elements of one row: of whole blocks from one's first column on, or all in one. */
-struct torchao_some {
-    const struct kernels *k;
-    const struct torchao *t;
-    enum dtype codes, to;
-    const uint8_t *x;                                   /* from the byte of the first one on */
-    size_t first, n;                                    /* first: in its block */
-    struct torchao_room *room;
-    bool has_zeros;
-    uint8_t *y;
-};
-
 /* Zero points of INT4 are added, so it goes through floats. */
 static void
-decode_int4(const struct torchao_some *s, const struct codes4 *c)
+decode_int4(const struct decoding *d, const uint8_t *x, size_t first, size_t n, const struct codes4 *c, uint8_t *y)
 {
-    float *v = s->room->v;
-    s->k->codes4_f32(v, s->x, s->first, s->n, c);
-    for (size_t i = 0; i < s->n; i++)
-        v[i] += s->room->zeros[(s->first + i) / c->group];
-    kernels_round(s->k, s->to, s->y, v, s->n);
+    struct step_room *own = d->room;
+    d->k->codes4_f32(own->v, x, first, n, c);
+    for (size_t i = 0; i < n; i++)
+        own->v[i] += own->terms[(first + i) / c->group];
+    kernels_round(d->k, d->to, y, own->v, n);
 }
 
+/* Scales and zero points of n blocks of a row, from that of a column on. */
 static void
-decode_some(const struct torchao_some *s)
+fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
+{
+    const struct torchao *t = d->w->own;
+    const struct tensor *const *part = d->w->part;
+    struct step_room *own = d->room;
+    uint64_t i = t->type->columns ? col / t->b1 : row / t->b0 * (t->cols / t->b1) + col / t->b1;
+    float whole = part[WHOLE_SCALE] ? scale_at(d, WHOLE_SCALE, 0) : 1;
+    for (unsigned p = SCALE; p <= ZERO; p++) {
+        float *v = p == SCALE ? own->scales : own->terms;
+        const uint8_t *bytes = !part[p] ? NULL : !t->type->columns ? scale_bytes(d, p, i)
+            : decoding_unit(d, p, row - d->first / t->cols) + i * dtype_facts(part[p]->dtype)->bytes;
+        for (size_t g = 0; bytes && g < n; g++)
+            v[g] = item(part[p]->dtype, bytes, g);
+    }
+    for (size_t g = 0; part[WHOLE_SCALE] && g < n; g++)
+        own->scales[g] *= whole;
+}
+
+/* Elements of one row: of whole blocks from one's first column on, or all in one. */
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     static const float maps[][16] = {
         [KIND_FP4] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 },
         [KIND_INT4] = { 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1 },
         [KIND_UINT4] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
     };
-    const float *zeros = s->has_zeros && s->t->type->kind != KIND_INT4 ? s->room->zeros : NULL, *scales = s->room->scales;
-    float *v = s->room->v;
-    size_t group = (size_t)s->t->b1;
-    const struct codes8 bytes = { zeros, scales, group, .is_signed = true };
-    const struct codes4 nibbles = { maps[s->t->type->kind], zeros, scales, group, .low_first = true };
-    if (s->t->type->kind == KIND_F8)
-        step_fp8(s->k, s->to, s->y, s->codes, s->x, s->n, scales, group, v);
-    else if (s->t->type->kind == KIND_I8)
-        step_codes8(s->k, s->to, s->y, s->x, s->first, s->n, &bytes, v);
-    else if (s->t->type->kind == KIND_INT4)
-        decode_int4(s, &nibbles);
+    const struct torchao *t = d->w->own;
+    struct step_room *own = d->room;
+    const uint8_t *x = decoding_bytes(d, CODES, at / per_byte(t));
+    uint64_t col = at % t->cols, left = num_min(count, t->cols - col);
+    size_t first = (size_t)(col % t->b1), group = (size_t)t->b1;
+    size_t n = (size_t)num_min(first != 0 ? num_min(left, t->b1 - first) : left, STEP);
+    const float *zeros = d->w->part[ZERO] && t->type->kind != KIND_INT4 ? own->terms : NULL;
+    const struct codes8 bytes = { zeros, own->scales, group, .is_signed = true };
+    const struct codes4 nibbles = { maps[t->type->kind], zeros, own->scales, group, .low_first = true };
+    fill(d, at / t->cols, col, (size_t)num_ceil_div(first + n, t->b1));
+    if (t->type->kind == KIND_F8)
+        step_fp8(d, y, d->w->part[CODES]->dtype, x, n, own->scales, group, own->v);
+    else if (t->type->kind == KIND_I8)
+        step_codes8(d, y, x, first, n, &bytes, own->v);
+    else if (t->type->kind == KIND_INT4)
+        decode_int4(d, x, first, n, &nibbles, y);
     else
-        step_codes4(s->k, s->to, s->y, s->x, s->first, s->n, &nibbles, v);
-}
-
-/* Scales and zero points of the blocks of s, whose first is item i at the pointers. */
-static void
-fill(const struct torchao_some *s, const struct weight *w, const uint8_t *scales, const uint8_t *zeros, uint64_t i, float whole)
-{
-    size_t n = (size_t)num_ceil_div(s->first + s->n, s->t->b1);
-    for (size_t g = 0; g < n; g++) {
-        s->room->scales[g] = item(w->part[SCALE]->dtype, scales, i + g);
-        if (w->part[WHOLE_SCALE])
-            s->room->scales[g] *= whole;
-        if (s->has_zeros)
-            s->room->zeros[g] = item(w->part[ZERO]->dtype, zeros, i + g);
-    }
-}
-
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
-{
-    const struct torchao *t = w->own;
-    const struct part_bytes *scale = &in[SCALE], *zero = &in[ZERO];
-    uint64_t end = first + count, top = first / t->cols, across = t->cols / t->b1, from = grid_of(t, first, count).at;
-    float whole = w->part[WHOLE_SCALE] ? float_of_bits(load_le32(in[WHOLE_SCALE].p)) : 1;
-    struct torchao_some s = { .k = k, .t = t, .codes = w->part[CODES]->dtype, .to = to, .has_zeros = w->part[ZERO] != NULL,
-        .room = room, .y = out };
-    for (uint64_t at = first; at < end; at += s.n, s.y += s.n * dtype_facts(to)->bytes) {
-        uint64_t row = at / t->cols, col = at % t->cols, left = num_min(end - at, t->cols - col);
-        s.first = (size_t)(col % t->b1);
-        s.n = (size_t)num_min(s.first != 0 ? num_min(left, t->b1 - s.first) : left, STEP);
-        s.x = in[CODES].p + (at / per_byte(t) - first / per_byte(t));
-        if (t->type->columns)
-            fill(&s, w, scale->p + (row - top) * scale->stride, zero->p + (row - top) * zero->stride, col / t->b1, 1);
-        else
-            fill(&s, w, scale->p, zero->p, row / t->b0 * across + col / t->b1 - from, whole);
-        decode_some(&s);
-    }
+        step_codes4(d, y, x, first, n, &nibbles, own->v);
+    return n;
 }
 
 static void
@@ -419,7 +392,7 @@ static const struct scheme_row rows[] = {
 };
 
 #define TORCHAO(...) { .code = "torchao", .name = "torchao", .fit = fit, .run = run, .decode = decode, \
-    .room = sizeof(struct torchao_room), .describe = describe, __VA_ARGS__ }
+    .room = sizeof(struct step_room), .describe = describe, __VA_ARGS__ }
 
 /* The first finds the weights of both. */
 const struct scheme torchao_schemes[] = {

@@ -166,8 +166,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const json_t *layer = find_layer(f);
     struct vptq *q = claims_alloc(f->claims, sizeof *q, err);
-    uint8_t *packed = q ? claims_alloc(f->claims, 2 * SHAPE_DIM, err) : NULL;
-    if (!packed)
+    if (!q)
         return false;
     *q = (struct vptq){ .open = why_open(f, layer) };
     w->own = q;
@@ -179,9 +178,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     q->length = (uint32_t)num_min(main_of(layer, "vector_lens", 1), LENGTH_MAX + 1);
     q->bits = index_bits(main_of(layer, "num_centroids", 1));
     q->res_bits = main_of(layer, "num_res_centroids", 1) != 0 ? index_bits(main_of(layer, "num_res_centroids", 1)) : 0;
-    shape_pack(packed, (const uint64_t[]){ q->out, q->in }, 2);
-    w->shape = (struct shape){ 2, packed };
-    return check_shapes(f, w, q, layer, err)
+    return claims_shape(f->claims, w, 0, (const uint64_t[]){ q->out, q->in }, 2, err) && check_shapes(f, w, q, layer, err)
         && (!w->part[PERM] || perm_check(f->claims, w->part[PERM], q->in, err));
 }
 
@@ -204,74 +201,60 @@ struct vptq_batch {
 
 /* Entry `lane` of the vectors that column j names. */
 static float
-vector_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], const uint8_t *row, uint64_t j,
-    uint32_t lane)
+vector_at(const struct decoding *d, const uint8_t *row, uint64_t j, uint32_t lane)
 {
-    const struct vptq *q = w->own;
-    enum dtype type = w->part[CENTROIDS]->dtype;
+    const struct vptq *q = d->w->own;
     uint32_t bits = q->bits + q->res_bits, shift = (uint32_t)(j * bits % 8);
     uint64_t pair = 0;
     const uint8_t *p = row + j * bits / 8;
     for (uint32_t i = 0; 8 * i < shift + bits; i++)
         pair |= (uint64_t)p[i] << 8 * i;
     pair >>= shift;
-    float v = scale_value(type, in[CENTROIDS].p, (pair & ((UINT64_C(1) << q->bits) - 1)) * q->length + lane);
+    enum dtype type = d->w->part[CENTROIDS]->dtype;
+    float v = scale_value(type, d->in[CENTROIDS].p, (pair & ((UINT64_C(1) << q->bits) - 1)) * q->length + lane);
     if (q->res_bits == 0)
         return v;
     uint64_t residual = pair >> q->bits & ((UINT64_C(1) << q->res_bits) - 1);
-    return scale_round(type, v + scale_value(type, in[RESIDUALS].p, residual * q->length + lane));
+    return scale_round(type, v + scale_value(type, d->in[RESIDUALS].p, residual * q->length + lane));
 }
 
 /* Element `lane` of the column of an output row that column j of the indices is, the col-th. */
 static float
-element_at(const struct weight *w, const struct part_bytes in[SCHEME_PARTS], const uint8_t *row, uint64_t j,
-    uint32_t lane, uint32_t col)
+element_at(const struct decoding *d, const uint8_t *row, uint64_t j, uint32_t lane, uint32_t col)
 {
-    enum dtype type = w->part[CENTROIDS]->dtype;
-    float v = vector_at(w, in, row, j, lane);
-    if (!w->part[SCALE])
+    enum dtype type = d->w->part[CENTROIDS]->dtype;
+    float v = vector_at(d, row, j, lane);
+    if (!d->w->part[SCALE])
         return v;
-    v = scale_round(type, v * scale_value(type, in[SCALE].p, col));
-    return scale_round(type, v + scale_value(type, in[BIAS].p, col));
+    v = scale_round(type, v * scale_value(type, d->in[SCALE].p, col));
+    return scale_round(type, v + scale_value(type, d->in[BIAS].p, col));
 }
 
-/* Columns [from, to) of output row o into y, that of column `from` first; row: its indices. With a permutation all of
- * them are looked at, and put where they belong. */
-static void
-decode_row(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS],
-    const uint8_t *row, uint64_t o, uint64_t from, uint64_t to, enum dtype as, uint8_t *y, struct vptq_batch *b)
+/* Elements of one row. With a permutation all of its columns are looked at, and put where they belong. */
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct vptq *q = w->own;
-    const struct tensor *perm = w->part[PERM];
-    size_t size = dtype_facts(as)->bytes;
+    const struct vptq *q = d->w->own;
+    const struct tensor *perm = d->w->part[PERM];
+    struct vptq_batch *b = d->room;
+    uint64_t o = at / q->in, from = at % q->in, to = from + num_min(q->in - from, count);
+    const uint8_t *row = decoding_bytes(d, CODES, o / q->length * 4 * dim_cols(d->w->part[CODES]));
+    size_t size = dtype_facts(d->to)->bytes;
     uint64_t j = perm ? 0 : from, end = perm ? q->in : to;
     while (j < end) {
         size_t n = 0;
         for (; j < end && n < PIECE; j++) {
-            uint32_t col = perm ? perm_at(perm, in[PERM].p, j) : (uint32_t)j;
+            uint32_t col = perm ? perm_at(perm, d->in[PERM].p, j) : (uint32_t)j;
             if (col < from || col >= to)
                 continue;
-            b->v[n] = element_at(w, in, row, j, (uint32_t)(o % q->length), col);
+            b->v[n] = element_at(d, row, j, (uint32_t)(o % q->length), col);
             b->col[n++] = col;
         }
-        kernels_round(k, as, b->done, b->v, n);
+        kernels_round(d->k, d->to, b->done, b->v, n);
         for (size_t i = 0; i < n; i++)
             memcpy(y + (b->col[i] - from) * size, (const uint8_t *)b->done + i * size, size);
     }
-}
-
-static void
-decode(const struct weight *w, const struct kernels *k, const struct part_bytes in[SCHEME_PARTS], uint64_t first,
-    uint64_t count, enum dtype to, void *out, void *room)
-{
-    const struct vptq *q = w->own;
-    uint64_t end = first + count, top = first / q->in / q->length, size = 4 * dim_cols(w->part[CODES]);
-    uint8_t *y = out;
-    for (uint64_t at = first, n; at < end; at += n, y += n * dtype_facts(to)->bytes) {
-        uint64_t o = at / q->in, col = at % q->in;
-        n = num_min(q->in - col, end - at);
-        decode_row(w, k, in, in[CODES].p + (o / q->length - top) * size, o, col, col + n, to, y, room);
-    }
+    return to - from;
 }
 
 static void

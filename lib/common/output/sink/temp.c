@@ -20,13 +20,19 @@ struct temp {
 };
 static struct temp *_Atomic armed;
 
+static void
+remove_armed(void)
+{
+    for (const struct temp *t = atomic_load(&armed); t; t = t->next)
+        unlink(t->name);
+}
+
 /* Runs on any thread. The default action is set behind the removal, or a second signal would end the process between
  * the two; raise() has it happen when the handler returns, so that the status is that of the signal. */
 static void
 on_signal(int sig)
 {
-    for (const struct temp *t = atomic_load(&armed); t; t = t->next)
-        unlink(t->name);
+    remove_armed();
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -118,6 +124,7 @@ temp_make(char *name)
         strcpy(temp->name, name);
         atomic_store(&armed, temp);
         catch_signals();
+        signals_clean_with(remove_armed);
     }
     signals_release(&old);
     int sys = errno;
