@@ -295,6 +295,7 @@ END
     jq -e '.tensor == "a\\u{1b}b"' err
 }
 
+# bats test_tags=full
 @test "--json-errors: the members of every error, warning and note are those of amn-json(5)" {
     { amn-remember --json-errors --nonsense || :; } 2>objects
     for f in "$fx"/good-* "$fx"/bad-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-bad/* nowhere; do

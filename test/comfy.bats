@@ -20,14 +20,17 @@ ranges() {
     done
 }
 
+# bats test_tags=full
 @test "random ranges are slices of the whole: -j 1, -j 3, file and pipe" {
     ranges scalar
 }
 
+# bats test_tags=full
 @test "random ranges with AVX2" {
     ranges avx2
 }
 
+# bats test_tags=full
 @test "F16, and the other types with other workers and kernels" {
     for f in "$fx"/good-comfy-first.safetensors "$fx"/good-comfy-far.safetensors \
         "$corpus"/safetensors-good/{peer-,}comfy-*.safetensors; do

@@ -42,6 +42,7 @@ values() {
     amn-parse --config "$fx/config-64.json" - <"$m" | grep -q '64x128'
 }
 
+# bats test_tags=broken
 @test "config.json: not JSON, a block twice, too deep, too large" {
     mkdir m
     cp "$fx/config-48/model.safetensors" m
@@ -68,6 +69,7 @@ values() {
     [ "$kib" -le 40960 ]
 }
 
+# bats test_tags=broken
 @test "config.json: modules left alone, by name, glob and expression" {
     cp -r "$fx/config-ignore" m
     # lm_head and m.mlp.gate have no scale: each must be listed, in any of the ways that tools write.
@@ -113,6 +115,7 @@ PY
     grep -q 'steps' err
 }
 
+# bats test_tags=full
 @test "the patterns of SDNQ share the bound of the other lists" {
     mkdir m
     sdnq() { # [patterns]
@@ -212,6 +215,7 @@ PY
     is_empty err
 }
 
+# bats test_tags=broken
 @test "sums of sizes do not wrap" {
     python3 - <<'PY' >huge
 import json, struct, sys

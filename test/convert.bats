@@ -114,6 +114,7 @@ converts() {
     done
 }
 
+# bats test_tags=full
 @test "an archive of nothing, and one of many" {
     model in.safetensors
     printf '\20\0\0\0\0\0\0\0{}              ' >none.safetensors

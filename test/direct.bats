@@ -76,6 +76,7 @@ same() {
     cmp cached direct
 }
 
+# bats test_tags=full
 @test "the same bytes in both regimes: lengths around a page and a block, and none" {
     model
     for n in 1 4095 4096 4097 524289 4194303 4194304 4194305 8388608 12587008 $size; do

@@ -451,6 +451,7 @@ except subprocess.TimeoutExpired:
 sys.exit(p.wait() not in (0, -getattr(signal, "SIG" + sys.argv[1])))' "$@"
 }
 
+# bats test_tags=full
 @test "killed at any time, a job goes on to the same directory" {
     mkdir in
     cp "$fx/good-fp8-wide.safetensors" in/model.safetensors

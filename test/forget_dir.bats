@@ -227,6 +227,7 @@ END
     grep -q 'vLLM 0.32 refuses' err
 }
 
+# bats test_tags=full
 @test "thousands of experts that stay take no longer than a moment" {
     # shellcheck disable=SC2046
     model mixtral l.0.q_proj=64x128 $(for i in $(seq 1 12000); do echo "l.0.mlp.experts.$i.w=1x2"; done)

@@ -15,6 +15,7 @@ forget() {
     amn-forget -q --to safetensors --scheme "$@"
 }
 
+# bats test_tags=full
 @test "a file, a pipe and any number of threads give the same bytes" {
     model
     for s in $schemes; do
@@ -31,6 +32,7 @@ forget() {
     done
 }
 
+# bats test_tags=full
 @test "any piece of the output is made alone" {
     model
     for s in int4-group gptq awq nvfp4 mlx-3bit comfy-int8 comfy-nvfp4; do
@@ -44,6 +46,7 @@ forget() {
     done
 }
 
+# bats test_tags=full
 @test "what was forgotten is remembered, near what it was" {
     model
     for s in $schemes; do

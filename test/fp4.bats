@@ -41,6 +41,7 @@ same() {
     done
 }
 
+# bats test_tags=full
 @test "workers, pipes and processors do not show, in any type" {
     same "$fx/good-fp4-wide.safetensors"
     same "$fx/good-bitnet-wide"

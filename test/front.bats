@@ -391,6 +391,7 @@ shows() {
     shows "$long\n" "$(echo $long | fold -s -w 79 | sed 's/ *$//')\n"
 }
 
+# bats test_tags=full
 @test "pages: whatever is open, nested, cut or missing, it ends, within bounds" {
     shows '' ''
     for page in '.El\n.El\n.Ed\n.Pc\n.It x\n.Ta\n.Ns\nend' '.Op Op Op Op Op Op Op Op Op Op Op Op Op end' '.Xr\n.Xr a b end\n.' \

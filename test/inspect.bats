@@ -227,6 +227,7 @@ PYTHON
     grep -qF "s = \"${x:0:52}\"..." out
 }
 
+# bats test_tags=broken
 @test "--metadata: hostile keys and values" {
     for f in "$corpus"/gguf-good/*hostile* "$corpus"/safetensors-good/*hostile* "$fx"/good-*hostile* "$fx/good-gguf-values-3.gguf"; do
         for how in '' --arrays; do
@@ -241,6 +242,7 @@ PYTHON
     [ "$(grep -c '^Metadata' out)" -eq 1 ]
 }
 
+# bats test_tags=full
 @test "--metadata: arrays of any length in the memory of the model" {
     without_sanitizer
     "$helpers/gguf-forms" .
@@ -342,6 +344,7 @@ good_inputs() {
         sort
 }
 
+# bats test_tags=full
 @test "the three tools agree: schemes, roles, bytes, names, and the size that is written, to a byte" {
     every=1
     if is_sanitized; then every=3; fi
@@ -365,6 +368,7 @@ good_inputs() {
     jq -e '.remembered | .bytes != null and .size == null' out
 }
 
+# bats test_tags=full
 @test "the members of all objects are those of amn-json(5)" {
     for f in $(good_inputs); do
         amn-inspect --to f16 "$f" 2>/dev/null || [ $? -ne 70 ]

@@ -16,10 +16,12 @@ ranges() {
     done
 }
 
+# bats test_tags=full
 @test "random ranges are slices of the whole: -j 1, -j 3, file and pipe" {
     ranges scalar
 }
 
+# bats test_tags=full
 @test "random ranges with AVX2" {
     ranges avx2
 }
@@ -88,6 +90,7 @@ for name, bits in steps.items():
 PYTHON
 }
 
+# bats test_tags=broken
 @test "shapes, types, companions and contents made wrong, and shapes without elements" {
     cases ints- 59
 }

@@ -55,6 +55,7 @@ names() {
 
 # --- what is listed ----------------------------------------------------------------------------------------------------
 
+# bats test_tags=full
 @test "every name of the corpus's stores is an operand, and what is said of it is true" {
     cp -RP "$corpus/stores/ollama" models
     export OLLAMA_MODELS=$dir/models HF_HUB_CACHE=$corpus/stores/hf-cache
@@ -365,6 +366,7 @@ PY
     grep -q '^hf:.* limit ' out
 }
 
+# bats test_tags=full
 @test "memory does not grow with the number of models" {
     without_sanitizer
     "$helpers/large" heads 1 model                      # a header of 2 MiB

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # amn-convert, from every container to every container: file and pipe, plain and compressed. What the libraries of the
 # formats read of it: test/peers/peer_matrix.py.
 load helper

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # Peak resident memory does not follow the size of a tensor or of the model.
 load helper
 

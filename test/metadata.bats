@@ -88,6 +88,7 @@ torn() {
     done
 }
 
+# bats test_tags=full
 @test "types that do not fit the keys are malformed, naming the key" {
     for value in x '' 1.5 -1 4294967296 '1 2' '"1"' '[1]' true 1e2 0x1; do torn k '{"k":"u32"}' "$value" 'key k: '; done
     for value in 128 -129 99999999999999999999 --1 +1; do torn k '{"k":"i8"}' "$value" 'key k: ' i8; done
@@ -176,6 +177,7 @@ wrong() {
     done
 }
 
+# bats test_tags=broken
 @test "--gguf-metadata: what is wrong with it is told by key and reason" {
     st in.safetensors '{"a": "b"}'
     for value in null '[]' '[1,"a"]' '[true,1]' '[[1]]' '[null]' '{}' '{"type":"u8"}' '{"value":1}' '{"type":1,"value":1}' \

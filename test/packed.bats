@@ -36,6 +36,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=full
 @test "compressed input dribbled byte by byte, and in odd pieces" {
     for p in $packings; do
         for f in good-fp8-row-f32.safetensors good-gguf.gguf; do
@@ -82,6 +83,7 @@ unnamed() {
     reads "$f" model
 }
 
+# bats test_tags=broken
 @test "nothing, compressed: malformed as an empty file" {
     : >none
     for p in $packings; do
@@ -94,6 +96,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=full,broken
 @test "compressed input cut anywhere, or with a bit changed, small" {
     for p in $packings; do
         packed $p "$fx/good-gguf.gguf" >model
@@ -101,6 +104,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=full,broken
 @test "compressed input cut anywhere, or with a bit changed, streamed and spooled" {
     for p in $packings; do
         for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors; do
@@ -110,6 +114,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=broken
 @test "the words for what is cut, broken or followed by something" {
     for p in $packings; do
         packed $p "$fx/good-gguf.gguf" >model
@@ -254,6 +259,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full,broken
 @test "windows: 128 MiB at most, and no more than --max-alloc" {
     f=$fx/good-gguf.gguf
     "$helpers/pack" zstd 27 <"$f" >model
@@ -297,6 +303,7 @@ PYTHON
     both 75 model amn-remember
 }
 
+# bats test_tags=broken
 @test "a bomb in a header: a limit, soon and in little memory" {
     without_sanitizer
     little() { (ulimit -v 400000; exec timeout 30 "$@"); }
@@ -319,6 +326,7 @@ PYTHON
     done
 }
 
+# bats test_tags=broken
 @test "a bomb behind the tensors: malformed, and nobody waits for its end" {
     "$helpers/pack" zstd-then 0 400000000000 <"$fx/good-plain.safetensors" >model
     for t in amn-parse amn-inspect; do

@@ -72,6 +72,7 @@ PYTHON
     expects views.pt out
 }
 
+# bats test_tags=broken
 @test "what torch would not write after what it would: a long pipe is refused, a file is read" {
     "$helpers/checkpoint" extra.pt large extra
     amn-remember extra.pt >out && expects extra.pt out
@@ -79,6 +80,7 @@ PYTHON
     [ ! -e none ] && grep -q 'name the file' err
 }
 
+# bats test_tags=full
 @test "byte by byte" {
     for how in "" numbered views; do
         "$helpers/checkpoint" a.pt $how
@@ -87,6 +89,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full,broken
 @test "cut at every byte: malformed, and nothing is written" {
     "$helpers/checkpoint" a.pt
     python3 - <<'PYTHON'
@@ -102,6 +105,7 @@ for n in range(1, len(data), 17 if slow else 1):
 PYTHON
 }
 
+# bats test_tags=full,broken
 @test "a long pipe that is cut anywhere between its members, or changed there: an error, and no file" {
     "$helpers/checkpoint" a.pt large numbered
     python3 - <<'PYTHON'
@@ -132,6 +136,7 @@ PYTHON
     [ ! -e none ]
 }
 
+# bats test_tags=broken
 @test "a checksum that is another: malformed, no file is left; --no-verify reads it all the same" {
     for how in "" large; do
         "$helpers/checkpoint" a.pt flipped $how
@@ -147,6 +152,7 @@ PYTHON
     done
 }
 
+# bats test_tags=broken
 @test "version and byteorder: missing, unknown" {
     "$helpers/checkpoint" a.pt noversion;             both 65 a.pt amn-remember
     "$helpers/checkpoint" a.pt version=11;            both 69 a.pt amn-remember

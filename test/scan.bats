@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=broken
 # amn-inspect --scan: what pickles would import and call, whatever they and the files around them do against being read.
 load helper
 
@@ -140,6 +141,7 @@ END
     "$helpers/no-controls" texts
 }
 
+# bats test_tags=full
 @test "cut at every byte, a file never stops the scan with anything but a verdict or a fault" {
     hostile
     for f in evil.pt deflated.pt stacked-evil.pt objects.npy old-good.tar; do
@@ -171,6 +173,7 @@ END
     "$helpers/json-keys" 'AMN-INSPECT SCAN' <objects
 }
 
+# bats test_tags=full
 @test "the corpus: what a loader was seen to execute is never clean" {
     n=0
     while IFS=$'\t' read -r file verdict status; do

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=broken
 # Schemes that are told by their tensors, markers or configuration: what is refused, with which status, in which words.
 # The cases are those of helper.bash.
 load helper

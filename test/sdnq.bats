@@ -11,10 +11,12 @@ wide() { echo "$fx/sdnq-wide/model.safetensors"; }
     "$helpers/sdnq" "$fx/sdnq-wide" out
 }
 
+# bats test_tags=full
 @test "random ranges are slices of the whole: -j 1, -j 3, file and pipe" {
     "$helpers/ranges" "$(wide)" scalar
 }
 
+# bats test_tags=full
 @test "random ranges with AVX2" {
     needs_cpu avx2
     "$helpers/ranges" "$(wide)" avx2
@@ -119,6 +121,7 @@ for kind, values in json.load(open("values")).items():
 PYTHON
 }
 
+# bats test_tags=broken
 @test "damaged configurations end with a message" {
     mkdir m
     cp "$corpus/safetensors-good/sdnq-uint4/model.safetensors" m
