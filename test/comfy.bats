@@ -5,6 +5,7 @@ load helper
 
 models="first far awq"
 
+# bats test_tags=full
 @test "rows of every format, in more than one block, are what the formulas say" {
     for m in $models; do
         try 0 amn-remember -q --to f32 "$fx/good-comfy-$m.safetensors"

@@ -131,6 +131,7 @@ PYTHON
     amn-convert --to safetensors want | tail -c 66000 | cmp - <(tail -c 66000 many.safetensors)
 }
 
+# bats test_tags=full
 @test "every container to every container, and back" {
     model plain.safetensors
     cp "$fx/good-fp8-block-bf16.safetensors" fp8.safetensors

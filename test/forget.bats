@@ -229,6 +229,7 @@ EOF
     try 0 amn-forget --scheme int8 w.safetensors
 }
 
+# bats test_tags=full
 @test "shapes of all kinds" {
     weights w a.weight:BF16:1x1 b.weight:F16:1x33 c.weight:F32:515x1 d.weight:F64:7x129 e.weight:BF16:129x1 \
         f.weight:BF16:3x5000 g.weight:BF16:130x127 h.weight:F32:0x7 i.weight:F32:9

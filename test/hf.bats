@@ -247,6 +247,7 @@ silent() {
     is_empty err
 }
 
+# bats test_tags=full
 @test "rope scaling that llama.cpp ignores or applies otherwise: a warning" {
     llama3='"factor":8.0,"low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":64'
     yarn='"type":"yarn","factor":4.0,"original_max_position_embeddings":64'

@@ -26,6 +26,7 @@ unnamed() {
     LC_ALL=C sed 's/"file":"[^"]*"//' "$1"
 }
 
+# bats test_tags=full
 @test "gzip, zstd and xz are read through, by content, whatever the name: file and pipe, all tools" {
     for f in good-plain.safetensors good-fp8-block-bf16.safetensors good-gguf.gguf good-gguf-k.gguf \
         good-fp8-wide.safetensors good-fp8-wide-late.safetensors; do

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # --range: every output byte is a pure function of its offset.
 load helper
 

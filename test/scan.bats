@@ -7,6 +7,7 @@ hostile() {
     "$helpers/hostile-pickles" hostile
 }
 
+# bats test_tags=full
 @test "each way to name a global, and to hide one, by name and through a pipe" {
     hostile
     n=0

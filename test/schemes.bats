@@ -87,6 +87,7 @@ load helper
     done
 }
 
+# bats test_tags=full
 @test "MLX, HQQ, quanto, EETQ, torchao: scales in another shard, every set of kernels, other types" {
     for f in "$corpus"/safetensors-good/peer-*.safetensors "$corpus"/safetensors-good/peer-*/model.safetensors \
         "$fx/good-groups-wide.safetensors"; do
