@@ -11,14 +11,11 @@ need_direct() {
 # Make the file model: an output of $size bytes, five blocks of 4 MiB, of which no two pages are alike.
 model() {
     python3 - <<'PYTHON'
-import json, random, struct
+import random, struct
+from modelfile import write
 rows, cols = 2048, 4480
-codes = random.Random(6).randbytes(rows * cols)
-end = 2240 + len(codes)
-text = json.dumps({"w_scale_inv": {"dtype": "F32", "shape": [16, 35], "data_offsets": [0, 2240]},
-                   "w": {"dtype": "F8_E4M3", "shape": [rows, cols], "data_offsets": [2240, end]}}).encode()
-with open("model", "wb") as f:
-    f.write(struct.pack("<Q", len(text)) + text + struct.pack("<560f", *(0.001 * i + 0.5 for i in range(560))) + codes)
+write("model", [("w_scale_inv", "F32", [16, 35], struct.pack("<560f", *(0.001 * i + 0.5 for i in range(560)))),
+                ("w", "F8_E4M3", [rows, cols], random.Random(6).randbytes(rows * cols))])
 PYTHON
     size=$(amn-remember --size model)
     [ $((size >> 22)) -eq 4 ]

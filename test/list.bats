@@ -288,14 +288,11 @@ names() {
     gzip -c "$good" >packed
     put o--y $first model.safetensors.gz packed
     python3 - <<'PY'
-import json, struct
-text = json.dumps({"w": {"dtype": "BF16", "shape": [1 << 39], "data_offsets": [0, 1 << 40]}}).encode()
-with open("sparse", "wb") as f:
-    f.write(struct.pack("<Q", len(text)) + text)
-    try:
-        f.truncate(8 + len(text) + (1 << 40))
-    except OSError:
-        pass
+from modelfile import write_hole
+try:
+    write_hole("sparse", [("w", "BF16", [1 << 39], 1 << 40)])
+except OSError:
+    pass
 PY
     put o--z $first README.md
     ln -s "$dir/sparse" "$hub/models--o--z/snapshots/$first/model.safetensors"

@@ -7,10 +7,9 @@ load helper
 gguf() { "$helpers/all-keys" "$@"; }
 st() {
     python3 - "$@" <<'PYTHON'
-import json, struct, sys
-text = json.dumps({"__metadata__": json.loads(sys.argv[2]), "w": {"dtype": "F16", "shape": [2, 2], "data_offsets": [0, 8]}})
-text = text.encode()
-open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + bytes(range(8)))
+import json, sys
+from modelfile import write
+write(sys.argv[1], [("w", "F16", [2, 2], bytes(range(8)))], json.loads(sys.argv[2]))
 PYTHON
 }
 
@@ -49,12 +48,12 @@ to() {
     # Other programs give the keys another order.
     python3 - mid.safetensors <<'PYTHON'
 import json, struct, sys
+from modelfile import read_header
 raw = open(sys.argv[1], "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-header = json.loads(raw[8:8 + n])
+header, start = read_header(raw)
 header["__metadata__"] = dict(sorted(header["__metadata__"].items(), key=lambda item: item[0][::-1]))
 text = json.dumps(header, ensure_ascii=False).encode()
-open("mixed.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + raw[8 + n:])
+open("mixed.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + raw[start:])
 PYTHON
     to gguf mixed.safetensors mixed.gguf
     diff <(types in.gguf | jq -S .) <(types mixed.gguf | jq -S .)

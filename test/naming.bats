@@ -5,14 +5,10 @@ load helper
 # named FILE NAME...: a model of these tensors, each of its own values.
 named() {
     python3 - "$@" <<'PYTHON'
-import json, struct, sys
-entries, data = {}, b""
-for i, name in enumerate(sys.argv[2:]):
-    entries[name.encode().decode("unicode_escape").encode("latin1").decode()] = {
-        "dtype": "I32", "shape": [2], "data_offsets": [len(data), len(data) + 8]}
-    data += struct.pack("<2i", i, -i)
-text = json.dumps(entries).encode()
-open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
+import struct, sys
+from modelfile import write
+write(sys.argv[1], [(name.encode().decode("unicode_escape").encode("latin1").decode(), "I32", [2], struct.pack("<2i", i, -i))
+                    for i, name in enumerate(sys.argv[2:])])
 PYTHON
 }
 

@@ -6,11 +6,8 @@ load helper
 arrays() {
     python3 - "$@" <<'PYTHON'
 import struct, sys, zipfile
+from modelfile import npy
 path, words = sys.argv[1], sys.argv[2:]
-def npy(descr, shape, data, fortran=False):
-    text = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, shape)
-    text += " " * (63 - (10 + len(text)) % 64) + "\n"
-    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + data
 order = ">" if "big" in words else "<"
 def floats(values):
     return struct.pack("%s%df" % (order, len(values)), *values)
@@ -162,11 +159,11 @@ PYTHON
 
 @test "arrays that lie in folders as those of a checkpoint do" {
     python3 - <<'PYTHON'
-import struct, zipfile
-text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }".ljust(117) + "\n"
+import zipfile
+from modelfile import npy
 with zipfile.ZipFile("a.npz", "w") as z:
     for name in "m/data/0.npy", "m/version.npy":
-        z.writestr(name, b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + b"abc")
+        z.writestr(name, npy("|u1", (3,), b"abc"))
 PYTHON
     both 0 a.npz amn-parse
     jq -r .name out.file | diff - <(printf '%s\n' m/data/0 m/version)
@@ -196,10 +193,10 @@ PYTHON
     try 75 amn-parse --max-alloc 100 a.npz
     try 75 amn-parse --max-total 400 a.npz
     python3 - <<'PYTHON'
-import struct, zipfile
-text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3000000,), }".ljust(117) + "\n"
+import zipfile
+from modelfile import npy
 with zipfile.ZipFile("zeros.npz", "w", zipfile.ZIP_DEFLATED) as z:
-    z.writestr("z.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + bytes(3000000))
+    z.writestr("z.npy", npy("|u1", (3000000,), bytes(3000000)))
 PYTHON
     amn-remember zeros.npz >out
     try 75 amn-remember --max-ratio 100 zeros.npz
@@ -210,9 +207,9 @@ PYTHON
 @test "more than 16 times the archive and 1 GiB is not inflated" {
     python3 - <<'PYTHON'
 import os, struct, zipfile
+from modelfile import npy
 n = 1200000000
-text = ("{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }" % n).ljust(117) + "\n"
-data = b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + os.urandom(1200000)
+data = npy("|u1", (n,), os.urandom(1200000))
 with zipfile.ZipFile("claim.npz", "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr("a.npy", data)
 bytes = bytearray(open("claim.npz", "rb").read())
@@ -228,12 +225,12 @@ PYTHON
 # bats test_tags=full
 @test "the memory of a large deflated array is bounded" {
     python3 - <<'PYTHON'
-import os, struct, zipfile
-text = "{'descr': '|u1', 'fortran_order': False, 'shape': (200000000,), }".ljust(117) + "\n"
+import os, zipfile
+from modelfile import npy
 block = os.urandom(1000) * 100
 with zipfile.ZipFile("large.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
     with z.open("a.npy", "w") as f:
-        f.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode())
+        f.write(npy("|u1", (200000000,)))
         for _ in range(2000):
             f.write(block)
 PYTHON

@@ -38,13 +38,12 @@ load helper
 @test "a model of more shards than the soft limit allows open files" {
     cat >shards.py <<'PYTHON'
 import json, struct
+from modelfile import write
 place = {}
 for i in range(100):
-    head = json.dumps({f"t{i}": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
     name = f"model-{i + 1:05}-of-00100.safetensors"
     place[f"t{i}"] = name
-    with open(name, "wb") as f:
-        f.write(struct.pack("<Q", len(head)) + head + struct.pack("<f", i))
+    write(name, [(f"t{i}", "F32", [1], struct.pack("<f", i))])
 with open("model.safetensors.index.json", "w") as f:
     json.dump({"weight_map": place}, f)
 PYTHON
