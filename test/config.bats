@@ -69,7 +69,7 @@ values() {
     [ "$kib" -le 40960 ]
 }
 
-# bats test_tags=broken
+# bats test_tags=full,broken
 @test "config.json: modules left alone, by name, glob and expression" {
     cp -r "$fx/config-ignore" m
     # lm_head and m.mlp.gate have no scale: each must be listed, in any of the ways that tools write.
@@ -225,6 +225,7 @@ PY
     try 65 amn-remember --size huge
 }
 
+# bats test_tags=full
 @test "a config.json that is there and cannot be read is never taken for none: 66, whatever the tool" {
     mkdir in
     "$helpers/weights" in/model.safetensors a.weight=BF16:64x128

@@ -61,6 +61,7 @@ same() {
         { echo "pipe: $*"; return 1; }
 }
 
+# bats test_tags=full
 @test "the same bytes in both regimes: schemes, types, orders" {
     for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-gguf-k.gguf good-gguf.gguf \
         good-plain.safetensors good-fp8-block-bf16.safetensors; do

@@ -149,6 +149,7 @@ END
     error_line amn-convert usage
 }
 
+# bats test_tags=full
 @test "what is no number is refused, or encoded when asked" {
     for kind in nan infinite; do
         "$helpers/weights" m a.weight=BF16:64x512:$kind

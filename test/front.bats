@@ -212,6 +212,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     [ "$(ls "$tests"/../man | wc -l)" -eq "$(for t in $topics; do echo ${t#*:}; done | sort -u | wc -l)" ]
 }
 
+# bats test_tags=full
 @test "without man, in a pipe: text, with every word that mandoc shows" {
     command -v mandoc >/dev/null || skip "mandoc is not installed"
     for t in $topics; do

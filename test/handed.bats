@@ -203,6 +203,7 @@ with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x"
     says 65 65-zeros 'nothing but zeros: the download or copy is incomplete'
 }
 
+# bats test_tags=full
 @test "the name of the file changes nothing, and compression hides nothing" {
     samples s
     for f in s/*; do

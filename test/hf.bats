@@ -295,6 +295,7 @@ silent() {
     silent qwen2-moe config.norm_topk_prob=false
 }
 
+# bats test_tags=full
 @test "sliding windows that llama.cpp does not have: a warning" {
     for case in mistral mixtral phi3; do
         warns 'llama.cpp ignores sliding_window 64 for the architecture' $case config.sliding_window=64

@@ -200,6 +200,7 @@ keeps() {
     [ $got -eq $want ] && cmp plain remembered || { echo "$1: $got, expected $want"; return 1; }
 }
 
+# bats test_tags=full
 @test "--keep-quantized: packed tensors decode to the same afterwards, of every scheme" {
     n=0
     for f in "$corpus"/safetensors-good/{autoawq-gemv-g64,awq-gemm,bnb-fp4-bs64-float32-dq,bnb-int8,comfy-w4a8-codebook}.safetensors \

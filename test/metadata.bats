@@ -176,7 +176,7 @@ wrong() {
     done
 }
 
-# bats test_tags=broken
+# bats test_tags=full,broken
 @test "--gguf-metadata: what is wrong with it is told by key and reason" {
     st in.safetensors '{"a": "b"}'
     for value in null '[]' '[1,"a"]' '[true,1]' '[[1]]' '[null]' '{}' '{"type":"u8"}' '{"value":1}' '{"type":1,"value":1}' \

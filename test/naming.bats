@@ -52,6 +52,7 @@ gives() {
     [ "$(names out | wc -l)" -eq 0 ]
 }
 
+# bats test_tags=full
 @test "--rename is sed -E, name by name" {
     named m model.layers.10.weight model.layers.2.mlp.weight aaa 'a/b&c' 'a\\\\b' x
     for e in s/model/m/ 's/e/E/g' 's/[0-9]+/<&>/' 's/layers\.([0-9]+)\.(.*)/h.\1-\2/' 's|/|.|' 's/$/./' 's/^/p./g' 's/a*/-/g' \

@@ -78,17 +78,7 @@ LIST
     for how in plain deflated; do
         arrays a.npz $how
         if is_sanitized; then step=5; else step=1; fi
-        python3 - $step <<'PYTHON'
-import subprocess, sys
-data = open("a.npz", "rb").read()
-for n in range(1, len(data), int(sys.argv[1])):
-    open("cut.npz", "wb").write(data[:n])
-    for given in ("file", "pipe"):
-        p = subprocess.run(["amn-remember", "cut.npz" if given == "file" else "-"], stdin=open("cut.npz", "rb"),
-                           capture_output=True)
-        if p.returncode != 65 or p.stdout or p.stderr.count(b"\n") != 1:
-            sys.exit("%d bytes, %s: status %d, %d bytes out: %s" % (n, given, p.returncode, len(p.stdout), p.stderr))
-PYTHON
+        "$helpers/cut-each" a.npz $step
     done
 }
 

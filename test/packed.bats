@@ -61,6 +61,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=full
 @test "several members, frames or streams are one input, empty ones and padding too" {
     f=$fx/good-gguf.gguf
     head -c 700 "$f" >a
@@ -143,6 +144,7 @@ unnamed() {
     both 65 model amn-remember
 }
 
+# bats test_tags=full
 @test "reports decompress no more than the header needs" {
     for p in $packings; do
         packed $p "$fx/good-fp8-wide.safetensors" >model

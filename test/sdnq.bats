@@ -22,6 +22,7 @@ wide() { echo "$fx/sdnq-wide/model.safetensors"; }
     "$helpers/ranges" "$(wide)" avx2
 }
 
+# bats test_tags=full
 @test "every set of kernels, any number of workers, another shard: the same bytes" {
     rm -rf shards
     "$helpers/shards" "$(wide)" shards
