@@ -222,7 +222,7 @@ with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x"
     done
 }
 
-# bats test_tags=full,broken
+# bats test_tags=full
 @test "each of them cut anywhere: 65 or 69, the same from all, never a limit" {
     samples s
     python3 - $tools <<'PYTHON'
