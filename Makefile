@@ -2,12 +2,13 @@
 #
 #   make            build the tools into bin/
 #   make demo       set up a fresh machine, build, show the main job on a real sample
-#   make check      set up, build, and run all tests
+#   make check      set up, build, and run the tests: minutes
+#   make check-full  the tests that take longer, and are not of check: growth, memory, matrices, faults ...
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make bench      ratios to cat, and peak memory; never fails on a figure
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
-#   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check` takes some
-#   make determinism  every decoder with every encoder, several times each; `make check` takes a sample
+#   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check-full` takes some
+#   make determinism  every decoder with every encoder, several times each; `make check-full` takes a sample
 #   make fuzz       broken copies of the corpus through the sanitized tools; SECONDS=600, one minute by default
 #   make fuzz-NAME  libFuzzer on test/fuzz/fuzz_NAME.c, as long; new finds go to test/fuzz/found/NAME. `make fuzz-keep-NAME`
 #                   makes of them, and of the corpus, the smallest corpus that reaches as much
@@ -180,10 +181,13 @@ demo: setup
 	$(MAKE) all
 	sh test/demo.sh $(bin)
 
-check:
+# One process for each processor, unless -j says otherwise.
+parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
+
+check check-full:
 	sh test/setup.sh build test
-	$(MAKE) all unit
-	sh test/run.sh $(bin) $(obj)
+	$(MAKE) $(parallel) all unit
+	sh test/run.sh $(bin) $(obj) $(@:check-%=%)
 
 unit: $(completions) $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
 
@@ -321,6 +325,6 @@ check-packages:
 clean:
 	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
-.PHONY: all setup demo check unit bench bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
+.PHONY: all setup demo check check-full unit bench bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
 .PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)

@@ -1,16 +1,20 @@
 #!/usr/bin/env bats
+# bats file_tags=broken
 # Input that is cut, wrong, hostile or of another kind. The corpus has hundreds more: test/check-corpus.
 load helper
 
+# bats test_tags=full
 @test "safetensors cut at every byte of the header and at the edges of its data" {
     "$helpers/cut-everywhere" "$fx/good-plain.safetensors"
     "$helpers/cut-everywhere" "$fx/good-fp8-input-scale.safetensors"
 }
 
+# bats test_tags=full
 @test "GGUF cut at every byte of the header and at the edges of its data" {
     "$helpers/cut-everywhere" "$fx/good-gguf.gguf"
 }
 
+# bats test_tags=full
 @test "cut in the data of several blocks, streamed and spooled" {
     "$helpers/cut-everywhere" "$fx/good-fp8-wide.safetensors"
     "$helpers/cut-everywhere" "$fx/good-fp8-wide-late.safetensors"
@@ -29,6 +33,7 @@ promises() {
     grep -q "ends after $length bytes, the header promises $whole (the download or copy is incomplete)" err || { cat err; return 1; }
 }
 
+# bats test_tags=full
 @test "what is cut says how long it is and what its header promises" {
     for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-plain.safetensors; do
         size=$(wc -c <"$fx/$f")
@@ -58,6 +63,7 @@ promises() {
     sed 's/^[^:]*: [^:]*: //' err.pipe | cmp - said
 }
 
+# bats test_tags=full
 @test "compressed and cut: what came of it, and what the header promises" {
     f=$fx/good-fp8-wide.safetensors
     size=$(wc -c <"$f")
@@ -251,6 +257,7 @@ index_of() {
     [ "$(cat status)" -eq 74 ]
 }
 
+# bats test_tags=full
 @test "a file that changes while it is read: 74, and no output" {
     printf old >old
     cp "$corpus/gguf-good/trailing-bytes.gguf" input
@@ -273,6 +280,7 @@ index_of() {
     [ ! -e new ]
 }
 
+# bats test_tags=full
 @test "a safetensors file whose length begins like another container, cut anywhere: truncated safetensors" {
     for length in 640 1920 2654848 67324752; do             # 80 02, 80 07, 80 82 28 and PK 03 04 as bytes
         python3 - $length <<'PYTHON'

@@ -216,13 +216,11 @@ over() {
 
 @test "--max-alloc bounds the header, directory and metadata of an output, too" {
     python3 -c '
-import json, struct
-tensors = {"t%d" % i: {"dtype": "F16", "shape": [1], "data_offsets": [2 * i, 2 * i + 2]} for i in range(500)}
-def put(path, metadata):
-    text = json.dumps(dict(tensors, __metadata__=metadata), separators=(",", ":")).encode()
-    open(path, "wb").write(struct.pack("<Q", len(text)) + text + bytes(1000))
-put("many.safetensors", {})
-put("list.safetensors", {"gguf.types": json.dumps({"l": "[u64]"}), "l": json.dumps([1] * 40000, separators=(",", ":"))})'
+import json
+from modelfile import write
+tensors = [("t%d" % i, "F16", [1], 2) for i in range(500)]
+write("many.safetensors", tensors, {})
+write("list.safetensors", tensors, {"gguf.types": json.dumps({"l": "[u64]"}), "l": json.dumps([1] * 40000, separators=(",", ":"))})'
     long=$(printf 'x%.0s' $(seq 55))
     over 40000 'GGUF header of the output' amn-convert --to gguf --add-prefix "$long" many.safetensors
     over 50000 'directory of the output' amn-convert --to npz --add-prefix "$long" many.safetensors
@@ -282,12 +280,9 @@ failure() {
     failure "$fx/unsupported-exl3.safetensors"
     jq -e '.kind == "unsupported" and .tensor != null' err
     python3 - <<'END'
-import json
-def put(file, tensors):
-    head = json.dumps({n: {"dtype": d, "shape": s, "data_offsets": o} for n, d, s, o in tensors}).encode()
-    open(file, "wb").write(len(head).to_bytes(8, "little") + head + bytes(8))
-put("colons", [("a: tensor b: c", "F32", [3], [0, 8])])
-put("escape", [("a\x1bb", "F32", [3], [0, 8])])
+from modelfile import header
+for file, name in ("colons", "a: tensor b: c"), ("escape", "a\x1bb"):
+    open(file, "wb").write(header([(name, "F32", [3], 0, 8)]) + bytes(8))
 END
     failure colons
     jq -e '.tensor == "a: tensor b: c"' err
@@ -295,6 +290,7 @@ END
     jq -e '.tensor == "a\\u{1b}b"' err
 }
 
+# bats test_tags=full
 @test "--json-errors: the members of every error, warning and note are those of amn-json(5)" {
     { amn-remember --json-errors --nonsense || :; } 2>objects
     for f in "$fx"/good-* "$fx"/bad-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-bad/* nowhere; do

@@ -5,6 +5,7 @@ load helper
 
 models="first far awq"
 
+# bats test_tags=full
 @test "rows of every format, in more than one block, are what the formulas say" {
     for m in $models; do
         try 0 amn-remember -q --to f32 "$fx/good-comfy-$m.safetensors"
@@ -20,14 +21,17 @@ ranges() {
     done
 }
 
+# bats test_tags=full
 @test "random ranges are slices of the whole: -j 1, -j 3, file and pipe" {
     ranges scalar
 }
 
+# bats test_tags=full
 @test "random ranges with AVX2" {
     ranges avx2
 }
 
+# bats test_tags=full
 @test "F16, and the other types with other workers and kernels" {
     for f in "$fx"/good-comfy-first.safetensors "$fx"/good-comfy-far.safetensors \
         "$corpus"/safetensors-good/{peer-,}comfy-*.safetensors; do
@@ -59,22 +63,13 @@ ranges() {
         is_empty out
     done
     python3 - "$fx/good-comfy-far.safetensors" <<'PYTHON'
-import json, struct, sys
+import json, sys
+from modelfile import read, read_header, write
 data = open(sys.argv[1], "rb").read()
-n = struct.unpack_from("<Q", data)[0]
-top = json.loads(data[8:8 + n])
-meta = json.loads(top.pop("__metadata__")["_quantization_metadata"])["layers"]
-for name, marker in meta.items():       # each alone, behind what is held back of a pipe to look at
-    parts = [("first", {"dtype": "U8", "shape": [3 << 20]}, bytes(3 << 20))]
-    parts += [(k, t, data[8 + n + t["data_offsets"][0]:8 + n + t["data_offsets"][1]]) for k, t in top.items()
-              if k.startswith(name + ".weight")]
-    head, at = {"__metadata__": {"_quantization_metadata": json.dumps({"layers": {name: marker}})}}, 0
-    for k, t, part in parts:
-        head[k] = dict(t, data_offsets=[at, at + len(part)])
-        at += len(part)
-    text = json.dumps(head).encode()
-    with open("alone-" + name, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(part for _, _, part in parts))
+layers = json.loads(read_header(data)[0]["__metadata__"]["_quantization_metadata"])["layers"]
+for name, marker in layers.items():     # each alone, behind what is held back of a pipe to look at
+    parts = [("first", "U8", [3 << 20], 3 << 20)] + [(k, *t) for k, t in read(data).items() if k.startswith(name + ".weight")]
+    write("alone-" + name, parts, {"_quantization_metadata": json.dumps({"layers": {name: marker}})})
 PYTHON
     for f in alone-*; do
         cat "$f" | try 75 amn-remember --no-spool
@@ -104,7 +99,8 @@ PYTHON
 
 @test "the golden vectors: 4 and 6 bits, rotated in groups of 64" {
     python3 - <<'PYTHON'
-import json, struct
+import json
+from modelfile import write
 hexes = {
     "d.weight": ("I8", [1, 32], "f1e2a1f3ef7c120fce052f1b5dfee02113007a1002f3e0d11e0024c5b2ae302c"),
     "d.weight_scale": ("F32", [1], "b76d4b3e"),
@@ -113,13 +109,8 @@ hexes = {
     "e.weight_s_rel": ("F8_E4M3", [1, 4], "49444846"), "e.weight_s_channel": ("F32", [1], "c40f333c")}
 layers = {"d": {"format": "convrot_w4a4", "convrot_groupsize": 64},
           "e": {"format": "asym_w4a8_int8", "params": {"convrot_groupsize": 64}}}
-top, data = {"__metadata__": {"_quantization_metadata": json.dumps({"layers": layers})}}, b""
-for name, (dtype, shape, text) in hexes.items():
-    part = bytes.fromhex(text)
-    top[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
-    data += part
-text = json.dumps(top).encode()
-open("golden", "wb").write(struct.pack("<Q", len(text)) + text + data)
+write("golden", [(name, dtype, shape, bytes.fromhex(text)) for name, (dtype, shape, text) in hexes.items()],
+      {"_quantization_metadata": json.dumps({"layers": layers})})
 PYTHON
     try 0 amn-remember --to f32 golden
     "$helpers/comfy" golden out

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # What the tab key makes of a command line, in real shells.
 load helper
 

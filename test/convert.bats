@@ -6,7 +6,8 @@ load helper
 # are less usual; large, one of several blocks; TYPE, one more tensor "more" of this type; name=NAME, rank=N, of F32.
 model() {
     python3 - "$@" <<'PYTHON'
-import json, struct, sys
+import sys
+from modelfile import write
 path, words = sys.argv[1], sys.argv[2:]
 tensors = []
 def add(name, dtype, shape, nbytes):
@@ -32,14 +33,7 @@ for word in words:
         bits = 64 if word == "C64" else 4 if word == "F4" else 6 if word[:2] == "F6" else 16 if word == "U16" else 8
         bits = 64 if word == "U64" else bits
         add("more", word, [8], bits)
-entries, at, data = {"__metadata__": {"format": "pt", "who": "me"}}, 0, b""
-for name, dtype, shape, raw in tensors:
-    entries[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(raw)]}
-    data += raw
-    at += len(raw)
-text = json.dumps(entries).encode()
-text += b" " * (-len(text) % 8)
-open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+write(path, tensors, {"format": "pt", "who": "me"})
 PYTHON
 }
 
@@ -47,10 +41,8 @@ PYTHON
 # numpy asks it to; what a Python before 3.11.4 has otherwise in its headers as later ones have it.
 archive() {
     python3 - "$@" <<'PYTHON'
-import io, json, struct, sys, zipfile
-raw = open(sys.argv[1], "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-entries, data = json.loads(raw[8:8 + n]), raw[8 + n:]
+import io, struct, sys, zipfile
+from modelfile import read
 descr = {"BOOL": "|b1", "I8": "|i1", "U8": "|u1", "BF16": "<V2", "C64": "<c8"}
 def npy(dtype, shape):
     text = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (
@@ -69,11 +61,9 @@ class Pipe(io.RawIOBase):
         return len(bytes(b))
 pipe = Pipe()
 with zipfile.ZipFile(pipe, "w", allowZip64=True) as z:
-    for name, e in entries.items():
-        if name == "__metadata__":
-            continue
+    for name, (dtype, shape, data) in read(sys.argv[1]).items():
         with z.open(name + ".npy", "w", force_zip64=True) as f:
-            f.write(npy(e["dtype"], e["shape"]) + data[e["data_offsets"][0]:e["data_offsets"][1]])
+            f.write(npy(dtype, shape) + data)
     infos, end = z.filelist, None
 out, at = pipe.bytes, z.start_dir
 if out[4] != 45:
@@ -114,15 +104,15 @@ converts() {
     done
 }
 
+# bats test_tags=full
 @test "an archive of nothing, and one of many" {
     model in.safetensors
     printf '\20\0\0\0\0\0\0\0{}              ' >none.safetensors
     converts none.safetensors npz
     [ "$(stat -c %s out.file)" -eq 22 ]
     python3 - <<'PYTHON'
-import json, struct
-text = json.dumps({"t%05d" % i: {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(66000)}).encode()
-open("many.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(i % 256 for i in range(66000)))
+from modelfile import write
+write("many.safetensors", [("t%05d" % i, "U8", [1], bytes([i % 256])) for i in range(66000)])
 PYTHON
     archive many.safetensors want
     converts many.safetensors npz
@@ -130,6 +120,7 @@ PYTHON
     amn-convert --to safetensors want | tail -c 66000 | cmp - <(tail -c 66000 many.safetensors)
 }
 
+# bats test_tags=full
 @test "every container to every container, and back" {
     model plain.safetensors
     cp "$fx/good-fp8-block-bf16.safetensors" fp8.safetensors

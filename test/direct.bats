@@ -11,14 +11,11 @@ need_direct() {
 # Make the file model: an output of $size bytes, five blocks of 4 MiB, of which no two pages are alike.
 model() {
     python3 - <<'PYTHON'
-import json, random, struct
+import random, struct
+from modelfile import write
 rows, cols = 2048, 4480
-codes = random.Random(6).randbytes(rows * cols)
-end = 2240 + len(codes)
-text = json.dumps({"w_scale_inv": {"dtype": "F32", "shape": [16, 35], "data_offsets": [0, 2240]},
-                   "w": {"dtype": "F8_E4M3", "shape": [rows, cols], "data_offsets": [2240, end]}}).encode()
-with open("model", "wb") as f:
-    f.write(struct.pack("<Q", len(text)) + text + struct.pack("<560f", *(0.001 * i + 0.5 for i in range(560))) + codes)
+write("model", [("w_scale_inv", "F32", [16, 35], struct.pack("<560f", *(0.001 * i + 0.5 for i in range(560)))),
+                ("w", "F8_E4M3", [rows, cols], random.Random(6).randbytes(rows * cols))])
 PYTHON
     size=$(amn-remember --size model)
     [ $((size >> 22)) -eq 4 ]
@@ -64,6 +61,7 @@ same() {
         { echo "pipe: $*"; return 1; }
 }
 
+# bats test_tags=full
 @test "the same bytes in both regimes: schemes, types, orders" {
     for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-gguf-k.gguf good-gguf.gguf \
         good-plain.safetensors good-fp8-block-bf16.safetensors; do
@@ -76,6 +74,7 @@ same() {
     cmp cached direct
 }
 
+# bats test_tags=full
 @test "the same bytes in both regimes: lengths around a page and a block, and none" {
     model
     for n in 1 4095 4096 4097 524289 4194303 4194304 4194305 8388608 12587008 $size; do

@@ -202,12 +202,10 @@ same() {
 
 @test "names of tensors that JSON escapes" {
     python3 - <<'END'
-import json
+from modelfile import write
 names = ['a"b', "back\\slash", "line\nend", "\x01", "\x7f", "\u2028", "\u202e", "\u00e9", "\U0001f600", "../x", "",
          "%s%n", "z" * 300]
-head = {n: {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i, n in enumerate(names)}
-text = json.dumps(head).encode()
-open("m.safetensors", "wb").write(len(text).to_bytes(8, "little") + text + bytes(len(names)))
+write("m.safetensors", [(n, "U8", [1], 1) for n in names])
 END
     try 0 amn-remember -o d/ --shard-size 5 m.safetensors
     same m.safetensors d
@@ -227,14 +225,11 @@ END
 @test "an index that is not true of the files is no input, and no directory is made" {
     python3 - <<'END'
 import json, os
-def write(path, names):
-    head = {n: {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i, n in enumerate(names)}
-    text = json.dumps(head).encode()
-    open(path, "wb").write(len(text).to_bytes(8, "little") + text + bytes(len(names)))
+from modelfile import write
 for folder, second, index in (("missing", "c", "abcx"), ("twice", "ca", "abc"), ("more", "cd", "abc")):
     os.mkdir(folder)
-    write(folder + "/1.safetensors", "ab")
-    write(folder + "/2.safetensors", second)
+    for file, names in (("1", "ab"), ("2", second)):
+        write("%s/%s.safetensors" % (folder, file), [(n, "U8", [1], 1) for n in names])
     with open(folder + "/model.safetensors.index.json", "w") as f:
         json.dump({"weight_map": {n: ("1" if n in "ab" else "2") + ".safetensors" for n in index}}, f)
 END
@@ -260,13 +255,10 @@ END
 lengths() {
     mkdir in
     python3 - <<'END'
-import json
-head, at = {}, 0
-for i, n in enumerate((1000, 1500, 1200, 9000)):
-    head["t%d" % i] = {"dtype": "U8", "shape": [n], "data_offsets": [at, at + n]}
-    at += n
-text = json.dumps(head).encode()
-open("in/m.safetensors", "wb").write(len(text).to_bytes(8, "little") + text + bytes(i % 251 for i in range(at)))
+from modelfile import write
+lengths = (1000, 1500, 1200, 9000)
+data = bytes(i % 251 for i in range(sum(lengths)))
+write("in/m.safetensors", [("t%d" % i, "U8", [n], data[sum(lengths[:i]):][:n]) for i, n in enumerate(lengths)])
 END
 }
 
@@ -379,17 +371,14 @@ f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
 
 @test "--resume of a pipe goes on when the same data come, and only then" {
     fp8() {
-        python3 -c 'import json, struct, sys
-head, at, data = {}, 0, b""
+        python3 -c 'import struct, sys
+from modelfile import safetensors
+tensors = []
 for i in range(6):
     codes = bytes((j * int(sys.argv[1]) + i) % 120 for j in range(16384))
-    for name, dtype, shape, raw in (("l%d.weight", "F8_E4M3", [128, 128], codes),
-                                    ("l%d.weight_scale_inv", "F32", [1, 1], struct.pack("<f", 2))):
-        head[name % i] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(raw)]}
-        at += len(raw)
-        data += raw
-text = json.dumps(head).encode()
-sys.stdout.buffer.write(len(text).to_bytes(8, "little") + text + data)' "$1"
+    tensors += [("l%d.weight" % i, "F8_E4M3", [128, 128], codes),
+                ("l%d.weight_scale_inv" % i, "F32", [1, 1], struct.pack("<f", 2))]
+sys.stdout.buffer.write(safetensors(tensors))' "$1"
     }
     fp8 1 >one
     fp8 3 >two
@@ -451,6 +440,7 @@ except subprocess.TimeoutExpired:
 sys.exit(p.wait() not in (0, -getattr(signal, "SIG" + sys.argv[1])))' "$@"
 }
 
+# bats test_tags=full
 @test "killed at any time, a job goes on to the same directory" {
     mkdir in
     cp "$fx/good-fp8-wide.safetensors" in/model.safetensors

@@ -8,7 +8,8 @@ bnb="nf4 fp4 fp4-cpu nf4-double-quant fp4-double-quant int8"
 # weights FILE [NAME:DTYPE:SHAPE[:INDEX=VALUE]]...: values about normal; else two matrices, an expert, and what stays.
 weights() {
     python3 - "$@" <<'PYTHON'
-import json, math, random, struct, sys
+import math, random, struct, sys
+from modelfile import write
 path, words = sys.argv[1], sys.argv[2:]
 words = words or ["a.up_proj.weight:BF16:256x640", "a.down_proj.weight:F16:200x333", "a.norm.weight:F32:640",
                   "embed_tokens.weight:BF16:64x64", "a.bias:F32:256", "b.proj.weight:F32:130x4099", "lm_head.weight:BF16:32x64"]
@@ -17,7 +18,7 @@ def code(v, dtype):
     if dtype == "BF16":
         return struct.pack("<f", v)[2:]
     return struct.pack({"F16": "<e", "F32": "<f", "F64": "<d", "I32": "<i"}[dtype], int(v * 1000) if dtype == "I32" else v)
-entries, data = {}, b""
+tensors = []
 for word in words:
     name, dtype, shape, *special = word.split(":")
     shape = [int(n) for n in shape.split("x")]
@@ -25,39 +26,18 @@ for word in words:
     for s in special:
         index, value = s.split("=")
         values[int(index)] = code(float(value), dtype)
-    raw = b"".join(values)
-    entries[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
-    data += raw
-text = json.dumps(entries).encode()
-text += b" " * (-len(text) % 8)
-open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+    tensors.append((name, dtype, shape, b"".join(values)))
+write(path, tensors)
 PYTHON
 }
 
 # lists FILE: a line for each tensor: name, dtype, shape.
 lists() {
     python3 - "$1" <<'PYTHON'
-import json, struct, sys
-with open(sys.argv[1], "rb") as f:
-    for name, t in json.loads(f.read(struct.unpack("<Q", f.read(8))[0])).items():
-        if name != "__metadata__":
-            print(name, t["dtype"], "x".join(map(str, t["shape"])))
-PYTHON
-}
-
-# same_tensors A B: the same tensors with the same bytes, in any order.
-same_tensors() {
-    python3 - "$@" <<'PYTHON'
-import json, struct, sys
-def read(path):
-    raw = open(path, "rb").read()
-    n = struct.unpack("<Q", raw[:8])[0]
-    return {k: (t["dtype"], t["shape"], raw[8 + n + t["data_offsets"][0]:8 + n + t["data_offsets"][1]])
-            for k, t in json.loads(raw[8:8 + n]).items() if k != "__metadata__"}
-a, b = map(read, sys.argv[1:])
-differ = [k for k in a.keys() | b.keys() if a.get(k) != b.get(k)]
-print("differ:", *differ)
-sys.exit(bool(differ))
+import sys
+from modelfile import read
+for name, (dtype, shape, _) in read(sys.argv[1]).items():
+    print(name, dtype, "x".join(map(str, shape)))
 PYTHON
 }
 
@@ -183,14 +163,14 @@ EOF
         try 0 amn-remember --to f16 once.safetensors
         mv out values.safetensors
         try 0 amn-forget --scheme $s values.safetensors
-        same_tensors once.safetensors out
+        "$helpers/same-tensors" once.safetensors out
     done
     for s in nf4 fp4; do
         f=$BATS_TEST_DIRNAME/cases/bnb-llama-1b-$s/input.safetensors
         try 0 amn-remember "$f"
         mv out values.safetensors
         try 0 amn-forget --scheme $s values.safetensors
-        same_tensors "$f" out
+        "$helpers/same-tensors" "$f" out
     done
 }
 
@@ -199,7 +179,7 @@ EOF
     try 0 amn-remember "$f"
     mv out values.safetensors
     try 0 amn-forget --scheme nf4-double-quant values.safetensors
-    same_tensors "$f" out >differ || true
+    "$helpers/same-tensors" "$f" out >differ || true
     grep -q 'nested_absmax' differ
     refute grep -q 'weight ' differ
     refute grep -q 'weight$' differ
@@ -229,6 +209,7 @@ EOF
     try 0 amn-forget --scheme int8 w.safetensors
 }
 
+# bats test_tags=full
 @test "shapes of all kinds" {
     weights w a.weight:BF16:1x1 b.weight:F16:1x33 c.weight:F32:515x1 d.weight:F64:7x129 e.weight:BF16:129x1 \
         f.weight:BF16:3x5000 g.weight:BF16:130x127 h.weight:F32:0x7 i.weight:F32:9
@@ -286,9 +267,8 @@ EOF
 @test "an input that ends early, a reader that leaves, a full disk" {
     weights w
     head -c 300000 w >cut
-    python3 -c 'import json, struct, sys
-text = json.dumps({"a.weight": {"dtype": "BF16", "shape": [4000, 4000], "data_offsets": [0, 32000000]}}).encode()
-sys.stdout.buffer.write(struct.pack("<Q", len(text)) + text + bytes(32000000))' >zeros        # more than a pipe takes
+    python3 -c 'from modelfile import write
+write("zeros", [("a.weight", "BF16", [4000, 4000], 32000000)])'        # more than a pipe takes
     for s in fp8 nf4-double-quant int8; do
         both 65 cut amn-forget --scheme $s
         is_empty out.file

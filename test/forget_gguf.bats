@@ -109,6 +109,7 @@ EOF
     refute cmp -s two.out least.out
 }
 
+# bats test_tags=full
 @test "file, pipe, workers, kernels, past the cache: the same bytes; --size and ranges" {
     tiny model m.gguf
     tiny dat i.dat
@@ -158,6 +159,7 @@ PYTHON
     try 0 amn-forget -q --scheme q4_k --imatrix less.dat m.gguf
 }
 
+# bats test_tags=broken
 @test "an importance matrix that is wrong" {
     tiny model m.gguf
     for form in dat gguf; do
@@ -187,6 +189,7 @@ PYTHON
     try 2 amn-convert --to gguf --imatrix i.dat m.gguf
 }
 
+# bats test_tags=full,broken
 @test "an importance matrix that is cut anywhere is never taken for a whole one" {
     tiny model m.gguf cols=32 layers=1
     every=1

@@ -15,6 +15,7 @@ forget() {
     amn-forget -q --to safetensors --scheme "$@"
 }
 
+# bats test_tags=full
 @test "a file, a pipe and any number of threads give the same bytes" {
     model
     for s in $schemes; do
@@ -31,6 +32,7 @@ forget() {
     done
 }
 
+# bats test_tags=full
 @test "any piece of the output is made alone" {
     model
     for s in int4-group gptq awq nvfp4 mlx-3bit comfy-int8 comfy-nvfp4; do
@@ -44,6 +46,7 @@ forget() {
     done
 }
 
+# bats test_tags=full
 @test "what was forgotten is remembered, near what it was" {
     model
     for s in $schemes; do
@@ -53,24 +56,14 @@ forget() {
         try 0 amn-remember -q --to f32 - <one
         cmp out back
         python3 - $s <<'PYTHON'
-import json, math, struct, sys
+import math, sys
+from modelfile import floats, read
 
-def load(path):
-    d = open(path, "rb").read()
-    n = struct.unpack("<Q", d[:8])[0]
-    return {k: (v, d[8 + n:][slice(*v["data_offsets"])]) for k, v in json.loads(d[8:8 + n]).items() if k != "__metadata__"}
-
-def floats(t):
-    v, b = t
-    if v["dtype"] == "F32": return struct.unpack(f"<{len(b) // 4}f", b)
-    if v["dtype"] == "F16": return struct.unpack(f"<{len(b) // 2}e", b)
-    return [struct.unpack("<f", b"\0\0" + b[i:i + 2])[0] for i in range(0, len(b), 2)]
-
-want, got = load("model.safetensors"), load("back")
+want, got = read("model.safetensors"), read("back")
 assert set(got) == set(want), sorted(got)
 least = {"mlx-2bit": 3, "mlx-3bit": 11, "awq": 16, "mlx-4bit": 16}.get(sys.argv[1], 16)
 for name in want:
-    assert got[name][0]["shape"] == want[name][0]["shape"]
+    assert got[name][1] == want[name][1]
     x, y = floats(want[name]), floats(got[name])
     signal, noise = sum(v * v for v in x), sum((a - b) ** 2 for a, b in zip(x, y))
     one_signed = sys.argv[1].startswith("gptq") and name == "e.weight"      # symmetric codes clip such groups
@@ -156,6 +149,7 @@ END
     error_line amn-convert usage
 }
 
+# bats test_tags=full
 @test "what is no number is refused, or encoded when asked" {
     for kind in nan infinite; do
         "$helpers/weights" m a.weight=BF16:64x512:$kind
@@ -218,15 +212,10 @@ PYTHON
 
 @test "experts in one tensor: fp8 takes them, for others a message says that they stay" {
     python3 - <<'PYTHON'
-import json, struct
-entries = {"l.0.mlp.experts.gate_up_proj": [2, 64, 64], "l.1.mlp.experts.gate_up_proj": [2, 64, 64], "l.0.q_proj.weight": [64, 128]}
-header, at = {}, 0
-for name, shape in entries.items():
-    n = 2 * shape[-1] * shape[-2] * (2 if len(shape) == 3 else 1)
-    header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [at, at + n]}
-    at += n
-text = json.dumps(header).encode()
-open("m", "wb").write(struct.pack("<Q", len(text)) + text + bytes([0, 63]) * (at // 2))
+import math
+from modelfile import write
+shapes = {"l.0.mlp.experts.gate_up_proj": [2, 64, 64], "l.1.mlp.experts.gate_up_proj": [2, 64, 64], "l.0.q_proj.weight": [64, 128]}
+write("m", [(name, "BF16", shape, bytes([0, 63]) * math.prod(shape)) for name, shape in shapes.items()])
 PYTHON
     try 0 amn-forget --scheme fp8 m
     grep -qaF '"l.0.mlp.experts.gate_up_proj_scale_inv":{"dtype":"F32","shape":[2,1,1]' out

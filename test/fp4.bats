@@ -6,11 +6,9 @@ load helper
 # values NAME: the first eight of a tensor of the file out, as BF16 codes.
 values() {
     python3 - "$1" <<'PY'
-import json, struct, sys
-data = open("out", "rb").read()
-n = struct.unpack_from("<Q", data)[0]
-at = 8 + n + json.loads(data[8:8 + n])[sys.argv[1]]["data_offsets"][0]
-print(" ".join("%04x" % v for v in struct.unpack_from("<8H", data, at)))
+import struct, sys
+from modelfile import read
+print(" ".join("%04x" % v for v in struct.unpack_from("<8H", read("out")[sys.argv[1]][2])))
 PY
 }
 
@@ -41,6 +39,7 @@ same() {
     done
 }
 
+# bats test_tags=full
 @test "workers, pipes and processors do not show, in any type" {
     same "$fx/good-fp4-wide.safetensors"
     same "$fx/good-bitnet-wide"
@@ -54,20 +53,10 @@ same() {
     try 0 amn-remember "$mixed"
     "$helpers/tensors" <out >expected
     python3 - "$mixed" <<'PY' >whole.safetensors
-import glob, json, struct, sys
-tensors = []
-for name in sorted(glob.glob(sys.argv[1] + "/*.safetensors")):
-    data = open(name, "rb").read()
-    n = struct.unpack_from("<Q", data)[0]
-    top = json.loads(data[8:8 + n])
-    top.pop("__metadata__", None)
-    tensors += [(k, t, data[8 + n + t["data_offsets"][0]:8 + n + t["data_offsets"][1]]) for k, t in top.items()]
-top, at = {}, 0
-for k, t, data in reversed(tensors):
-    top[k] = dict(t, data_offsets=[at, at + len(data)])
-    at += len(data)
-text = json.dumps(top).encode()
-sys.stdout.buffer.write(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in reversed(tensors)))
+import glob, sys
+from modelfile import read, safetensors
+files = sorted(glob.glob(sys.argv[1] + "/*.safetensors"))
+sys.stdout.buffer.write(safetensors([(k, *t) for name in files for k, t in read(name).items()][::-1]))
 PY
     try 0 amn-remember --config "$mixed/config.json" whole.safetensors
     "$helpers/tensors" <out | cmp - expected

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # No input makes a tool slow: the time grows with the input, not with its square. The families are the rows of
 # helpers/growth.
 load helper

@@ -26,7 +26,7 @@ setup() {
     AMN_BIN=$(cd "${AMN_BIN:-$tests/../bin}" && pwd)
     peak_memory=${AMN_OBJ:-$tests/../obj}/test/helpers/peak-memory
     PATH=$AMN_BIN:$PATH
-    export AMN_BIN PATH PYTHONDONTWRITEBYTECODE=1
+    export AMN_BIN PATH PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$helpers
     unset AMN_CPU
     dir=$(mktemp -d "${TMPDIR:-/tmp}/amn-test.XXXXXX")
     cd "$dir"
@@ -38,14 +38,14 @@ teardown() {
     rm -rf "$dir"
 }
 
-# try STATUS COMMAND...: run it; stdout goes to the file out (or where the variable out says), stderr to err.
+# try STATUS COMMAND...: run it; stdout goes to the file out (or where the variable out says), stderr to err (or where err says).
 try() {
     local want=$1 got=0
     shift
-    "$@" >"${out:-out}" 2>err || got=$?
+    "$@" >"${out:-out}" 2>"${err:-err}" || got=$?
     [ "$got" -eq "$want" ] && return
     echo "status $got, expected $want: $*"
-    cat err
+    cat "${err:-err}"
     return 1
 }
 
@@ -59,10 +59,8 @@ bound() {
 both() {
     local want=$1 file=$2
     shift 2
-    try "$want" "$@" "$file" </dev/null || return 1
-    mv out out.file; mv err err.file
-    cat "$file" | try "$want" "$@" - || return 1
-    mv out out.pipe; mv err err.pipe
+    out=out.file err=err.file try "$want" "$@" "$file" </dev/null || return 1
+    cat "$file" | out=out.pipe err=err.pipe try "$want" "$@" -
 }
 
 # remembers FILE [OPTION...]: file and pipe give the same bytes, kept as out.file.
@@ -92,7 +90,9 @@ only() {
 # The line of an error as the contract has it, and nothing else: TOOL: FILE: KIND: text. What is no fault of an input
 # names no file.
 error_line() {
-    [ "$(wc -l <err)" -eq 1 ] && grep -qE "^$1: (.*: )?$2: .+" err || { echo "no error line '$1 ... $2':"; cat err; return 1; }
+    local LC_ALL=C line rest
+    { IFS= read -r line && ! IFS= read -r rest && [ -z "$rest" ]; } <err && [[ $line =~ ^$1:\ (.*:\ )?$2:\ .+ ]] ||
+        { echo "no error line '$1 ... $2':"; cat err; return 1; }
 }
 
 mode_of() {
@@ -134,34 +134,7 @@ is_sanitized() {
     grep -q __asan_init "$AMN_BIN/amn-remember"
 }
 
-# cases PREFIX COUNT: those of schemes/EXPECT of the fixtures, which has status, file or folder, and what the message says.
-# Each of them, at least COUNT, by name and, when it is a file, through a pipe. Of what is refused nothing comes out, and
-# amn-inspect ends as it should as well.
+# cases PREFIX COUNT: those of schemes/EXPECT of the fixtures.
 cases() {
-    local status name word got n=0
-    while read -r status name word; do
-        case $name in "$1"*) ;; *) continue ;; esac
-        if [ -d "$fx/schemes/$name" ]; then
-            try "$status" amn-remember "$fx/schemes/$name" || return 1
-            mv out out.file; mv err err.file
-            cp out.file out.pipe; cp err.file err.pipe
-        else
-            both "$status" "$fx/schemes/$name" amn-remember || return 1
-        fi
-        cmp out.file out.pipe || return 1
-        if [ "$status" -ne 0 ]; then
-            is_empty out.file || return 1
-        fi
-        if [ "$word" = - ]; then
-            is_empty err.file || { echo "in $name"; return 1; }
-        else
-            grep -qF -e "$word" err.file && grep -qF -e "$word" err.pipe ||
-                { echo "no $word of $name in:"; cat err.file; return 1; }
-        fi
-        got=0
-        amn-inspect "$fx/schemes/$name" >out 2>err || got=$?
-        case $got in 0 | 65 | 69 | 75) ;; *) echo "status $got of amn-inspect $name"; cat err; return 1 ;; esac
-        n=$((n + 1))
-    done <"$fx/schemes/EXPECT"
-    [ "$n" -ge "$2" ]
+    "$helpers/cases" "$fx/schemes" "$@"
 }

@@ -78,6 +78,7 @@ key() {
     cmp out.gguf other.gguf
 }
 
+# bats test_tags=broken
 @test "an expert that is missing, there twice, beyond their number, of another shape" {
     expert=model.layers.1.block_sparse_moe.experts
     model mixtral drop=$expert.2.w3.weight
@@ -92,6 +93,7 @@ key() {
     refuses 69 unsupported "$expert.2.w3.bias" mixtral
 }
 
+# bats test_tags=broken
 @test "shapes and numbers that config.json contradicts: the tensor is named" {
     q=model.layers.1.self_attn.q_proj
     model llama3 put=$q.weight:BF16:66x64
@@ -110,6 +112,7 @@ key() {
     refuses 65 malformed model.layers.0.mlp.experts. qwen3-moe-stacked
 }
 
+# bats test_tags=broken
 @test "a tensor that llama.cpp has no word for, and one of integers" {
     model llama3 put=model.layers.0.self_attn.sinks:BF16:4
     refuses 69 unsupported model.layers.0.self_attn.sinks llama3
@@ -244,6 +247,7 @@ silent() {
     is_empty err
 }
 
+# bats test_tags=full
 @test "rope scaling that llama.cpp ignores or applies otherwise: a warning" {
     llama3='"factor":8.0,"low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":64'
     yarn='"type":"yarn","factor":4.0,"original_max_position_embeddings":64'
@@ -291,6 +295,7 @@ silent() {
     silent qwen2-moe config.norm_topk_prob=false
 }
 
+# bats test_tags=full
 @test "sliding windows that llama.cpp does not have: a warning" {
     for case in mistral mixtral phi3; do
         warns 'llama.cpp ignores sliding_window 64 for the architecture' $case config.sliding_window=64
@@ -319,6 +324,7 @@ silent() {
     silent gemma3 config.layer_types=null config.sliding_window_pattern=6
 }
 
+# bats test_tags=broken
 @test "models that libllama would not load are refused before any byte" {
     for case in qwen2-moe qwen3-moe; do
         for change in 'config.mlp_only_layers=[1]' config.decoder_sparse_step=2; do
@@ -435,6 +441,7 @@ END
     cmp whole.gguf merged.gguf
 }
 
+# bats test_tags=full
 @test "size, ranges and parts are of the whole, with any number of threads and any instructions" {
     for case in mixtral qwen2 gemma2 llama-wide qwen3-moe-stacked phi3-longrope; do
         model $case
@@ -552,6 +559,7 @@ END
     out=/dev/full try 74 amn-convert --to gguf mixtral
 }
 
+# bats test_tags=full
 @test "200 MB of rows that change places, and of a stack of experts: at most 16 MiB" {
     without_sanitizer
     changes=()

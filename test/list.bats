@@ -55,6 +55,7 @@ names() {
 
 # --- what is listed ----------------------------------------------------------------------------------------------------
 
+# bats test_tags=full
 @test "every name of the corpus's stores is an operand, and what is said of it is true" {
     cp -RP "$corpus/stores/ollama" models
     export OLLAMA_MODELS=$dir/models HF_HUB_CACHE=$corpus/stores/hf-cache
@@ -287,14 +288,11 @@ names() {
     gzip -c "$good" >packed
     put o--y $first model.safetensors.gz packed
     python3 - <<'PY'
-import json, struct
-text = json.dumps({"w": {"dtype": "BF16", "shape": [1 << 39], "data_offsets": [0, 1 << 40]}}).encode()
-with open("sparse", "wb") as f:
-    f.write(struct.pack("<Q", len(text)) + text)
-    try:
-        f.truncate(8 + len(text) + (1 << 40))
-    except OSError:
-        pass
+from modelfile import write_hole
+try:
+    write_hole("sparse", [("w", "BF16", [1 << 39], 1 << 40)])
+except OSError:
+    pass
 PY
     put o--z $first README.md
     ln -s "$dir/sparse" "$hub/models--o--z/snapshots/$first/model.safetensors"
@@ -365,6 +363,7 @@ PY
     grep -q '^hf:.* limit ' out
 }
 
+# bats test_tags=full
 @test "memory does not grow with the number of models" {
     without_sanitizer
     "$helpers/large" heads 1 model                      # a header of 2 MiB

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # amn-convert, from every container to every container: file and pipe, plain and compressed. What the libraries of the
 # formats read of it: test/peers/peer_matrix.py.
 load helper
@@ -6,37 +7,13 @@ load helper
 # model FILE: a tensor of each type that all containers hold, one of several blocks, up to four dimensions.
 model() {
     python3 - "$1" <<'PYTHON'
-import json, random, struct, sys
+import math, random, sys
+from modelfile import write
 rnd = random.Random(12)
 shapes = [("I8", 1, [5]), ("I16", 2, [3, 4]), ("I32", 4, [1, 7]), ("I64", 8, [2, 3, 4]), ("F16", 2, [3, 1, 5, 2]),
           ("BF16", 2, [32, 33]), ("F32", 4, [500, 700]), ("F64", 8, [6])]
-entries, data = {"__metadata__": {"who": "me"}}, b""
-for i, (dtype, unit, shape) in enumerate(shapes):
-    n = unit
-    for d in shape: n *= d
-    raw = rnd.getrandbits(8 * n).to_bytes(n, "little")
-    entries["é.%d.%s" % (9 - i, dtype)] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + n]}
-    data += raw
-text = json.dumps(entries).encode()
-text += b" " * (-len(text) % 8)
-open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
-PYTHON
-}
-
-# same_tensors A B: two safetensors files have the same names, types, shapes and bytes. With "ones", a shape of no
-# dimension is one of [1].
-same_tensors() {
-    python3 - "$@" <<'PYTHON'
-import json, struct, sys
-def read(path):
-    raw = open(path, "rb").read()
-    n = struct.unpack("<Q", raw[:8])[0]
-    return {k: (t["dtype"], t["shape"] or [1] * ("ones" in sys.argv[3:]), raw[8 + n:][slice(*t["data_offsets"])])
-            for k, t in json.loads(raw[8:8 + n]).items() if k != "__metadata__"}
-a, b = read(sys.argv[1]), read(sys.argv[2])
-differ = [k for k in a.keys() | b.keys() if a.get(k) != b.get(k)]
-if differ or not a:
-    sys.exit("differ: %s of %d and %d" % (differ[:3], len(a), len(b)))
+write(sys.argv[1], [("é.%d.%s" % (9 - i, dtype), dtype, shape, rnd.randbytes(unit * math.prod(shape)))
+                    for i, (dtype, unit, shape) in enumerate(shapes)], {"who": "me"})
 PYTHON
 }
 
@@ -103,7 +80,7 @@ reaches() {
         [ $to != gguf ] || ones=ones            # which has no scalars
         cp out.file all.$to
         try 0 amn-convert -q --to safetensors --order name -o back out.file
-        same_tensors back remembered $ones || { echo "in $in to $to"; return 1; }
+        "$helpers/same-tensors" back remembered $ones || { echo "in $in to $to"; return 1; }
         if [ $to != gguf ]; then                # the same order, from whatever container
             cmp <(data back) <(data remembered) || { echo "in $in to $to"; return 1; }
         fi
@@ -151,15 +128,15 @@ one_of() {
         reaches "$in"
         amn-convert -q -o again/ --shard-size 4K "$in"
         try 0 amn-convert -q --to safetensors --order name -o back again
-        same_tensors back remembered
+        "$helpers/same-tensors" back remembered
         rm -r again
         amn-convert -q -o again.gguf --split-size 4K "$in"
         try 0 amn-convert -q --to safetensors --order name -o back again-00001-of-*.gguf
-        same_tensors back remembered ones
+        "$helpers/same-tensors" back remembered ones
         rm again-*.gguf
     done
     amn-convert -q -o back.safetensors shards/plain
-    same_tensors back.safetensors in/plain.safetensors
+    "$helpers/same-tensors" back.safetensors in/plain.safetensors
     for f in shards/gguf/m-*; do gzip $f; done          # of which no set can be made: it says so, and what there is
     got=0
     amn-convert -q --to safetensors shards/gguf/m-00001-of-*.gguf.gz >out 2>err || got=$?
@@ -175,7 +152,7 @@ one_of() {
             for to in gguf npz; do
                 converts "$in" $to --dtype $dtype
                 try 0 amn-convert -q --to safetensors -o back out.file
-                same_tensors back want ones || { echo "in $in to $to, $dtype"; return 1; }
+                "$helpers/same-tensors" back want ones || { echo "in $in to $to, $dtype"; return 1; }
             done
         done
     done
@@ -222,17 +199,10 @@ forgets() {
 # bad FILE NAME DTYPE SHAPE: one more tensor than the good one.
 bad() {
     python3 - "$@" <<'PYTHON'
-import json, struct, sys
+import json, math, sys
+from modelfile import BITS, write
 path, name, dtype, shape = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
-bits = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U16": 16, "U32": 32, "U64": 64, "C64": 64, "F32": 32}.get(dtype, 8)
-n = bits
-for d in shape: n *= d
-n //= 8
-entries = {"good": {"dtype": "F32", "shape": [300000], "data_offsets": [0, 1200000]},
-           name: {"dtype": dtype, "shape": shape, "data_offsets": [1200000, 1200000 + n]}}
-text = json.dumps(entries).encode()
-text += b" " * (-len(text) % 8)
-open(path, "wb").write(struct.pack("<Q", len(text)) + text + bytes(1200000 + n))
+write(path, [("good", "F32", [300000], 1200000), (name, dtype, shape, math.prod(shape) * BITS.get(dtype, 8) // 8)])
 PYTHON
 }
 

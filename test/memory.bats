@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # Peak resident memory does not follow the size of a tensor or of the model.
 load helper
 
@@ -43,17 +44,12 @@ peak() {
 # models: 65 MB of floats, or three times as many as m.safetensors, and converted into all other containers and into several files.
 models() {
     python3 - "$tests" <<'PYTHON'
-import json, struct, sys
-sys.dont_write_bytecode = True
+import sys
 sys.path.insert(0, sys.argv[1])
 from bench_inputs import make_pth
+from modelfile import write_hole
 for name, dtype, cols in ("m", "F32", 2560), ("half", "BF16", 5120):
-    n = 6400 * 2560 * 4
-    text = json.dumps({"mlp.up_proj.weight": {"dtype": dtype, "shape": [6400, cols], "data_offsets": [0, n]}}).encode()
-    text += b" " * (-len(text) % 8)
-    with open(name + ".safetensors", "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text)
-        f.truncate(8 + len(text) + n)
+    write_hole(name + ".safetensors", [("mlp.up_proj.weight", dtype, [6400, cols], 6400 * 2560 * 4)])
 make_pth("m.pth", 192 << 20)          # three tensors
 PYTHON
     for to in npz gguf; do amn-convert -q -o m.$to m.safetensors; done

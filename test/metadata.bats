@@ -7,10 +7,9 @@ load helper
 gguf() { "$helpers/all-keys" "$@"; }
 st() {
     python3 - "$@" <<'PYTHON'
-import json, struct, sys
-text = json.dumps({"__metadata__": json.loads(sys.argv[2]), "w": {"dtype": "F16", "shape": [2, 2], "data_offsets": [0, 8]}})
-text = text.encode()
-open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + bytes(range(8)))
+import json, sys
+from modelfile import write
+write(sys.argv[1], [("w", "F16", [2, 2], bytes(range(8)))], json.loads(sys.argv[2]))
 PYTHON
 }
 
@@ -49,12 +48,12 @@ to() {
     # Other programs give the keys another order.
     python3 - mid.safetensors <<'PYTHON'
 import json, struct, sys
+from modelfile import read_header
 raw = open(sys.argv[1], "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-header = json.loads(raw[8:8 + n])
+header, start = read_header(raw)
 header["__metadata__"] = dict(sorted(header["__metadata__"].items(), key=lambda item: item[0][::-1]))
 text = json.dumps(header, ensure_ascii=False).encode()
-open("mixed.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + raw[8 + n:])
+open("mixed.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + raw[start:])
 PYTHON
     to gguf mixed.safetensors mixed.gguf
     diff <(types in.gguf | jq -S .) <(types mixed.gguf | jq -S .)
@@ -88,6 +87,7 @@ torn() {
     done
 }
 
+# bats test_tags=full
 @test "types that do not fit the keys are malformed, naming the key" {
     for value in x '' 1.5 -1 4294967296 '1 2' '"1"' '[1]' true 1e2 0x1; do torn k '{"k":"u32"}' "$value" 'key k: '; done
     for value in 128 -129 99999999999999999999 --1 +1; do torn k '{"k":"i8"}' "$value" 'key k: ' i8; done
@@ -176,6 +176,7 @@ wrong() {
     done
 }
 
+# bats test_tags=full,broken
 @test "--gguf-metadata: what is wrong with it is told by key and reason" {
     st in.safetensors '{"a": "b"}'
     for value in null '[]' '[1,"a"]' '[true,1]' '[[1]]' '[null]' '{}' '{"type":"u8"}' '{"value":1}' '{"type":1,"value":1}' \

@@ -5,14 +5,10 @@ load helper
 # named FILE NAME...: a model of these tensors, each of its own values.
 named() {
     python3 - "$@" <<'PYTHON'
-import json, struct, sys
-entries, data = {}, b""
-for i, name in enumerate(sys.argv[2:]):
-    entries[name.encode().decode("unicode_escape").encode("latin1").decode()] = {
-        "dtype": "I32", "shape": [2], "data_offsets": [len(data), len(data) + 8]}
-    data += struct.pack("<2i", i, -i)
-text = json.dumps(entries).encode()
-open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
+import struct, sys
+from modelfile import write
+write(sys.argv[1], [(name.encode().decode("unicode_escape").encode("latin1").decode(), "I32", [2], struct.pack("<2i", i, -i))
+                    for i, name in enumerate(sys.argv[2:])])
 PYTHON
 }
 
@@ -56,6 +52,7 @@ gives() {
     [ "$(names out | wc -l)" -eq 0 ]
 }
 
+# bats test_tags=full
 @test "--rename is sed -E, name by name" {
     named m model.layers.10.weight model.layers.2.mlp.weight aaa 'a/b&c' 'a\\\\b' x
     for e in s/model/m/ 's/e/E/g' 's/[0-9]+/<&>/' 's/layers\.([0-9]+)\.(.*)/h.\1-\2/' 's|/|.|' 's/$/./' 's/^/p./g' 's/a*/-/g' \

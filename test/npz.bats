@@ -6,11 +6,8 @@ load helper
 arrays() {
     python3 - "$@" <<'PYTHON'
 import struct, sys, zipfile
+from modelfile import npy
 path, words = sys.argv[1], sys.argv[2:]
-def npy(descr, shape, data, fortran=False):
-    text = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, shape)
-    text += " " * (63 - (10 + len(text)) % 64) + "\n"
-    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + data
 order = ">" if "big" in words else "<"
 def floats(values):
     return struct.pack("%s%df" % (order, len(values)), *values)
@@ -53,6 +50,7 @@ LIST
     amn-remember plain.npz | tail -c 66 | head -c 48 | od -An -tf4 -w16 | tr -s ' ' | diff - <(printf ' %s\n' '0 1 2 3' '10 11 12 13' '20 21 22 23')
 }
 
+# bats test_tags=full
 @test "an archive comes byte by byte" {
     for how in plain deflated; do
         arrays a.npz $how
@@ -75,24 +73,16 @@ LIST
     amn-remember -j 4 -o direct --direct=always a.npz && cmp direct want
 }
 
+# bats test_tags=full,broken
 @test "cut anywhere: malformed, and nothing is written" {
     for how in plain deflated; do
         arrays a.npz $how
         if is_sanitized; then step=5; else step=1; fi
-        python3 - $step <<'PYTHON'
-import subprocess, sys
-data = open("a.npz", "rb").read()
-for n in range(1, len(data), int(sys.argv[1])):
-    open("cut.npz", "wb").write(data[:n])
-    for given in ("file", "pipe"):
-        p = subprocess.run(["amn-remember", "cut.npz" if given == "file" else "-"], stdin=open("cut.npz", "rb"),
-                           capture_output=True)
-        if p.returncode != 65 or p.stdout or p.stderr.count(b"\n") != 1:
-            sys.exit("%d bytes, %s: status %d, %d bytes out: %s" % (n, given, p.returncode, len(p.stdout), p.stderr))
-PYTHON
+        "$helpers/cut-each" a.npz $step
     done
 }
 
+# bats test_tags=broken
 @test "a flipped byte in the data of a member: malformed, named, and no file is left; --no-verify takes a stored one" {
     arrays plain.npz
     arrays deflated.npz deflated
@@ -138,6 +128,7 @@ PYTHON
     grep -q 'tensor txt: type (<U2) cannot be decoded; safetensors has none like it' err.file
 }
 
+# bats test_tags=broken
 @test "Python objects are refused wherever they are: 77" {
     for f in npy-bad/obj.124.npz npy-bad/z_obj.npz npy-bad/d_O.124.npy npy-bad/hdr_descr_O8.npy; do
         for tool in amn-remember amn-parse amn-inspect; do
@@ -158,16 +149,17 @@ PYTHON
 
 @test "arrays that lie in folders as those of a checkpoint do" {
     python3 - <<'PYTHON'
-import struct, zipfile
-text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }".ljust(117) + "\n"
+import zipfile
+from modelfile import npy
 with zipfile.ZipFile("a.npz", "w") as z:
     for name in "m/data/0.npy", "m/version.npy":
-        z.writestr(name, b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + b"abc")
+        z.writestr(name, npy("|u1", (3,), b"abc"))
 PYTHON
     both 0 a.npz amn-parse
     jq -r .name out.file | diff - <(printf '%s\n' m/data/0 m/version)
 }
 
+# bats test_tags=broken
 @test "what is in an archive of something else is said; members that are no arrays are passed over" {
     python3 - <<'PYTHON'
 import zipfile
@@ -191,22 +183,23 @@ PYTHON
     try 75 amn-parse --max-alloc 100 a.npz
     try 75 amn-parse --max-total 400 a.npz
     python3 - <<'PYTHON'
-import struct, zipfile
-text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3000000,), }".ljust(117) + "\n"
+import zipfile
+from modelfile import npy
 with zipfile.ZipFile("zeros.npz", "w", zipfile.ZIP_DEFLATED) as z:
-    z.writestr("z.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + bytes(3000000))
+    z.writestr("z.npy", npy("|u1", (3000000,), bytes(3000000)))
 PYTHON
     amn-remember zeros.npz >out
     try 75 amn-remember --max-ratio 100 zeros.npz
     grep -q 'limit: ratio: member z.npy: .* over the limit of 100 to 1 (--max-ratio)' err
 }
 
+# bats test_tags=full
 @test "more than 16 times the archive and 1 GiB is not inflated" {
     python3 - <<'PYTHON'
 import os, struct, zipfile
+from modelfile import npy
 n = 1200000000
-text = ("{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }" % n).ljust(117) + "\n"
-data = b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode() + os.urandom(1200000)
+data = npy("|u1", (n,), os.urandom(1200000))
 with zipfile.ZipFile("claim.npz", "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr("a.npy", data)
 bytes = bytearray(open("claim.npz", "rb").read())
@@ -219,14 +212,15 @@ PYTHON
     grep -q 'limit: inflated bytes: 1200000128 of an archive of' err.file
 }
 
+# bats test_tags=full
 @test "the memory of a large deflated array is bounded" {
     python3 - <<'PYTHON'
-import os, struct, zipfile
-text = "{'descr': '|u1', 'fortran_order': False, 'shape': (200000000,), }".ljust(117) + "\n"
+import os, zipfile
+from modelfile import npy
 block = os.urandom(1000) * 100
 with zipfile.ZipFile("large.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
     with z.open("a.npy", "w") as f:
-        f.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode())
+        f.write(npy("|u1", (200000000,)))
         for _ in range(2000):
             f.write(block)
 PYTHON

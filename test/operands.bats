@@ -68,6 +68,7 @@ several() {
     done
 }
 
+# bats test_tags=full
 @test "the three tools agree on all good models in one list" {
     mapfile -t models < <(find "$fx" "$corpus/safetensors-good" "$corpus/gguf-good" -maxdepth 1 \( -name '*.safetensors' -o -name '*.gguf' \) |
         sort)
@@ -215,6 +216,7 @@ several() {
     done
 }
 
+# bats test_tags=full
 @test "memory and descriptors do not grow with the list" {
     without_sanitizer
     f=$corpus/safetensors-good/5000-tensors.safetensors

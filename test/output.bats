@@ -367,6 +367,7 @@ blames() {
     done
 }
 
+# bats test_tags=full
 @test "a storm of signals: the old file or all of the new one, and nothing else is left" {
     "$tests/signals.py" "$AMN_BIN" "$fx" 100
 }

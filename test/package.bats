@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # What is installed, and what a release is made of. test/check-packages tries the packages themselves.
 load helper
 

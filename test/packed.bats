@@ -26,6 +26,7 @@ unnamed() {
     LC_ALL=C sed 's/"file":"[^"]*"//' "$1"
 }
 
+# bats test_tags=full
 @test "gzip, zstd and xz are read through, by content, whatever the name: file and pipe, all tools" {
     for f in good-plain.safetensors good-fp8-block-bf16.safetensors good-gguf.gguf good-gguf-k.gguf \
         good-fp8-wide.safetensors good-fp8-wide-late.safetensors; do
@@ -36,6 +37,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=full
 @test "compressed input dribbled byte by byte, and in odd pieces" {
     for p in $packings; do
         for f in good-fp8-row-f32.safetensors good-gguf.gguf; do
@@ -59,6 +61,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=full
 @test "several members, frames or streams are one input, empty ones and padding too" {
     f=$fx/good-gguf.gguf
     head -c 700 "$f" >a
@@ -82,6 +85,7 @@ unnamed() {
     reads "$f" model
 }
 
+# bats test_tags=broken
 @test "nothing, compressed: malformed as an empty file" {
     : >none
     for p in $packings; do
@@ -94,6 +98,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=full,broken
 @test "compressed input cut anywhere, or with a bit changed, small" {
     for p in $packings; do
         packed $p "$fx/good-gguf.gguf" >model
@@ -101,6 +106,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=full,broken
 @test "compressed input cut anywhere, or with a bit changed, streamed and spooled" {
     for p in $packings; do
         for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors; do
@@ -110,6 +116,7 @@ unnamed() {
     done
 }
 
+# bats test_tags=broken
 @test "the words for what is cut, broken or followed by something" {
     for p in $packings; do
         packed $p "$fx/good-gguf.gguf" >model
@@ -137,6 +144,7 @@ unnamed() {
     both 65 model amn-remember
 }
 
+# bats test_tags=full
 @test "reports decompress no more than the header needs" {
     for p in $packings; do
         packed $p "$fx/good-fp8-wide.safetensors" >model
@@ -254,6 +262,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full,broken
 @test "windows: 128 MiB at most, and no more than --max-alloc" {
     f=$fx/good-gguf.gguf
     "$helpers/pack" zstd 27 <"$f" >model
@@ -297,6 +306,7 @@ PYTHON
     both 75 model amn-remember
 }
 
+# bats test_tags=broken
 @test "a bomb in a header: a limit, soon and in little memory" {
     without_sanitizer
     little() { (ulimit -v 400000; exec timeout 30 "$@"); }
@@ -319,6 +329,7 @@ PYTHON
     done
 }
 
+# bats test_tags=broken
 @test "a bomb behind the tensors: malformed, and nobody waits for its end" {
     "$helpers/pack" zstd-then 0 400000000000 <"$fx/good-plain.safetensors" >model
     for t in amn-parse amn-inspect; do

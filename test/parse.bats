@@ -126,6 +126,7 @@ END
     done
 }
 
+# bats test_tags=full
 @test "the members of all lines are those of amn-json(5)" {
     for f in "$fx"/good-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-good/*; do
         amn-parse "$f" 2>/dev/null || [ $? -ne 70 ]

@@ -20,6 +20,7 @@ load helper
     done
 }
 
+# bats test_tags=full
 @test "SIGUSR1 in a storm, from the start on: it ends no tool, and the bytes are right" {
     try 0 amn-remember "$fx/good-fp8-wide.safetensors"
     cp out whole

@@ -72,6 +72,7 @@ PYTHON
     expects views.pt out
 }
 
+# bats test_tags=broken
 @test "what torch would not write after what it would: a long pipe is refused, a file is read" {
     "$helpers/checkpoint" extra.pt large extra
     amn-remember extra.pt >out && expects extra.pt out
@@ -79,6 +80,7 @@ PYTHON
     [ ! -e none ] && grep -q 'name the file' err
 }
 
+# bats test_tags=full
 @test "byte by byte" {
     for how in "" numbered views; do
         "$helpers/checkpoint" a.pt $how
@@ -87,21 +89,15 @@ PYTHON
     done
 }
 
+# bats test_tags=full,broken
 @test "cut at every byte: malformed, and nothing is written" {
     "$helpers/checkpoint" a.pt
-    python3 - <<'PYTHON'
-import shutil, subprocess, sys
-data = open("a.pt", "rb").read()
-slow = b"__asan_init" in open(shutil.which("amn-remember"), "rb").read()
-for n in range(1, len(data), 17 if slow else 1):
-    open("cut.pt", "wb").write(data[:n])
-    given = n % 2
-    p = subprocess.run(["amn-remember", "-" if given else "cut.pt"], stdin=open("cut.pt", "rb"), capture_output=True)
-    if p.returncode != 65 or p.stdout or p.stderr.count(b"\n") != 1:
-        sys.exit("%d bytes, %s: status %d, %d bytes out: %s" % (n, "pipe" if given else "file", p.returncode, len(p.stdout), p.stderr))
-PYTHON
+    step=1
+    if is_sanitized; then step=17; fi
+    "$helpers/cut-each" a.pt $step turns
 }
 
+# bats test_tags=full,broken
 @test "a long pipe that is cut anywhere between its members, or changed there: an error, and no file" {
     "$helpers/checkpoint" a.pt large numbered
     python3 - <<'PYTHON'
@@ -132,6 +128,7 @@ PYTHON
     [ ! -e none ]
 }
 
+# bats test_tags=broken
 @test "a checksum that is another: malformed, no file is left; --no-verify reads it all the same" {
     for how in "" large; do
         "$helpers/checkpoint" a.pt flipped $how
@@ -147,6 +144,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full,broken
 @test "version and byteorder: missing, unknown" {
     "$helpers/checkpoint" a.pt noversion;             both 65 a.pt amn-remember
     "$helpers/checkpoint" a.pt version=11;            both 69 a.pt amn-remember

@@ -11,10 +11,12 @@ ranges() {
     done
 }
 
+# bats test_tags=full
 @test "random ranges are slices of the whole: -j 1, -j 3, file and pipe" {
     ranges scalar
 }
 
+# bats test_tags=full
 @test "random ranges with AVX2" {
     ranges avx2
 }

@@ -3,18 +3,20 @@
 load helper
 
 @test "FP8: every form and scale dtype, to bf16, f16 and f32" {
-    n=0
+    pairs=()
     for f in "$fx"/good-fp8-*.safetensors; do
         [ -e "$f.bf16" ] || continue
         for to in bf16 f16 f32; do
             remembers "$f" --to $to
-            diff <("$helpers/tensors" <out.file) "$f.$to" || { echo "$f $to"; return 1; }
-            n=$((n + 1))
+            mv out.file ${#pairs[@]}
+            pairs+=(${#pairs[@]} "$f.$to")
         done
         remembers "$f"
-        diff <("$helpers/tensors" <out.file) "$f.bf16"
+        mv out.file ${#pairs[@]}
+        pairs+=(${#pairs[@]} "$f.bf16")
     done
-    [ $n -ge 30 ]
+    "$helpers/tensors" "${pairs[@]}"
+    [ ${#pairs[@]} -ge 80 ]
 }
 
 @test "GGUF: versions 2 and 3, with and without the last padding, to bf16, f16 and f32" {
@@ -36,13 +38,12 @@ load helper
 @test "a model of more shards than the soft limit allows open files" {
     cat >shards.py <<'PYTHON'
 import json, struct
+from modelfile import write
 place = {}
 for i in range(100):
-    head = json.dumps({f"t{i}": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
     name = f"model-{i + 1:05}-of-00100.safetensors"
     place[f"t{i}"] = name
-    with open(name, "wb") as f:
-        f.write(struct.pack("<Q", len(head)) + head + struct.pack("<f", i))
+    write(name, [(f"t{i}", "F32", [1], struct.pack("<f", i))])
 with open("model.safetensors.index.json", "w") as f:
     json.dump({"weight_map": place}, f)
 PYTHON

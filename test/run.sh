@@ -1,13 +1,21 @@
 #!/bin/sh
-# Run all tests on tools that are built: test/run.sh BIN OBJ, the folders of the tools and of the objects.
+# Run tests on tools that are built: test/run.sh BIN OBJ [TIER], the folders of the tools and of the objects.
 #
-# `make check` calls it. Each part says what failed in it; the last line sums them up: N passed, N failed, N skipped.
-# A test that cannot run here says "skip" and why, and counts as skipped only. A part that ends badly, or counts
-# nothing, has failed.
+#   check   layers, manual pages, unit tests, corpora, behaviour: what `make check` runs; so does no TIER
+#   full    what takes longer, and is not of check: what `make check-full` runs
+#   broken  what reads bytes of strangers: unit tests, corpora, behaviour. .ci/run runs it on a build with sanitizers
+#
+# A test of a bats file is of check; with the tag full before it (`# bats test_tags=full`, or file_tags before all) it is of
+# full instead, and with the tag broken of broken as well.
+#
+# Each part says in one line that it is done, how long it took and what it counts; in front of that what failed in it, and
+# tests that cannot run here, with the reason. These count as skipped only. The last line sums up: N passed, N failed,
+# N skipped. A part that ends badly, or counts nothing, has failed.
 set -u
-[ $# -eq 2 ] || { echo "usage: $0 BIN OBJ" >&2; exit 2; }
+tier=${3-check}
+case $#:$tier in 2:check | 3:check | 3:full | 3:broken) ;; *) echo "usage: $0 BIN OBJ [check|full|broken]" >&2; exit 2 ;; esac
 AMN_BIN=$(cd "$1" && pwd) || exit 2
-obj=$(cd "$2" && pwd) || exit 2
+AMN_OBJ=$(cd "$2" && pwd) || exit 2
 cd "$(dirname "$0")/.." || exit 2
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/amn-check.XXXXXX") || exit 2
@@ -16,7 +24,6 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 AMN_FIXTURES=$work/fixtures
-AMN_OBJ=$obj
 tests=$(pwd)/test
 export AMN_BIN AMN_OBJ AMN_FIXTURES tests PYTHONDONTWRITEBYTECODE=1
 unset AMN_CPU
@@ -35,54 +42,68 @@ export BATS_TEST_TIMEOUT=300
 nparts=0
 part() {
     nparts=$((nparts + 1))
-    n=$(printf %03d $nparts)
-    echo "$1" >"$work/$n.name"
+    script=$work/$(printf %03d $nparts)
+    echo "$1" >"$script.name"
     shift
-    { echo 'cd "$tests"/..'; printf '%s\n' "$*"; } >"$work/$n.sh"
+    printf '%s\n' "$*" >"$script.sh"
 }
 
-# Run what has been listed, show it in that order, and add up what the lines "N passed, N failed" or "N passed, N failed,
-# N skipped" of each say.
-passed=0
-failed=0
-skipped=0
-bad_parts=
+# Runs what has been listed; each part shows itself when it is done.
 run_parts() {
-    find "$work" -name '*.sh' | sort |
-        xargs -P "${1:-$(getconf _NPROCESSORS_ONLN)}" -I {} sh -c '. "$0"/parts
-            began=$(date +%s); (. "$1") >"$1.log" 2>&1; echo $? $(($(date +%s) - began)) >"$1.status"' "$work" {}
-    for script in "$work"/*.sh; do
-        read -r status seconds <"$script.status"
-        echo "== $(cat "${script%.sh}.name") ($seconds s)"
-        show_part "$(cat "${script%.sh}.name")" "$script.log" "$status"
-        rm "$script"
-    done
-}
-
-show_part() {
-    cat "$2"
-    set -- "$1" "$3" $(awk '{ sub(/^.*: /, "") }
-        /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { p += $1; f += $3; s += $5 }
-        END { print p + 0, f + 0, s + 0 }' "$2")
-    if [ "$4" -eq 0 ] && { [ "$2" -ne 0 ] || [ $(($3 + $5)) -eq 0 ]; }; then
-        echo "$1: status $2 after $3 passed, 0 failed, $5 skipped"
-        set -- "$1" "$2" "$3" 1 "$5"
-    fi
-    passed=$((passed + $3))
-    failed=$((failed + $4))
-    skipped=$((skipped + $5))
-    [ "$4" -eq 0 ] || bad_parts="$bad_parts $1"
+    find "$work" -name '*.sh' | sort | xargs -P "${1:-$(getconf _NPROCESSORS_ONLN)}" -I {} sh -c '. "$0"/parts; run_part "$1"' "$work" {}
+    rm -f "$work"/*.sh
 }
 
 cat >"$work/parts" <<'EOP'
+# Runs a part, and adds what it counts to the file counts: what the lines "N passed, N failed" or "N passed, N failed, N skipped"
+# of it say. Shown are its other lines.
+run_part() {
+    name=$(cat "${1%.sh}.name")
+    began=$(date +%s)
+    (. "$1") >"$1.log" 2>&1
+    status=$?
+    awk -v name="$name" -v status=$status -v seconds=$(($(date +%s) - began)) -v counts="${1%.sh}.counts" '
+        { line = $0; sub(/^.*: /, "", line) }
+        line ~ /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { split(line, n, " "); p += n[1]; f += n[3]; s += n[5]; next }
+        { print }
+        END {
+            if (f == 0 && (status != 0 || p + s == 0)) {
+                print name ": status " status
+                f = 1
+            }
+            printf "%4d s  %s: %d passed, %d failed, %d skipped\n", seconds, name, p, f, s
+            print p + 0, f + 0, s + 0, name >counts
+        }' "$1.log" >"$1.said"
+    cat "$1.said"
+}
+
+fixtures() {
+    test/make-fixtures "$AMN_FIXTURES" && echo "1 passed, 0 failed"
+}
+
 layers() {
     awk -f test/layers.awk lib/common/LAYERS $(find lib/common lib/amn amn-* -name '*.[ch]')
 }
 
+# The unit tests that there are, one behind the other.
+units() {
+    bad=0
+    for unit in test/unit/test_*.c; do      # not what lies in obj: a compiler leaves other files there too
+        unit=$(basename "$unit" .c)
+        status=0
+        "$AMN_OBJ/test/unit/$unit" >"$work/unit.log" 2>&1 || status=$?
+        cat "$work/unit.log"
+        if [ $status -eq 0 ] && grep -qE '(^|[ ,])[1-9][0-9]* (passed|skipped)' "$work/unit.log"; then continue; fi
+        bad=1
+        grep -qE ' [1-9][0-9]* failed' "$work/unit.log" || echo "$unit, which ended with status $status: 0 passed, 1 failed"
+    done
+    return $bad
+}
+
 # bats says what it does line by line; shown are failures, with what they print, and skipped tests.
 behaviour() {
-    bats --tap "$1" | awk '
-        /^1\.\.[0-9]+$/ { planned = substr($0, 4) }
+    bats --tap $filter "$1" | awk '
+        /^1\.\.[0-9]+$/ { planned = substr($0, 4); next }
         /^ok .* # skip/ { skipped++; print; next }
         /^ok / { passed++; next }
         /^not ok / { failed++ }
@@ -106,33 +127,47 @@ manual() {
 }
 EOP
 
-part layers layers
-part manual manual
-for unit in test/unit/test_*.c; do      # not what lies in obj: a compiler leaves other files there too
-    unit=${unit##*/}
-    part "unit ${unit%.c}" "$obj/test/unit/${unit%.c}"
-done
-part cases python3 test/cases/check "$AMN_BIN"
-part corpus test/check-corpus "$AMN_BIN"
-part hf test/check-hf "$AMN_BIN"
-test/make-fixtures "$AMN_FIXTURES" || { echo "the fixtures cannot be made"; failed=$((failed + 1)); }
-# Shells, manuals, packages, words and times show nothing new under a sanitizer, and these files about containers, names
-# and ranges run the code of the others again. CONTRIBUTING.md shows how to run one of them sanitized.
-leave=
-if grep -q __asan_init "$AMN_BIN/amn-remember"; then
-    leave='cli completions convert direct examples front handed inspect layers list matrix memory merge metadata naming operands'
-    leave="$leave output package parse parts progress range remember split stores stream test-option vectors"
-fi
-for file in test/*.bats; do
-    case " growth $leave " in *" $(basename "$file" .bats) "*) ;; *) part "$file" behaviour "$file" ;; esac
-done
-run_parts
-# These take all processors themselves, or look at the time.
-[ -n "$leave" ] || part determinism python3 test/determinism "$AMN_BIN" "$AMN_FIXTURES"
-part faults python3 test/faults/run "$AMN_BIN" "$obj/test/faults/faults.so"
-part test/growth.bats behaviour test/growth.bats
-run_parts 1
+# Tags are known since bats 1.8.
+case $tier in check) filter='--filter-tags !full' ;; *) filter="--filter-tags $tier" ;; esac
+files() {                               # the longest, which may take longest, first
+    case $tier in
+    check) ls -S $(grep -L 'bats file_tags=.*full' test/*.bats) ;;
+    *) ls -S $(grep -lE "bats (file|test)_tags=.*$tier" test/*.bats) ;;
+    esac
+}
+case $(bats --version) in
+*' '0.* | *' '1.[0-7].*)
+    echo "$(bats --version) knows no tags: make check runs all tests of all test/*.bats"
+    filter=
+    files() { [ "$tier" = full ] || ls -S test/*.bats; }
+    ;;
+esac
+export work filter
 
-[ -z "$bad_parts" ] || echo "failed:$bad_parts"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+began=$(date +%s)
+part fixtures fixtures
+run_parts 1
+if [ "$tier" != full ]; then
+    part 'unit tests' units
+    part corpus test/check-corpus "$AMN_BIN"
+    part hf test/check-hf "$AMN_BIN"
+fi
+if [ "$tier" = check ]; then
+    part layers layers
+    part manual manual
+    part cases python3 test/cases/check "$AMN_BIN"
+fi
+for file in $(files); do part "$file" behaviour "$file"; done
+run_parts
+if [ "$tier" = full ]; then             # these take all processors themselves
+    part determinism python3 test/determinism "$AMN_BIN" "$AMN_FIXTURES"
+    part faults python3 test/faults/run "$AMN_BIN" "$AMN_OBJ/test/faults/faults.so"
+    run_parts 1
+fi
+
+[ "$(ls "$work"/*.counts | wc -l)" -eq $nparts ] || echo "0 1 0 some-part-did-not-end" >"$work/lost.counts"
+bad=$(awk '$2 > 0 { $1 = $2 = $3 = ""; print }' "$work"/*.counts)
+[ -z "$bad" ] || echo "failed:" $bad
+awk -v seconds=$(($(date +%s) - began)) '
+    { p += $1; f += $2; s += $3 }
+    END { print seconds " s"; printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f != 0 }' "$work"/*.counts

@@ -1,28 +1,43 @@
 #!/usr/bin/env bats
+# bats file_tags=broken
 # amn-inspect --scan: what pickles would import and call, whatever they and the files around them do against being read.
 load helper
+
+# keep NAME: the lines that both() left, one of each, behind those of all.file and all.pipe.
+keep() {
+    local way lines
+    for way in file pipe; do
+        mapfile -t lines <out.$way
+        [ ${#lines[@]} -eq 1 ] || { echo "${#lines[@]} lines of $1"; return 1; }
+        printf '%s\n' "${lines[0]}" >>all.$way
+    done
+}
 
 hostile() {
     "$helpers/hostile-pickles" hostile
 }
 
+# bats test_tags=full
 @test "each way to name a global, and to hide one, by name and through a pipe" {
     hostile
     n=0
-    while read -r status name found verdict odd; do
+    while read -r status name rest; do
         both "$status" "hostile/$name" amn-inspect --scan || return 1
-        [ "$(wc -l <out.file)" -eq 1 ]
-        diff <(jq -S 'del(.file, .fault)' out.file) <(jq -S 'del(.file, .fault)' out.pipe) || { echo "$name"; return 1; }
-        jq -e --arg found "$found" --arg verdict "$verdict" --arg odd "$odd" '
+        keep "$name"
+        n=$((n + 1))
+    done <hostile/EXPECT
+    [ "$n" -ge 70 ]
+    diff <(jq -S 'del(.file, .fault)' all.file) <(jq -S 'del(.file, .fault)' all.pipe)
+    jq -cR 'split(" ")' hostile/EXPECT >rows
+    jq -c -n --slurpfile rows rows '[inputs] as $got | range($rows | length) as $i | $got[$i]
+        | $rows[$i] as [$status, $name, $found, $verdict, $odd] | select(
             ([.pickles[].findings[] | select("\(.module).\(.name)" == ($found | gsub("\\\\u001b"; "\u001b")) and .verdict == $verdict)]
                 | length > 0 or $found == "-")
             and ([.pickles[].anomalies[].code] | index($odd) != null or $odd == "-")
             and .dangerous == ([.pickles[].findings[] | select(.verdict == "dangerous")] | length)
             and (.verdict == "found") == (.dangerous > 0) and .allowed == (.verdict == "clean")
-            and .count == (.pickles | length) + .unlisted' out.file >/dev/null || { echo "$name:"; cat out.file; return 1; }
-        n=$((n + 1))
-    done <hostile/EXPECT
-    [ "$n" -ge 70 ]
+            and .count == (.pickles | length) + .unlisted | not)' all.file >wrong
+    is_empty wrong
 }
 
 @test "the form of a finding" {
@@ -140,6 +155,7 @@ END
     "$helpers/no-controls" texts
 }
 
+# bats test_tags=full
 @test "cut at every byte, a file never stops the scan with anything but a verdict or a fault" {
     hostile
     for f in evil.pt deflated.pt stacked-evil.pt objects.npy old-good.tar; do
@@ -171,19 +187,23 @@ END
     "$helpers/json-keys" 'AMN-INSPECT SCAN' <objects
 }
 
+# bats test_tags=full
 @test "the corpus: what a loader was seen to execute is never clean" {
     n=0
     while IFS=$'\t' read -r file verdict status; do
         both "$status" "$corpus/scan/$file" amn-inspect --scan || { echo "$file"; return 1; }
-        for via in file pipe; do
-            jq -e --arg verdict "$verdict" '.verdict == $verdict and .allowed == ($verdict == "clean")
-                and (.verdict == "found") == (.dangerous > 0)
-                and (.verdict == "clean") == (.fault == null and .dangerous + .suspicious == 0)' out.$via >/dev/null \
-                || { echo "$file:"; cat out.$via; return 1; }
-        done
+        keep "$file"
         n=$((n + 1))
     done < <(jq -r '[.file, .verdict, .status] | @tsv' "$corpus/scan/expected.ndjson")
     [ "$n" -ge 130 ]
+    for via in file pipe; do
+        jq -c -n --slurpfile rows "$corpus/scan/expected.ndjson" '[inputs] as $got | range($rows | length) as $i
+            | $rows[$i].verdict as $verdict | $got[$i]
+            | select(.verdict == $verdict and .allowed == ($verdict == "clean")
+                and (.verdict == "found") == (.dangerous > 0)
+                and (.verdict == "clean") == (.fault == null and .dangerous + .suspicious == 0) | not)' all.$via >wrong
+        is_empty wrong
+    done
     jq -e -s 'all(.[]; .runs != true or (.verdict != "clean" and .status != 0))' "$corpus/scan/expected.ndjson"
 }
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=broken
 # Schemes that are told by their tensors, markers or configuration: what is refused, with which status, in which words.
 # The cases are those of helper.bash.
 load helper
@@ -86,6 +87,7 @@ load helper
     done
 }
 
+# bats test_tags=full
 @test "MLX, HQQ, quanto, EETQ, torchao: scales in another shard, every set of kernels, other types" {
     for f in "$corpus"/safetensors-good/peer-*.safetensors "$corpus"/safetensors-good/peer-*/model.safetensors \
         "$fx/good-groups-wide.safetensors"; do

@@ -10,15 +10,10 @@ keys() {
 # bulk FILE: five F32 tensors of 4000, 4000, 4000, 40 and 12000 bytes.
 bulk() {
     python3 - "$1" <<'PYTHON'
-import json, struct, sys
-entries, data = {"__metadata__": {"who": "me"}}, b""
-for i, n in enumerate((1000, 1000, 1000, 10, 3000)):
-    raw = struct.pack("<%df" % n, *(float(j * (i + 1)) for j in range(n)))
-    entries["t%d" % i] = {"dtype": "F32", "shape": [n], "data_offsets": [len(data), len(data) + len(raw)]}
-    data += raw
-text = json.dumps(entries).encode()
-text += b" " * (-len(text) % 8)
-open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
+import struct, sys
+from modelfile import write
+write(sys.argv[1], [("t%d" % i, "F32", [n], struct.pack("<%df" % n, *(float(j * (i + 1)) for j in range(n))))
+                    for i, n in enumerate((1000, 1000, 1000, 10, 3000))], {"who": "me"})
 PYTHON
 }
 
@@ -51,12 +46,10 @@ PYTHON
     amn-convert -o m.gguf --split-size 8000 in
     python3 - <<'PYTHON'
 import struct
+from modelfile import gguf_key
 for no in range(3):
     raw = open("m-%05d-of-00003.gguf" % (no + 1), "rb").read()
-    def key(name, kind, value):
-        return struct.pack("<Q", len(name)) + name + struct.pack("<I", kind) + value
-    split = (key(b"split.no", 2, struct.pack("<H", no)) + key(b"split.count", 2, struct.pack("<H", 3))
-             + key(b"split.tensors.count", 5, struct.pack("<i", 5)))
+    split = gguf_key("split.no", "u16", no) + gguf_key("split.count", "u16", 3) + gguf_key("split.tensors.count", "i32", 5)
     tensors, keys = struct.unpack("<QQ", raw[8:24])
     assert tensors == (2, 2, 1)[no]
     if no:

@@ -67,6 +67,7 @@ hub() {
     is_empty out
 }
 
+# bats test_tags=broken
 @test "ollama: sizes that are none, and a message of one line whatever the manifest says" {
     one_store
     for size in '"3520"' 3520.0 -1 null 99999999999999999999; do

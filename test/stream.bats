@@ -11,6 +11,7 @@ load helper
     cmp out expected
 }
 
+# bats test_tags=full
 @test "input dribbled byte by byte" {
     for f in good-plain.safetensors good-fp8-row-f32.safetensors good-fp8-input-scale.safetensors good-gguf.gguf good-fp8-e5m2.safetensors; do
         try 0 amn-remember "$fx/$f"
@@ -24,6 +25,7 @@ load helper
     done
 }
 
+# bats test_tags=full
 @test "input in odd pieces" {
     for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-gguf-k.gguf; do
         try 0 amn-remember "$fx/$f"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # Threads with small stacks: jobs that take the most of one, and every decoder with every kind of survey, where each thread
 # has 128 KiB, main's included. Helper threads always have as much (base/thread.h).
 load helper

@@ -15,10 +15,12 @@ ranges() {
     "$helpers/ranges" "$fx/good-vectors-wide/model.safetensors" "$1"
 }
 
+# bats test_tags=full
 @test "random ranges are slices of the whole: -j 1, -j 3, file and pipe" {
     ranges scalar
 }
 
+# bats test_tags=full
 @test "random ranges with AVX2" {
     ranges avx2
 }
@@ -48,6 +50,7 @@ ranges() {
     done
 }
 
+# bats test_tags=broken
 @test "shapes, types, companions and contents made wrong, and shapes without elements" {
     cases vq- 100
 }
