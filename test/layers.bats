@@ -64,9 +64,9 @@ refuses() {
 }
 
 @test "a tool includes no other tool, and nothing by a path" {
-    refuses amn-remember/main.c '#include "amn-inspect/options.h"'
-    refuses amn-remember/main.c '#include "../amn-inspect/options.h"'
-    refuses lib/amn/list.c '#include "amn-inspect/options.h"'
+    refuses amn-remember/main.c '#include "amn-inspect/scan.h"'
+    refuses amn-remember/main.c '#include "../amn-inspect/scan.h"'
+    refuses lib/amn/list.c '#include "amn-inspect/scan.h"'
     refuses lib/amn/list.c '#include "options.h"'
     refuses lib/common/base/str.c '#include "../plan/pieces.h"'
     refuses lib/common/base/str.c '#include "str.h"'
