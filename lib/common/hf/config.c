@@ -24,21 +24,21 @@ hf_names hf_names_experts_used = { "num_experts_per_tok", "num_experts_per_token
 /* --- members */
 
 const json_t *
-hf_get(const json_t *members, const char *name)
+hf_config_get(const json_t *members, const char *name)
 {
     const json_t *value = json_object_get(members, name);
     return value && !json_is_null(value) ? value : NULL;
 }
 
 const json_t *
-hf_member(const json_t *members, hf_names names, const char **name)
+hf_config_member(const json_t *members, hf_names names, const char **name)
 {
     *name = names[0];
     for (size_t i = 0; names[i]; i++) {
         if (!json_object_get(members, names[i]))
             continue;
         *name = names[i];
-        return hf_get(members, names[i]);
+        return hf_config_get(members, names[i]);
     }
     return NULL;
 }
@@ -50,7 +50,7 @@ wrong(const char *of, const char *name, const char *expected, struct err *err)
 }
 
 bool
-hf_u32(uint32_t *out, const json_t *value, const char *of, const char *name, struct err *err)
+hf_config_u32(uint32_t *out, const json_t *value, const char *of, const char *name, struct err *err)
 {
     json_int_t n = json_integer_value(value);
     bool ok = json_is_integer(value) && n >= 0 && n <= UINT32_MAX;
@@ -59,7 +59,7 @@ hf_u32(uint32_t *out, const json_t *value, const char *of, const char *name, str
 }
 
 bool
-hf_i32(int32_t *out, const json_t *value, const char *of, const char *name, struct err *err)
+hf_config_i32(int32_t *out, const json_t *value, const char *of, const char *name, struct err *err)
 {
     json_int_t n = json_integer_value(value);
     bool ok = json_is_integer(value) && n >= INT32_MIN && n <= INT32_MAX;
@@ -68,7 +68,7 @@ hf_i32(int32_t *out, const json_t *value, const char *of, const char *name, stru
 }
 
 bool
-hf_f32(float *out, const json_t *value, const char *of, const char *name, struct err *err)
+hf_config_f32(float *out, const json_t *value, const char *of, const char *name, struct err *err)
 {
     double x = json_number_value(value);
     *out = (float)x;
@@ -76,22 +76,22 @@ hf_f32(float *out, const json_t *value, const char *of, const char *name, struct
 }
 
 bool
-hf_missing(const char *name, struct err *err)
+hf_config_missing(const char *name, struct err *err)
 {
     return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is missing", file, name);
 }
 
 bool
-hf_set_new(json_t *members, const char *name, json_t *value, struct err *err)
+hf_config_set(json_t *members, const char *name, json_t *value, struct err *err)
 {
     return (value && json_object_set_new(members, name, value) == 0) || err_memory(err, 0);
 }
 
 bool
-hf_set_default(json_t *members, const char *name, json_t *value, struct err *err)
+hf_config_default(json_t *members, const char *name, json_t *value, struct err *err)
 {
     if (!json_object_get(members, name))
-        return hf_set_new(members, name, value, err);
+        return hf_config_set(members, name, value, err);
     json_decref(value);
     return true;
 }
@@ -101,8 +101,8 @@ hf_set_default(json_t *members, const char *name, json_t *value, struct err *err
 static const json_t *
 first_class(const json_t *root)
 {
-    const json_t *inner = hf_get(hf_get(root, "text_config"), "architectures");
-    const json_t *classes = inner ? inner : hf_get(root, "architectures");
+    const json_t *inner = hf_config_get(hf_config_get(root, "text_config"), "architectures");
+    const json_t *classes = inner ? inner : hf_config_get(root, "architectures");
     return classes && (inner || json_array_size(classes) != 0 || !json_is_array(classes)) ? classes : NULL;
 }
 
@@ -170,9 +170,9 @@ make_members(struct hf_config *config, struct err *err)
     if (text && !json_is_object(text))
         return wrong(file, "text_config", "object", err);
     if (images && !text)
-        return hf_missing("text_config", err);
+        return hf_config_missing("text_config", err);
     json_incref(text);
-    bool ok = images ? hf_set_new(text, "model_type", json_string("gemma3_text"), err) && apply_class(&text, err)
+    bool ok = images ? hf_config_set(text, "model_type", json_string("gemma3_text"), err) && apply_class(&text, err)
         : apply_class(members, err);
     ok = ok && (!text || json_object_update(*members, text) == 0 || err_memory(err, 0));
     json_decref(text);
@@ -185,11 +185,11 @@ static bool
 read_count(uint64_t *out, const json_t *members, hf_names names, struct err *err)
 {
     const char *name;
-    const json_t *value = hf_member(members, names, &name);
+    const json_t *value = hf_config_member(members, names, &name);
     uint32_t n;
     if (!value)
-        return hf_missing(name, err);
-    if (!hf_u32(&n, value, file, name, err))
+        return hf_config_missing(name, err);
+    if (!hf_config_u32(&n, value, file, name, err))
         return false;
     if (n == 0)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is 0", file, name);
@@ -201,11 +201,11 @@ static bool
 read_optional(uint64_t *out, const json_t *members, hf_names names, struct err *err)
 {
     const char *name;
-    const json_t *value = hf_member(members, names, &name);
+    const json_t *value = hf_config_member(members, names, &name);
     uint32_t n;
     if (!value)
         return true;
-    if (!hf_u32(&n, value, file, name, err))
+    if (!hf_config_u32(&n, value, file, name, err))
         return false;
     *out = n;
     return true;
@@ -215,7 +215,7 @@ read_optional(uint64_t *out, const json_t *members, hf_names names, struct err *
 static bool
 check_again(const json_t *members, const char *name, uint64_t n, struct err *err)
 {
-    const json_t *value = hf_get(members, name);
+    const json_t *value = hf_config_get(members, name);
     return !value || (json_is_integer(value) && json_integer_value(value) == (json_int_t)n)
         || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is another number, expected %" PRIu64, file, name, n);
 }
@@ -234,7 +234,7 @@ read_counts(struct hf_config *config, struct err *err)
             || !read_optional(&config->experts, members, hf_names_experts, err))
         return false;
     config->kv_heads = config->kv_heads != 0 ? config->kv_heads : config->heads;
-    if (config->head_dim == 0 && hf_get(members, "head_dim"))
+    if (config->head_dim == 0 && hf_config_get(members, "head_dim"))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: head_dim is 0", file);
     if (config->head_dim == 0 && config->hidden_size % config->heads != 0)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64 " is no multiple of num_attention_heads %"

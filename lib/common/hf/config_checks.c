@@ -97,7 +97,7 @@ warn_of_rope(const struct hf_config *config, struct catalog *catalog)
     err_init(&ignored);
     if (!hf_rope_type(&type, config, &ignored))
         return;                 /* which was an error before */
-    bool yarn = strcmp(type, "yarn") == 0 && hf_get(rope, "factor");
+    bool yarn = strcmp(type, "yarn") == 0 && hf_config_get(rope, "factor");
     if (!is_scaled(config, type)) {
         catalog_warn(catalog, "%s: llama.cpp ignores rope_type %s for the architecture %s", file, type, config->family->arch);
         return;
@@ -149,7 +149,7 @@ warn_of_experts(const struct hf_config *config, struct catalog *catalog)
 static bool
 has_window(const struct hf_config *config)
 {
-    const json_t *members = config->more->members, *types = hf_get(members, "layer_types");
+    const json_t *members = config->more->members, *types = hf_config_get(members, "layer_types");
     enum hf_window window = config->family->window;
     double max = number(members, "max_window_layers", 28);
     if (window == HF_WINDOW_NONE || window == HF_WINDOW_ALL)
@@ -169,7 +169,7 @@ static void
 warn_of_window(const struct hf_config *config, struct catalog *catalog)
 {
     const char *name;
-    const json_t *context = hf_member(config->more->members, hf_names_context, &name);
+    const json_t *context = hf_config_member(config->more->members, hf_names_context, &name);
     double window = number(config->more->members, "sliding_window", 0);
     if (window > 0 && (!context || window < json_number_value(context)) && has_window(config))
         catalog_warn(catalog, "%s: llama.cpp ignores sliding_window %.0f for the architecture %s, and attends to all of the context",
@@ -180,7 +180,7 @@ warn_of_window(const struct hf_config *config, struct catalog *catalog)
 static bool
 has_other_windows(const struct hf_config *config)
 {
-    const json_t *members = config->more->members, *types = hf_get(members, "layer_types");
+    const json_t *members = config->more->members, *types = hf_config_get(members, "layer_types");
     unsigned n = config->family->full_every;
     double pattern = number(members, "sliding_window_pattern", n);
     if (n == 0)

@@ -80,11 +80,11 @@ fill_in(json_t *members, const struct class_member *m, struct err *err)
 {
     switch (m->fill) {
     case NULLED:
-        return hf_set_default(members, m->name, json_null(), err);
+        return hf_config_default(members, m->name, json_null(), err);
     case NUMBER:
-        return hf_set_default(members, m->name, json_integer((json_int_t)m->value), err);
+        return hf_config_default(members, m->name, json_integer((json_int_t)m->value), err);
     case REAL:
-        return hf_set_default(members, m->name, json_real(m->value), err);
+        return hf_config_default(members, m->name, json_real(m->value), err);
     }
     return true;
 }
@@ -116,7 +116,7 @@ join_experts(json_t *members, enum hf_kind kind, struct err *err)
     json_t *value = json_object_get(members, other);
     value = json_incref(value ? value : json_object_get(members, own));
     json_object_del(members, "num_experts");
-    return hf_set_new(members, "num_local_experts", value, err);
+    return hf_config_set(members, "num_local_experts", value, err);
 }
 
 /* head_dim and num_key_value_heads, where null stands for what follows from others. */
@@ -133,17 +133,17 @@ derive(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
     /* With layer_types a Mistral is read as a Ministral, whose class is the same but for this. */
     bool has_dim = kind == HF_LLAMA || (kind == HF_MISTRAL && !json_object_get(members, "layer_types"));
     if (has_dim && json_is_null(json_object_get(members, "head_dim"))
-            && !hf_set_new(members, "head_dim", json_integer(hidden / n), err))
+            && !hf_config_set(members, "head_dim", json_integer(hidden / n), err))
         return false;
     return (kind == HF_QWEN2_MOE && json_is_null(json_object_get(members, "num_key_value_heads")))
         || !json_is_null(json_object_get(members, "num_key_value_heads"))
-        || hf_set_new(members, "num_key_value_heads", json_incref(heads), err);
+        || hf_config_set(members, "num_key_value_heads", json_incref(heads), err);
 }
 
 static bool
 layer_types_fit(const json_t *members)
 {
-    const json_t *types = hf_get(members, "layer_types");
+    const json_t *types = hf_config_get(members, "layer_types");
     if (!types)
         return true;
     json_int_t layers = json_integer_value(json_object_get(members, "num_hidden_layers"));
@@ -161,8 +161,8 @@ dtype_fits(const json_t *members)
 {
     static const char *const types[] = { "bfloat16", "float16", "float32", "float64", "half", "float", "double", "float8_e4m3fn",
         "float8_e5m2", "int8", "uint8" };
-    const json_t *type = hf_get(members, "dtype");
-    type = type ? type : hf_get(members, "torch_dtype");
+    const json_t *type = hf_config_get(members, "dtype");
+    type = type ? type : hf_config_get(members, "torch_dtype");
     if (!json_is_string(type))
         return true;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -178,9 +178,9 @@ settle_window(json_t *members, enum hf_kind kind, struct err *err)
 {
     const json_t *window = json_object_get(members, "sliding_window");
     if ((QWENS & 1u << kind) && !json_is_true(json_object_get(members, "use_sliding_window")))
-        return hf_set_new(members, "sliding_window", kind == HF_QWEN2_MOE ? json_integer(0) : json_null(), err);
+        return hf_config_set(members, "sliding_window", kind == HF_QWEN2_MOE ? json_integer(0) : json_null(), err);
     return kind != HF_GEMMA3 || !json_is_integer(window) || !json_is_true(json_object_get(members, "use_bidirectional_attention"))
-        || hf_set_new(members, "sliding_window", json_integer(json_integer_value(window) / 2 * 2), err);
+        || hf_config_set(members, "sliding_window", json_integer(json_integer_value(window) / 2 * 2), err);
 }
 
 static bool

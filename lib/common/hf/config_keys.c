@@ -21,14 +21,14 @@ static bool
 put_u32(const struct putting *p, const char *key, const json_t *value, const char *name)
 {
     uint32_t n;
-    return hf_u32(&n, value, file, name, p->err) && keys_put_u32(p->keys, p->arch, key, n, p->err);
+    return hf_config_u32(&n, value, file, name, p->err) && keys_put_u32(p->keys, p->arch, key, n, p->err);
 }
 
 static bool
 put_f32(const struct putting *p, const char *key, const json_t *value, const char *name)
 {
     float x;
-    return hf_f32(&x, value, file, name, p->err) && keys_put_f32(p->keys, p->arch, key, x, p->err);
+    return hf_config_f32(&x, value, file, name, p->err) && keys_put_f32(p->keys, p->arch, key, x, p->err);
 }
 
 static bool
@@ -42,7 +42,7 @@ static bool
 may_u32(const struct putting *p, const char *key, hf_names names)
 {
     const char *name;
-    const json_t *value = hf_member(p->members, names, &name);
+    const json_t *value = hf_config_member(p->members, names, &name);
     return !value || put_u32(p, key, value, name);
 }
 
@@ -50,14 +50,14 @@ static bool
 may_f32(const struct putting *p, const char *key, hf_names names)
 {
     const char *name;
-    const json_t *value = hf_member(p->members, names, &name);
+    const json_t *value = hf_config_member(p->members, names, &name);
     return !value || put_f32(p, key, value, name);
 }
 
 static bool
 may_f32_of(const struct putting *p, const char *key, const json_t *object, const char *name)
 {
-    const json_t *value = hf_get(object, name);
+    const json_t *value = hf_config_get(object, name);
     return !value || put_f32(p, key, value, name);
 }
 
@@ -65,15 +65,15 @@ static bool
 must_u32(const struct putting *p, const char *key, hf_names names)
 {
     const char *name;
-    const json_t *value = hf_member(p->members, names, &name);
-    return value ? put_u32(p, key, value, name) : hf_missing(name, p->err);
+    const json_t *value = hf_config_member(p->members, names, &name);
+    return value ? put_u32(p, key, value, name) : hf_config_missing(name, p->err);
 }
 
 static bool
 must_f32_of(const struct putting *p, const char *key, const json_t *object, const char *name)
 {
-    const json_t *value = hf_get(object, name);
-    return value ? put_f32(p, key, value, name) : hf_missing(name, p->err);
+    const json_t *value = hf_config_get(object, name);
+    return value ? put_f32(p, key, value, name) : hf_config_missing(name, p->err);
 }
 
 static hf_names head_dim = { "head_dim" }, window = { "sliding_window" };
@@ -98,8 +98,8 @@ put_yarn(const struct putting *p, const json_t *rope)
     static const char original[] = "original_max_position_embeddings";
     /* A null attention_factor hides attn_factor, as in the reference. */
     const char *attention = json_object_get(rope, "attention_factor") ? "attention_factor" : "attn_factor";
-    return (hf_get(rope, original) || hf_missing(original, p->err))
-        && put_u32(p, "rope.scaling.original_context_length", hf_get(rope, original), original)
+    return (hf_config_get(rope, original) || hf_config_missing(original, p->err))
+        && put_u32(p, "rope.scaling.original_context_length", hf_config_get(rope, original), original)
         && may_f32_of(p, "rope.scaling.yarn_ext_factor", rope, "extrapolation_factor")
         && may_f32_of(p, "rope.scaling.yarn_attn_factor", rope, attention)
         && may_f32_of(p, "rope.scaling.yarn_beta_fast", rope, "beta_fast")
@@ -109,7 +109,7 @@ put_yarn(const struct putting *p, const json_t *rope)
 static bool
 put_scaling(const struct putting *p)
 {
-    const json_t *rope = hf_rope_full(p->config), *factor = hf_get(rope, "factor");
+    const json_t *rope = hf_rope_full(p->config), *factor = hf_config_get(rope, "factor");
     const char *type;
     if (!hf_rope_type(&type, p->config, p->err))
         return false;
@@ -138,7 +138,7 @@ check_scores(const struct putting *p)
     static const char *const names[] = { "score_function", "scoring_func", "score_func", "moe_router_activation",
         "moe_router_activation_func", "expert_selection_fn" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (hf_get(p->members, names[i]))
+        if (hf_config_get(p->members, names[i]))
             return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: it is not known what %s means for a model of this class",
                 file, names[i]);
     return true;
@@ -166,7 +166,7 @@ put_general(const struct putting *p, uint32_t file_type)
         && put_scaling(p) && put_thetas(p)
         && may_f32(p, "attention.layer_norm_rms_epsilon", eps) && may_f32(p, "attention.layer_norm_epsilon", layer_eps)
         && put_experts(p)
-        && (!hf_get(p->members, "head_dim") || put_heads_dim(p))
+        && (!hf_config_get(p->members, "head_dim") || put_heads_dim(p))
         && put_file_type(p, file_type);
 }
 
@@ -225,9 +225,9 @@ put_gemma3_theta(const struct putting *p)
 static bool
 put_gemma3(const struct putting *p, uint32_t file_type)
 {
-    const json_t *m = p->members, *cap = hf_get(m, "final_logit_softcapping"), *eps = json_object_get(m, "rms_norm_eps");
+    const json_t *m = p->members, *cap = hf_config_get(m, "final_logit_softcapping"), *eps = json_object_get(m, "rms_norm_eps");
     const json_t *pattern = json_object_get(m, "sliding_window_pattern");
-    if (hf_get(m, "attn_logit_softcapping"))
+    if (hf_config_get(m, "attn_logit_softcapping"))
         return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: attn_logit_softcapping is not known for Gemma 3", file);
     return put_general(p, file_type)
         && put_else(p, "context_length", "max_position_embeddings", 131072)
@@ -249,10 +249,11 @@ put_phi3(const struct putting *p, uint32_t file_type)
     static hf_names heads = { "num_attention_heads", "n_head" }, kv_heads = { "num_key_value_heads", "n_head_kv" };
     static hf_names ff = { "intermediate_size" };
     static const char original[] = "original_max_position_embeddings";
-    const json_t *length = hf_get(p->config->more->rope, original);
+    const json_t *length = hf_config_get(p->config->more->rope, original);
     uint32_t dims;
     return must_u32(p, "context_length", context)
-        && (length || hf_missing(original, p->err)) && put_u32(p, "rope.scaling.original_context_length", length, original)
+        && (length || hf_config_missing(original, p->err))
+        && put_u32(p, "rope.scaling.original_context_length", length, original)
         && must_u32(p, "embedding_length", hidden) && must_u32(p, "feed_forward_length", ff)
         && must_u32(p, "block_count", hf_names_layers) && must_u32(p, "attention.head_count", heads)
         && must_u32(p, "attention.head_count_kv", kv_heads)
@@ -260,7 +261,7 @@ put_phi3(const struct putting *p, uint32_t file_type)
         && hf_rope_phi3_dims(&dims, p->config, p->err)
         && keys_put_u32(p->keys, p->arch, "rope.dimension_count", dims, p->err)
         && must_f32_of(p, "rope.freq_base", hf_rope_full(p->config), "rope_theta") && put_file_type(p, file_type)
-        && (hf_get(p->members, "sliding_window") ? must_u32(p, "attention.sliding_window", window)
+        && (hf_config_get(p->members, "sliding_window") ? must_u32(p, "attention.sliding_window", window)
             : keys_put_u32(p->keys, p->arch, "attention.sliding_window", 0, p->err));
 }
 

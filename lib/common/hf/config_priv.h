@@ -27,24 +27,24 @@ extern hf_names hf_names_layers, hf_names_context, hf_names_hidden, hf_names_ff,
     hf_names_experts, hf_names_experts_used;
 
 /* The first member of these names; *name tells which. NULL: none, or null, which is none in the reference too. */
-const json_t *hf_member(const json_t *members, hf_names names, const char **name);
+const json_t *hf_config_member(const json_t *members, hf_names names, const char **name);
 
 /* The member when it is no null. */
-const json_t *hf_get(const json_t *members, const char *name);
+const json_t *hf_config_get(const json_t *members, const char *name);
 
 /* Numbers of config.json, or another file: ERR_MALFORMED, naming file and member, when it is none, or none of the range. */
-bool hf_u32(uint32_t *out, const json_t *value, const char *file, const char *name, struct err *err);
-bool hf_i32(int32_t *out, const json_t *value, const char *file, const char *name, struct err *err);
-bool hf_f32(float *out, const json_t *value, const char *file, const char *name, struct err *err);
+bool hf_config_u32(uint32_t *out, const json_t *value, const char *file, const char *name, struct err *err);
+bool hf_config_i32(int32_t *out, const json_t *value, const char *file, const char *name, struct err *err);
+bool hf_config_f32(float *out, const json_t *value, const char *file, const char *name, struct err *err);
 
 /* "config.json: MEMBER is missing". */
-bool hf_missing(const char *name, struct err *err);
+bool hf_config_missing(const char *name, struct err *err);
 
 /* Take over a new value of a member: false when there was no memory for it. `value` is given back either way. */
-bool hf_set_new(json_t *members, const char *name, json_t *value, struct err *err);
+bool hf_config_set(json_t *members, const char *name, json_t *value, struct err *err);
 
 /* The same unless the member is there, also as null. */
-bool hf_set_default(json_t *members, const char *name, json_t *value, struct err *err);
+bool hf_config_default(json_t *members, const char *name, json_t *value, struct err *err);
 
 /* --- the steps */
 

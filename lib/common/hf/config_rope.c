@@ -26,7 +26,7 @@ is_true(const json_t *value)
 static bool
 copy_default(json_t *to, const char *name, const json_t *value, struct err *err)
 {
-    return hf_set_default(to, name, json_incref((json_t *)value), err);
+    return hf_config_default(to, name, json_incref((json_t *)value), err);
 }
 
 /* --- the classes */
@@ -71,20 +71,20 @@ static bool
 standardize(json_t *rope, const json_t *members, const json_t *pretrained, struct err *err)
 {
     const json_t *type = json_object_get(rope, "type");
-    if (!hf_set_default(rope, "rope_type", type ? json_incref((json_t *)type) : json_string("default"), err))
+    if (!hf_config_default(rope, "rope_type", type ? json_incref((json_t *)type) : json_string("default"), err))
         return false;
     type = json_object_get(rope, "rope_type");
     if (!is(type, "llama3") && !is(type, "yarn") && !is(type, "longrope"))
         return true;
     if (pretrained)
-        return hf_set_new(rope, "original_max_position_embeddings", json_incref((json_t *)pretrained), err);
+        return hf_config_set(rope, "original_max_position_embeddings", json_incref((json_t *)pretrained), err);
     return copy_default(rope, "original_max_position_embeddings", json_object_get(members, "max_position_embeddings"), err);
 }
 
 static bool
 set_theta(json_t *rope, const json_t *said, double theta, struct err *err)
 {
-    return hf_set_default(rope, "rope_theta", said ? json_incref((json_t *)said) : json_real(theta), err);
+    return hf_config_default(rope, "rope_theta", said ? json_incref((json_t *)said) : json_real(theta), err);
 }
 
 static bool
@@ -95,7 +95,7 @@ flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *takes
     const json_t *type;
     if (!set_theta(rope, json_object_get(members, "rope_theta"), theta, err))
         return false;
-    if (kind == HF_PHI3 && !hf_set_default(rope, "partial_rotary_factor",
+    if (kind == HF_PHI3 && !hf_config_default(rope, "partial_rotary_factor",
             partial ? json_incref((json_t *)partial) : json_real(1), err))
         return false;
     if (kind != HF_PHI3 && partial && !json_is_null(partial)
@@ -105,7 +105,7 @@ flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *takes
         return false;
     type = json_object_get(rope, "rope_type");
     if (kind == HF_PHI3 && (is(type, "su") || is(type, "yarn"))
-            && !hf_set_new(rope, "rope_type", json_string("longrope"), err))
+            && !hf_config_set(rope, "rope_type", json_string("longrope"), err))
         return false;
     type = json_object_get(rope, "rope_type");
     *takes = is_valid(rope) && head_fits(members) && (kind != HF_PHI3 || is(type, "default") || is(type, "longrope"));
@@ -118,7 +118,7 @@ flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *takes
 static bool
 has_layer(const json_t *members, const char *kind)
 {
-    const json_t *types = hf_get(members, "layer_types"), *every = json_object_get(members, "sliding_window_pattern");
+    const json_t *types = hf_config_get(members, "layer_types"), *every = json_object_get(members, "sliding_window_pattern");
     json_int_t layers = json_integer_value(json_object_get(members, "num_hidden_layers"));
     json_int_t pattern = every ? json_integer_value(every) : 6;
     for (size_t i = 0; i < json_array_size(types); i++)
@@ -136,10 +136,10 @@ part(json_t *rope, const char *name, bool *takes, struct err *err)
 {
     json_t *found = json_object_get(rope, name);
     if (!found || json_is_null(found)) {
-        if (!hf_set_new(rope, name, json_object(), err))
+        if (!hf_config_set(rope, name, json_object(), err))
             return NULL;
         found = json_object_get(rope, name);
-        return hf_set_new(found, "rope_type", json_string("default"), err) ? found : NULL;
+        return hf_config_set(found, "rope_type", json_string("default"), err) ? found : NULL;
     }
     *takes = *takes && json_is_object(found);
     return found;
@@ -188,7 +188,7 @@ nested(json_t *members, json_t *rope, const json_t *scaling, double theta, bool 
 bool
 hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *takes, struct err *err)
 {
-    const json_t *scaling = json_object_get(members, "rope_scaling"), *said = hf_get(members, "rope_parameters");
+    const json_t *scaling = json_object_get(members, "rope_scaling"), *said = hf_config_get(members, "rope_parameters");
     bool two = kind == HF_GEMMA3;
     const json_t *of = is_true(scaling) && !two ? scaling : said;
     json_t *rope = of ? json_deep_copy(of) : json_object();
@@ -202,7 +202,7 @@ hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *takes, str
     else if (*takes)
         ok = two ? nested(members, rope, json_is_null(scaling) ? NULL : scaling, theta, takes, err)
             : flat(members, rope, kind, theta, takes, err);
-    ok = ok && hf_set_new(members, "rope_parameters", json_incref(rope), err);
+    ok = ok && hf_config_set(members, "rope_parameters", json_incref(rope), err);
     json_object_del(members, "rope_scaling");
     json_object_del(members, "rope_theta");
     json_decref(rope);
@@ -216,7 +216,7 @@ first_of(const json_t *members, const char *const names[])
 {
     for (; *names; names++)
         if (json_object_get(members, *names))
-            return hf_get(members, *names);
+            return hf_config_get(members, *names);
     return NULL;
 }
 
@@ -238,15 +238,15 @@ fill_settled(json_t *rope, const json_t *members, struct err *err)
     if (json_object_get(rope, "full_attention") || json_object_get(rope, "sliding_attention"))
         return true;
     json_t *sliding = local ? json_object() : NULL;
-    if (local && (!sliding || !hf_set_new(sliding, "rope_theta", json_incref((json_t *)local), err))) {
+    if (local && (!sliding || !hf_config_set(sliding, "rope_theta", json_incref((json_t *)local), err))) {
         json_decref(sliding);
         return err_memory(err, 0);
     }
-    return (!local || hf_set_new(rope, "sliding_attention", sliding, err))
+    return (!local || hf_config_set(rope, "sliding_attention", sliding, err))
         && take_over(rope, "rope_theta", first_of(members, thetas), err)
-        && take_over(rope, "rope_type", hf_get(rope, "type"), err)
+        && take_over(rope, "rope_type", hf_config_get(rope, "type"), err)
         && take_over(rope, "partial_rotary_factor", first_of(members, partials), err)
-        && take_over(rope, "original_max_position_embeddings", hf_get(members, "original_max_position_embeddings"), err);
+        && take_over(rope, "original_max_position_embeddings", hf_config_get(members, "original_max_position_embeddings"), err);
 }
 
 bool

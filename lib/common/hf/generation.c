@@ -35,9 +35,9 @@ put(struct keys *keys, const struct generation_row *row, const char *name, const
     float x;
     switch (row->kind) {
     case I32:
-        return hf_i32(&i, value, file, name, err) && keys_put_i32(keys, prefix, row->key, i, err);
+        return hf_config_i32(&i, value, file, name, err) && keys_put_i32(keys, prefix, row->key, i, err);
     case F32:
-        return hf_f32(&x, value, file, name, err) && keys_put_f32(keys, prefix, row->key, x, err);
+        return hf_config_f32(&x, value, file, name, err) && keys_put_f32(keys, prefix, row->key, x, err);
     case TEXT:
         break;
     }
@@ -53,7 +53,7 @@ hf_generation_keys(struct keys *keys, const json_t *generation, struct err *err)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct generation_row *row = &rows[i];
         const char *name = row->other && !json_object_get(generation, row->name) ? row->other : row->name;
-        const json_t *value = hf_get(generation, name);
+        const json_t *value = hf_config_get(generation, name);
         if (value && !put(keys, row, name, value, err))
             return false;
     }

@@ -57,11 +57,11 @@ add_string(struct str *out, const char *before, const char *text)
 }
 
 static void
-add_item(struct str *out, bool *first, const char *before, const char *text)
+add_item(struct str *out, bool *first, const char *text)
 {
     str_text(out, *first ? "" : ", ");
     *first = false;
-    add_string(out, before, text);
+    add_string(out, "", text);
 }
 
 static bool
@@ -222,7 +222,7 @@ static void
 add_not_converted(struct str *out, bool *first, const struct encoded_names *encoded, const char *name)
 {
     if (!means_more(encoded, name, out)) {
-        add_item(out, first, "", name);
+        add_item(out, first, name);
         return;
     }
     str_text(out, *first ? "" : ", ");
@@ -261,9 +261,9 @@ hf_modules_ignored(struct str *out, const struct hf_modules *m)
     bool first = true;
     str_text(out, "[");
     for (size_t i = 0; i < m->kept.n; i++)
-        add_item(out, &first, "", m->kept.name[i]);
+        add_item(out, &first, m->kept.name[i]);
     if (!m->head)
-        add_item(out, &first, "", heads[0]);
+        add_item(out, &first, heads[0]);
     str_text(out, "]");
 }
 
@@ -348,7 +348,7 @@ hf_modules_ends(struct str *out, const struct hf_modules *m)
     bool first = true;
     str_text(out, "[[");
     for (size_t i = 0; i < ends.n; i++)
-        add_item(out, &first, "", ends.name[i]);
+        add_item(out, &first, ends.name[i]);
     str_text(out, "]]");
     names_clear(&forms);
     names_clear(&ends);

@@ -18,7 +18,7 @@ bool hf_quantization_make(struct hf_quantization *config, const struct choice *c
     struct catalog *catalog, struct err *err);
 
 /* Appends what the files of an output say in their metadata: the object that config.json would have for weights that
- * shapes do not describe, which are those of an encoder with `config_too`. Nothing where there are none. ERR_MEMORY. */
+ * shapes do not describe, which are those of a loader with `too`. Nothing where there are none. ERR_MEMORY. */
 bool hf_quantization_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err);
 
 void hf_quantization_clear(struct hf_quantization *config);

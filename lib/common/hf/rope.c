@@ -118,9 +118,9 @@ phi3_attention(struct hf_config *config, const char *type, struct err *err)
 {
     uint32_t length, original;
     const char *name;
-    const json_t *max = hf_member(config->more->members, hf_names_context, &name);
-    if (!hf_u32(&length, max, "config.json", "max_position_embeddings", err)
-            || !hf_u32(&original, hf_get(config->more->rope, "original_max_position_embeddings"), "config.json",
+    const json_t *max = hf_config_member(config->more->members, hf_names_context, &name);
+    if (!hf_config_u32(&length, max, "config.json", "max_position_embeddings", err)
+            || !hf_config_u32(&original, hf_config_get(config->more->rope, "original_max_position_embeddings"), "config.json",
                 "original_max_position_embeddings", err))
         return false;
     if (original < 2)

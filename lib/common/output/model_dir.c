@@ -145,15 +145,6 @@ check_dir(const struct model_dir_job *job, struct err *err)
 }
 
 static bool
-add_output(const struct model_dir_job *job, const char *name, struct err *err)
-{
-    char *path = folder_path(job->dir->path, strlen(job->dir->path), name, err);
-    bool ok = path && outputs_add(job->p->outputs, path, err);
-    free(path);
-    return ok;
-}
-
-static bool
 make_dir(const struct model_dir *dir, struct err *err)
 {
     struct stat st;
@@ -166,10 +157,11 @@ static bool
 add_outputs(const struct model_dir_job *job, struct err *err)
 {
     char name[HF_SHARD_NAME];
-    bool ok = add_output(job, JOURNAL_NAME, err) && side_files_add(&job->side, err);
+    bool ok = side_files_add_one(&job->side, JOURNAL_NAME, err) && side_files_add(&job->side, err);
     for (size_t i = 0; ok && i < job->shards.n; i++)
-        ok = add_output(job, hf_shard_name(name, &job->shards, i), err);
-    ok = ok && (job->shards.n == 1 || add_output(job, hf_shard_index_name(name, &job->shards), err)) && outputs_check(job->p->outputs, err);
+        ok = side_files_add_one(&job->side, hf_shard_name(name, &job->shards, i), err);
+    ok = ok && (job->shards.n == 1 || side_files_add_one(&job->side, hf_shard_index_name(name, &job->shards), err))
+        && outputs_check(job->p->outputs, err);
     if (ok)
         outputs_sweep(job->p->outputs);
     return ok;
@@ -331,18 +323,10 @@ static bool
 write_index(const struct model_dir_job *job, struct err *err)
 {
     struct str text = { 0 };
-    struct sink *sink = NULL;
     char name[HF_SHARD_NAME];
-    if (job->shards.n == 1)
-        return true;
-    char *path = folder_path(job->dir->path, strlen(job->dir->path), hf_shard_index_name(name, &job->shards), err);
-    const struct sink_options options = { .path = path, .sync = true, .direct = SINK_DIRECT_NEVER };
-    bool ok = path && hf_shard_index_text(&text, job->choice, &job->shards, err)
-        && outputs_open(job->p->outputs, &sink, &options, err) && sink_write(sink, text.p, text.len, err)
-        && outputs_commit(job->p->outputs, sink, err);
-    sink_close(sink);
+    bool ok = job->shards.n == 1 || (hf_shard_index_text(&text, job->choice, &job->shards, err)
+        && side_files_write_one(&job->side, hf_shard_index_name(name, &job->shards), &text, err));
     str_clear(&text);
-    free(path);
     return ok;
 }
 

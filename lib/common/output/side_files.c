@@ -121,19 +121,24 @@ side_files_find(struct side_files *f, struct err *err)
     return ok;
 }
 
+bool
+side_files_write_one(const struct side_files *f, const char *name, const struct str *text, struct err *err)
+{
+    return write_file(f, name, text->p, NULL, text->len, err);
+}
+
 static bool
 write_config(const struct side_files *f, const struct catalog_config *config, struct err *err)
 {
     struct str text = { 0 };
     bool ok = hf_config_text(&text, config, f->decodes, f->quantization, err)
-        && write_file(f, config->name, text.p, NULL, text.len, err);
+        && side_files_write_one(f, config->name, &text, err);
     str_clear(&text);
     return ok;
 }
 
-/* Adds one of them to the outputs of the job. */
-static bool
-add_output(const struct side_files *f, const char *name, struct err *err)
+bool
+side_files_add_one(const struct side_files *f, const char *name, struct err *err)
 {
     char *path = folder_path(f->to, strlen(f->to), name, err);
     bool ok = path && outputs_add(f->outputs, path, err);
@@ -145,9 +150,9 @@ bool
 side_files_add(const struct side_files *f, struct err *err)
 {
     const struct catalog_config *config = hf_folder_config(f->model->catalog);
-    bool ok = !config || add_output(f, config->name, err);
+    bool ok = !config || side_files_add_one(f, config->name, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
-        ok = add_output(f, f->names.name[i], err);
+        ok = side_files_add_one(f, f->names.name[i], err);
     return ok;
 }
 

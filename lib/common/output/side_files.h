@@ -26,6 +26,10 @@ struct side_files {
  * to nothing or a FIFO, is ERR_OPEN. Files that are too long are noted in the catalog. */
 bool side_files_find(struct side_files *files, struct err *err);
 
+/* Adds a file of the directory to the outputs; writes one that is a text. For the files of weights and their index, too. */
+bool side_files_add_one(const struct side_files *files, const char *name, struct err *err);
+bool side_files_write_one(const struct side_files *files, const char *name, const struct str *text, struct err *err);
+
 /* Adds all files to the outputs. */
 bool side_files_add(const struct side_files *files, struct err *err);
 
