@@ -53,6 +53,7 @@ warns() {
 stay='"l.0.mlp.gate","l.0.small","l.1.mlp.gate","lm_head"'
 odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
 
+# bats test_tags=full
 @test "a router, a head, what is too small and columns that are no blocks are named, each in its loader's list" {
     usual
     for s in fp8 fp8-division fp8-ue8m0; do

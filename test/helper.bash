@@ -21,7 +21,10 @@ teardown_file() {
     [ -z "${AMN_FIXTURES_MADE:-}" ] || rm -rf "$AMN_FIXTURES"
 }
 
-setup() {
+setup() { begin; }
+
+# For a file with a setup() of its own.
+begin() {
     fx=$AMN_FIXTURES
     AMN_BIN=$(cd "${AMN_BIN:-$tests/../bin}" && pwd)
     peak_memory=${AMN_OBJ:-$tests/../obj}/test/helpers/peak-memory

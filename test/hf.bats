@@ -277,6 +277,7 @@ silent() {
         jq -c '.rope_scaling + {attention_factor: 1.0}' "$corpus/hf-models/phi3-longrope/config.json")"
 }
 
+# bats test_tags=full
 @test "activations that llama.cpp does not compute: a warning" {
     for case in llama3 qwen3 phi3 mixtral qwen2-moe; do
         warns 'hidden_act is gelu, but llama.cpp computes silu for the architecture' $case 'config.hidden_act="gelu"'

@@ -3,15 +3,9 @@
 load helper
 
 setup() {
-    fx=$AMN_FIXTURES
-    AMN_BIN=$(cd "${AMN_BIN:-$tests/../bin}" && pwd)
-    peak_memory=${AMN_OBJ:-$tests/../obj}/test/helpers/peak-memory
-    PATH=$AMN_BIN:$PATH
-    export AMN_BIN PATH PYTHONDONTWRITEBYTECODE=1
-    unset AMN_CPU OLLAMA_MODELS HF_HUB_CACHE HUGGINGFACE_HUB_CACHE HF_HOME XDG_CACHE_HOME
-    dir=$(mktemp -d "${TMPDIR:-/tmp}/amn-test.XXXXXX")
+    begin
+    unset OLLAMA_MODELS HF_HUB_CACHE HUGGINGFACE_HUB_CACHE HF_HOME XDG_CACHE_HOME
     export HOME=$dir/home
-    cd "$dir"
     hub=$HOME/.cache/huggingface/hub
     good=$corpus/safetensors-good/plain-lookalikes.safetensors
     fp8=$corpus/safetensors-good/plain-beside-fp8.safetensors

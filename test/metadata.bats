@@ -110,6 +110,7 @@ torn() {
     try 0 amn-remember --no-metadata torn.safetensors
 }
 
+# bats test_tags=full
 @test "what a GGUF file says of its types is true" {
     # change, options, file_type, quantization_version
     while read -r change options type version; do

@@ -67,6 +67,7 @@ gives() {
     gives m.h.10.w m.h.2.mlp.w aaa 'a/b&c' 'a\\b' x -- m --rename s/model/m/ --rename s/layers/h/ --rename 's/weight/w/'
 }
 
+# bats test_tags=full
 @test "prefixes, and the order of all of these" {
     named m model.a model.b c
     gives a b c -- m --strip-prefix model.

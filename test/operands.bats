@@ -90,6 +90,7 @@ several() {
             else . + [[$t.model, 1, ($t.nbytes // 0)]] end) | .[]' all.amn-parse)
 }
 
+# bats test_tags=full
 @test "one that fails is told, the others are done, the status is the highest" {
     good=$fx/good-plain.safetensors
     cut=$fx/bad-gguf-cut.gguf

@@ -362,6 +362,7 @@ PYTHON
     try 75 amn-remember --max-ratio 0 model
 }
 
+# bats test_tags=full
 @test "a compressed file that must be read twice is spooled; --no-spool refuses" {
     f=$fx/good-fp8-wide-late.safetensors
     try 0 amn-remember "$f"
@@ -394,6 +395,7 @@ PYTHON
     cmp out.file expected && cmp out.pipe expected
 }
 
+# bats test_tags=full
 @test "a compressed file is an input: no output goes there, and it may not change" {
     for p in $packings; do
         packed $p "$fx/good-fp8-wide.safetensors" >model
