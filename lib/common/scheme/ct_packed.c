@@ -410,9 +410,16 @@ fill(const struct decoding *d, struct codes_piece *p)
 {
     const struct ct *ct = d->w->own;
     uint64_t base = blocks_at(&ct->blocks, p->row, 0);
+    if (!ct->shuffled)
+        codes_scales(p, d, &ct->blocks, SCALE);
+    if (!ct->shuffled && !d->w->part[ZERO]) {
+        codes_fill_zeros(p, (float)(1U << (ct->packing.bits - 1)));
+        return;
+    }
     for (size_t i = 0; i < p->groups; i++) {
         uint64_t g = ct->shuffled ? load_le32(d->in[G_IDX].p + 4 * (p->col + i)) : p->col / ct->blocks.b1 + i;
-        p->scales[i] = scale_at(d, SCALE, base + g);
+        if (ct->shuffled)
+            p->scales[i] = scale_at(d, SCALE, base + g);
         p->zeros[i] = zero_of(d, p->row, g, base + g);
     }
 }
