@@ -461,10 +461,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     *buf = '\0';
     if (ct->packing.bits != 0)
         n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", ct->packing.bits);
-    if (ct->open)
-        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "%s", ct->open);
-    else if (ct->packing.bits != 0)
-        blocks_describe(&ct->blocks, buf, n);
+    if (ct->open || ct->packing.bits != 0)
+        blocks_describe(&ct->blocks, ct->open, buf, n);
 }
 
 const struct scheme ct_packed_schemes[] = {
