@@ -87,6 +87,11 @@ links   = amn-info=amn-inspect amn-dequantize=amn-remember amn-quantize=amn-forg
 link_names  = $(foreach l,$(links),$(firstword $(subst =, ,$(l))))
 completions = $(addprefix $(obj)/completions/,amn.bash _amn amn.fish)     # each for all the commands
 
+# Pages as text, for machines without man and mandoc; none where nothing here renders them.
+man_pages   = $(wildcard man/*.[157])
+renderer   := $(shell if command -v mandoc; then echo -T ascii; elif command -v nroff; then echo -mdoc -Tascii -c -rLL=78n; fi)
+page_texts  = $(if $(renderer),$(man_pages:%=$(obj)/%.txt))
+
 lib_src  = $(wildcard lib/common/*/*.c lib/common/*/*/*.c)
 lib_obj  = $(lib_src:%.c=$(obj)/%.o)
 tool_src = $(foreach t,$(tools) lib/amn lib/completions,$(wildcard $(t)/*.c))
@@ -98,13 +103,12 @@ machine := $(shell $(CC) -dumpmachine 2>/dev/null)
 fault_so = $(if $(STATIC)$(findstring musl,$(machine)),,\
 	$(if $(findstring linux,$(machine)),$(obj)/test/faults/faults.so))
 
-all: $(tools:%=$(bin)/%) $(bin)/amn $(link_names:%=$(bin)/%) $(completions)
+all: $(tools:%=$(bin)/%) $(bin)/amn $(link_names:%=$(bin)/%) $(completions) $(page_texts)
 
 # Kernels: one object per instruction set, picked at run time. Nothing else gets such a flag.
 $(obj)/lib/common/kernel/%.o: kernel_flags = -O3
 ifneq (,$(filter x86_64% amd64%,$(machine)))
-$(obj)/lib/common/kernel/x86/avx2%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma -mpclmul
-$(obj)/lib/common/kernel/x86/avx512%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vbmi
+$(obj)/lib/common/kernel/x86/%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma -mpclmul
 endif
 
 $(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
@@ -148,6 +152,11 @@ $(obj)/completions/_amn: in_shell = zsh
 $(obj)/completions/amn.fish: in_shell = fish
 $(completions): $(obj)/completions/make
 	$< $(in_shell) >$@.new && mv $@.new $@
+
+# Without the overstrikes that stand for bold and underlined characters.
+$(obj)/man/%.txt: man/%
+	@mkdir -p $(@D)
+	$(renderer) $< >$@.new && sed "s/.$$(printf '\b')//g" $@.new >$@ && rm $@.new
 
 # The library's allocations come to this test, which lets one of them fail.
 $(obj)/test/unit/test_memory: override LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
@@ -226,14 +235,15 @@ fuzz-keep-%:
 peers: all
 	sh test/peers/run.sh $(bin)
 
-man_pages = $(wildcard man/*.[157])
-
 install: all
 	install -d "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" "$(DESTDIR)$(MANDIR)/man5" "$(DESTDIR)$(MANDIR)/man7"
 	for t in $(tools) amn; do install -m 755 "$(bin)/$$t" "$(DESTDIR)$(BINDIR)/$$t" || exit 1; done
 	for l in $(links); do ln -sf "$${l#*=}" "$(DESTDIR)$(BINDIR)/$${l%%=*}" || exit 1; done
 	for m in $(man_pages); do install -m 644 "$$m" "$(DESTDIR)$(MANDIR)/man$${m##*.}/" || exit 1; done
 	for l in $(links); do ln -sf "$${l#*=}.1" "$(DESTDIR)$(MANDIR)/man1/$${l%%=*}.1" || exit 1; done
+	for t in $(page_texts); do \
+		install -d "$(DESTDIR)$(PREFIX)/share/amn" && install -m 644 "$$t" "$(DESTDIR)$(PREFIX)/share/amn" || exit 1; \
+	done
 	for c in $(completions); do \
 		case $$c in \
 		*.bash) to="$(DESTDIR)$(BASHDIR)" name=amn end= ;; \
@@ -248,7 +258,10 @@ install: all
 uninstall:
 	for t in $(tools) amn; do rm -f "$(DESTDIR)$(BINDIR)/$$t"; done
 	for l in $(links); do rm -f "$(DESTDIR)$(BINDIR)/$${l%%=*}" "$(DESTDIR)$(MANDIR)/man1/$${l%%=*}.1"; done
-	for m in $(man_pages); do rm -f "$(DESTDIR)$(MANDIR)/man$${m##*.}/$${m#man/}"; done
+	for m in $(man_pages); do \
+		rm -f "$(DESTDIR)$(MANDIR)/man$${m##*.}/$${m#man/}" "$(DESTDIR)$(PREFIX)/share/amn/$${m#man/}.txt"; \
+	done
+	[ ! -d "$(DESTDIR)$(PREFIX)/share/amn" ] || rmdir "$(DESTDIR)$(PREFIX)/share/amn"
 	for t in $(tools) $(link_names) amn; do rm -f "$(DESTDIR)$(BASHDIR)/$$t" "$(DESTDIR)$(FISHDIR)/$$t.fish"; done
 	rm -f "$(DESTDIR)$(ZSHDIR)/_amn"
 
@@ -275,7 +288,7 @@ deb_tree = obj/deb/amn-$(version)
 maintainer = $$(sed -n 's/^Maintainer: //p' lib/package/debian/control)
 
 deb:
-	$(call needs,compiler build-essential debhelper lintian pkg-config zlib jansson libarchive)
+	$(call needs,compiler build-essential debhelper lintian pkg-config zlib jansson libarchive mandoc)
 	rm -rf obj/deb && mkdir -p $(deb_tree) $(out)
 	cp -R Makefile README.md CHANGELOG.md LICENSE amn-* lib man test $(deb_tree)
 	cp -R lib/package/debian $(deb_tree)
@@ -289,7 +302,7 @@ static_name = amn-$(version)-linux-$(firstword $(subst -, ,$(machine)))
 static_doc  = $(out)/$(static_name)/share/doc/amn
 
 static:
-	$(call needs,musl-gcc apt-get dpkg-source autoreconf pkg-config)
+	$(call needs,musl-gcc apt-get dpkg-source autoreconf pkg-config mandoc)
 	rm -rf $(out)/$(static_name)
 	$(MAKE) STATIC=1 install DESTDIR= PREFIX=$(out)/$(static_name)
 	install -d $(static_doc)/licences

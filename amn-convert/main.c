@@ -1,11 +1,26 @@
 /* amn-convert: a model in, the same tensors in another format out; what is quantized is decoded on the way. */
-#include "options.h"
+#include "command/command.h"
+
+static bool
+take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+{
+    struct command *cmd = own;
+    switch (option->key) {
+    case CLI_OPT_TO:
+        return command_take_format(cmd, option, arg, err);
+    case CLI_OPT_TENSOR:
+        cmd->naming.only = arg;
+        return true;
+    default:
+        return command_take(cmd, option, arg, err);
+    }
+}
 
 int
 main(int argc, char **argv)
 {
-    struct command cmd;
-    cli_start("amn-convert");
-    options_parse(&cmd, argc, argv);
+    struct command cmd = { .to = DTYPE_BF16 };
+    cli_options(&cmd.cli, CLI_CONVERT, take, &cmd, argc, argv);
+    command_take_output(&cmd);
     return command_run(&cmd);
 }

@@ -1,11 +1,31 @@
 /* amn-forget: a model in, the same with less precision out. */
-#include "options.h"
+#include "command/command.h"
+
+static bool
+take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+{
+    struct command *cmd = own;
+    switch (option->key) {
+    case CLI_OPT_INPUT_SCHEME:
+        cmd->input_scheme = arg;
+        return true;
+    case CLI_OPT_TO:
+        return command_take_format(cmd, option, arg, err);
+    case CLI_OPT_INCLUDE:
+    case CLI_OPT_EXCLUDE:
+        return naming_match(&cmd->reduction.which, arg, option->key == CLI_OPT_INCLUDE, err);
+    default:
+        return command_take(cmd, option, arg, err);
+    }
+}
 
 int
 main(int argc, char **argv)
 {
-    struct command cmd;
-    cli_start("amn-forget");
-    options_parse(&cmd, argc, argv);
+    struct command cmd = { .to = DTYPE_BF16, .forgets = true };
+    cli_options(&cmd.cli, CLI_FORGET, take, &cmd, argc, argv);
+    cmd.scheme = cmd.cli.scheme;
+    cmd.cli.scheme = cmd.input_scheme;
+    command_take_output(&cmd);
     return command_run(&cmd);
 }

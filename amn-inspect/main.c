@@ -1,19 +1,55 @@
 /* amn-inspect: what a model is, how it is quantized, and what Lethe took. */
 #include <stdio.h>
 
-#include "cli/operands.h"
-#include "cli/progress.h"
-#include "model/model.h"
-#include "options.h"
+#include "cli/options.h"
+#include "command/operands.h"
 #include "report/inspect.h"
 #include "scan.h"
-#include "scheme/roles.h"
 #include "writer/writer.h"
+
+struct tool {
+    struct cli cli;
+    bool metadata;              /* --metadata: all of it in the text too */
+    bool scan;                  /* --scan: of the pickles, not of the model */
+    bool arrays;                /* --arrays: metadata arrays in full */
+    enum dtype to;              /* --to: BF16, F16 or F32 */
+    bool size;                  /* it was given: the size of the file is wanted too */
+};
+
+static bool
+take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+{
+    struct tool *tool = own;
+    unsigned choice;
+    switch (option->key) {
+    case CLI_OPT_METADATA:
+        return tool->metadata = true;
+    case CLI_OPT_SCAN:
+        return tool->scan = true;
+    case CLI_OPT_ARRAYS:
+        return tool->arrays = true;
+    default:
+        if (!cli_choice(&choice, option, arg, err))
+            return false;
+        tool->to = dtype_target(choice);
+        return tool->size = true;
+    }
+}
+
+/* Checks that the options go together. */
+static bool
+check(const struct tool *tool, struct err *err)
+{
+    const struct cli *cli = &tool->cli;
+    return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->scheme || cli->config || cli->root)
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan looks at pickles, not at the model: --metadata, --arrays, --to, "
+            "--scheme, --config and --root do not go with it");
+}
 
 /* The length of the file that amn-remember would write; none of a part of a split model, which it refuses. Its header has
  * the metadata as text, of which there can be a lot: so only when that is asked for. */
 static bool
-measure_file(struct remembered *r, struct choice *choice, struct err *why)
+measure_file(struct inspect_remembered *r, struct choice *choice, struct err *why)
 {
     const struct keys_given nothing = { 0 };
     struct keys keys = { 0 };
@@ -31,7 +67,7 @@ measure_file(struct remembered *r, struct choice *choice, struct err *why)
 
 /* What amn-remember would write. A model that it refuses has no such size, which is no failure here. */
 static bool
-measure(struct remembered *r, const struct inspect *in, bool size, struct err *err)
+measure(struct inspect_remembered *r, const struct inspect *in, bool size, struct err *err)
 {
     struct choice choice = { 0 };
     struct err *why = &r->refusal;
@@ -44,72 +80,34 @@ measure(struct remembered *r, const struct inspect *in, bool size, struct err *e
     return err->kind == ERR_NONE;
 }
 
-struct command {
-    struct options opt;
-    struct model_options how;
-    bool begun;                 /* a model was described before */
-};
-
 static bool
-report(struct command *cmd, const char *operand, const struct model *model, const struct roles *roles, struct err *err)
+report(void *own, const struct operand *operand, struct err *err)
 {
-    const struct options *opt = &cmd->opt;
+    const struct tool *tool = own;
+    const struct model *model = operand->model;
     struct inspect in = {
-        .file = operand ? operand : "-",
+        .file = operand->name ? operand->name : "-",
         .nfiles = model->nsrc,
         .catalog = model->catalog,
-        .roles = roles,
-        .metadata = opt->metadata,
-        .arrays = opt->arrays,
-        .heading = opt->cli.noperands > 1 ? model->name : NULL,
-        .first = !cmd->begun,
-        .remembered.to = opt->to,
+        .roles = operand->roles,
+        .metadata = tool->metadata,
+        .arrays = tool->arrays,
+        .heading = operand->heading,
+        .first = operand->first,
+        .remembered.to = tool->to,
     };
-    meter_phase(model->meter, "writing", 0);
-    if (!measure(&in.remembered, &in, opt->size, err))
-        return false;
-    cmd->begun = true;
-    return cli_human(&opt->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err);
-}
-
-static bool
-inspect(void *own, const char *operand, struct err *err)
-{
-    struct command *cmd = own;
-    const struct cli *cli = &cmd->opt.cli;
-    struct model model = { 0 };
-    struct roles *roles = NULL;
-
-    bool ok = model_open(&model, operand, &cmd->how, err)
-        && model_check_overwrite(&model, err)
-        && roles_assign(&roles, model.catalog, cli->scheme, NULL, err)
-        && report(cmd, operand, &model, roles, err);
-    if (!ok && (err->kind != ERR_USAGE || cli->noperands > 1))
-        err_in_file(err, model.name ? model.name : "");
-    roles_free(roles);
-    model_clear(&model);
-    return ok;
+    return measure(&in.remembered, &in, tool->size, err)
+        && (cli_human(&tool->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err));
 }
 
 int
 main(int argc, char **argv)
 {
-    struct command cmd = { 0 };
-    struct cli *cli = &cmd.opt.cli;
-    struct cli_progress progress;
+    struct tool tool = { .to = DTYPE_BF16 };
     struct err err;
-    cli_start("amn-inspect");
-    options_parse(&cmd.opt, argc, argv);
-    cmd.how = (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root,
-        .warns = true };
     err_init(&err);
-    cli_progress_start(&progress, cli, false);
-    cmd.how.meter = &progress.meter;
-    struct scan scan = { .opt = &cmd.opt, .meter = &progress.meter };
-    bool ok = options_check(&cmd.opt, &err) && scheme_known(cli->scheme, &err)
-        && model_list_check_overwrite(cli->operands, cli->noperands, &cmd.how, &err);
-    int status = !ok ? cli_fail(cli, &err) : cmd.opt.scan ? scan_status(&scan, cli_each(cli, scan_operand, &scan))
-        : cli_each(cli, inspect, &cmd);
-    cli_progress_stop(&progress);
-    return status;
+    cli_options(&tool.cli, CLI_INSPECT, take, &tool, argc, argv);
+    if (!check(&tool, &err))
+        return cli_fail(&tool.cli, &err);
+    return tool.scan ? scan_operands(&tool.cli) : operands_models(&tool.cli, report, &tool);
 }

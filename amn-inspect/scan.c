@@ -7,24 +7,33 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/names.h"
 #include "base/folder.h"
-#include "model/model.h"
-#include "scan/pickles.h"
+#include "base/names.h"
+#include "cli/progress.h"
+#include "command/operands.h"
 #include "model/store.h"
-#include "report/scan.h"
+#include "report/scan_report.h"
+#include "scan/pickles.h"
+
+struct scanning {
+    const struct cli *cli;
+    bool begun;                 /* a file was reported before */
+    bool dangerous;             /* something was found */
+    bool suspicious;            /* a suspicious global was named */
+    enum cli_status status;     /* the highest of the faults that were told and not returned */
+};
 
 /* Tell what is wrong, and go on. */
 static void
-tell(struct scan *scan, const struct err *fault)
+tell(struct scanning *scan, const struct err *fault)
 {
-    int status = cli_fail(&scan->opt->cli, fault);
+    enum cli_status status = cli_fail(scan->cli, fault);
     if (status > scan->status)
         scan->status = status;
 }
 
 /* How a file was named: as the only operand, as one of several, or by its directory. */
-enum naming { ALONE, ONE_OF_SEVERAL, LISTED };
+enum named_by { ALONE, ONE_OF_SEVERAL, LISTED };
 
 /* Checks whether a file should be a model or a pickle by its name. */
 static bool
@@ -40,9 +49,9 @@ should_be_known(const char *name)
 
 /* Scans a file. That it is not a model is not worth a report when nobody named it. */
 static bool
-report(struct scan *scan, struct source *src, const char *file, enum naming naming, struct err *err)
+report(struct scanning *scan, struct source *src, const char *file, enum named_by naming, struct err *err)
 {
-    const struct cli *cli = &scan->opt->cli;
+    const struct cli *cli = scan->cli;
     struct scan_report r = { .file = file, .heading = naming == ALONE ? NULL : source_name(src), .human = cli_human(cli),
         .first = !scan->begun };
     const struct pickles_heard heard = { scan_report_pickle, &r };
@@ -61,7 +70,7 @@ report(struct scan *scan, struct source *src, const char *file, enum naming nami
         *err = written;
         return false;
     }
-    scan->dangerous = scan->dangerous || r.outcome == SCAN_FOUND;
+    scan->dangerous = scan->dangerous || r.outcome == SCAN_REPORT_FOUND;
     scan->suspicious = scan->suspicious || r.verdicts[VERDICT_SUSPICIOUS] != 0;
     if (ok && pickles.fault.kind != ERR_NONE)
         tell(scan, &pickles.fault);
@@ -69,13 +78,13 @@ report(struct scan *scan, struct source *src, const char *file, enum naming nami
 }
 
 static bool
-scan_file(struct scan *scan, const char *path, const char *file, enum naming naming, struct err *err)
+scan_file(struct scanning *scan, const char *path, const char *file, enum named_by naming, struct err *err)
 {
     struct model m = { 0 };             /* of it only the inputs, which the report must not go into */
     struct source *src = NULL;
     bool ok = source_open(&src, path, true, &m.inputs, err) && model_check_overwrite(&m, err);
     if (ok)
-        source_tell(src, scan->meter);
+        source_tell(src, &scan->cli->bar->meter);
     ok = ok && report(scan, src, file, naming, err);
     if (!ok && src)
         err_in_file(err, source_name(src));
@@ -103,7 +112,7 @@ list_folder(struct names *names, const char *dir, struct err *err)
 
 /* A file of a directory; what is none is passed over. */
 static bool
-scan_entry(struct scan *scan, const char *path, struct err *err)
+scan_entry(struct scanning *scan, const char *path, struct err *err)
 {
     struct stat st;
     if (stat(path, &st) == 0)
@@ -115,7 +124,7 @@ scan_entry(struct scan *scan, const char *path, struct err *err)
 
 /* All files of a directory, each reported alone; what is neither a model nor a pickle is passed over. */
 static bool
-scan_folder(struct scan *scan, const char *dir, struct err *err)
+scan_folder(struct scanning *scan, const char *dir, struct err *err)
 {
     struct names names = { 0 };
     bool ok = list_folder(&names, dir, err);
@@ -136,13 +145,13 @@ scan_folder(struct scan *scan, const char *dir, struct err *err)
 
 /* A directory, or the index of a model in one. */
 static bool
-scan_path(struct scan *scan, const char *path, const char *operand, struct err *err)
+scan_path(struct scanning *scan, const char *path, const char *operand, struct err *err)
 {
     struct stat st;
     if (path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return scan_folder(scan, path, err);
     if (!path || !str_ends(path, ".index.json"))
-        return scan_file(scan, path, operand ? operand : "-", scan->opt->cli.noperands > 1 ? ONE_OF_SEVERAL : ALONE, err);
+        return scan_file(scan, path, operand ? operand : "-", scan->cli->noperands > 1 ? ONE_OF_SEVERAL : ALONE, err);
     size_t n = folder_len(path);
     char *dir = n ? strndup(path, n) : strdup(".");
     bool ok = dir ? scan_folder(scan, dir, err) : err_memory(err, n);
@@ -150,19 +159,20 @@ scan_path(struct scan *scan, const char *path, const char *operand, struct err *
     return ok;
 }
 
-bool
+/* What is wrong with a file that could be reported is told at once, and kept in ->status. */
+static bool
 scan_operand(void *own, const char *operand, struct err *err)
 {
-    struct scan *scan = own;
+    struct scanning *scan = own;
     const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
     struct str found = { 0 };
     struct inputs inputs = { 0 };
     struct catalog *catalog = NULL;
     bool ok = true;
-    meter_phase(scan->meter, "looking for pickles", METER_UNKNOWN);
+    meter_phase(&scan->cli->bar->meter, "looking for pickles", METER_UNKNOWN);
     if (path && store_named(path)) {
-        catalog = catalog_new(&scan->opt->cli.limits, err);
-        ok = catalog && store_resolve(&found, path, &inputs, catalog, &scan->opt->cli.limits, err);
+        catalog = catalog_new(&scan->cli->limits, err);
+        ok = catalog && store_resolve(&found, path, &inputs, catalog, &scan->cli->limits, err);
         path = found.p;
     }
     ok = ok && scan_path(scan, path, operand, err);
@@ -176,13 +186,14 @@ scan_operand(void *own, const char *operand, struct err *err)
     return ok;
 }
 
-int
-scan_status(const struct scan *scan, int status)
+enum cli_status
+scan_operands(struct cli *cli)
 {
-    enum { FOUND = 1 };
-    if (scan->dangerous && status != cli_status(ERR_IO))
-        return FOUND;
-    status = status > scan->status ? status : scan->status;
-    bool broke = status == cli_status(ERR_IO) || status == cli_status(ERR_MEMORY);     /* the machine, not the file */
-    return scan->suspicious && !broke ? cli_status(ERR_UNSAFE) : status;
+    struct scanning scan = { .cli = cli };
+    enum cli_status status = operands_each(cli, scan_operand, &scan);
+    if (scan.dangerous && status != CLI_IO)
+        return CLI_FOUND;
+    status = status > scan.status ? status : scan.status;
+    bool broke = status == CLI_IO || status == CLI_LIMIT;       /* the machine, not the file */
+    return scan.suspicious && !broke ? CLI_UNSAFE : status;
 }

@@ -1,11 +1,24 @@
 /* amn-remember: a quantized model in, the same model in BF16, F16 or F32 safetensors out. */
-#include "options.h"
+#include "command/command.h"
+
+static bool
+take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+{
+    struct command *cmd = own;
+    unsigned choice;
+    if (option->key != CLI_OPT_TO)
+        return command_take(cmd, option, arg, err);
+    if (!cli_choice(&choice, option, arg, err))
+        return false;
+    cmd->to = dtype_target(choice);
+    return true;
+}
 
 int
 main(int argc, char **argv)
 {
-    struct command cmd;
-    cli_start("amn-remember");
-    options_parse(&cmd, argc, argv);
+    struct command cmd = { .writer = &writer_safetensors, .to = DTYPE_BF16 };
+    cli_options(&cmd.cli, CLI_REMEMBER, take, &cmd, argc, argv);
+    command_take_output(&cmd);
     return command_run(&cmd);
 }

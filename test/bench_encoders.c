@@ -54,14 +54,14 @@ now(void)
 
 /* The fastest of a few runs, as others only make one slower: millions of elements a second; negative: a run failed. */
 static double
-rate(kernel_encode *encode, ggml_quantize_chunk *chunk, int id, uint8_t *to, const float *weights)
+rate(kernel_encode *encode, enum dtype dtype, ggml_quantize_chunk *chunk, int id, uint8_t *to, const float *weights)
 {
     double best = 1e9, began = now();
 
     for (int run = 0; run < LEAST || (now() - began < 0.5 && run < 200); run++) {
         double start = now();
 
-        if (encode ? !encode(to, values, ROWS, COLS, weights) : !chunk(id, values, to, 0, ROWS, COLS, weights))
+        if (encode ? !encode(dtype, to, values, ROWS, COLS, weights) : !chunk(id, values, to, 0, ROWS, COLS, weights))
             return -1;
         best = fmin(best, now() - start);
         if (run + 1 >= LEAST && now() - began > 5)
@@ -117,9 +117,9 @@ main(int argc, char **argv)
 
     size_t n = ROWS * COLS / dtype_facts(dtype)->elems * dtype_facts(dtype)->bytes, other = 0;
     const float *weights = needs ? importance : NULL;
-    double mine = rate(k->encode[dtype], NULL, id, ours, weights);
-    double slow = rate(plain->encode[dtype], NULL, id, scalar, weights);
-    double their = chunk ? rate(NULL, chunk, id, theirs, weights) : -1;
+    double mine = rate(k->encode[dtype], dtype, NULL, id, ours, weights);
+    double slow = rate(plain->encode[dtype], dtype, NULL, id, scalar, weights);
+    double their = chunk ? rate(NULL, dtype, chunk, id, theirs, weights) : -1;
 
     if (mine <= 0 || slow <= 0 || memcmp(ours, scalar, n) != 0) {
         fprintf(stderr, "bench_encoders: %s differs from the scalar one\n", argv[1]);

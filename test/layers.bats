@@ -81,6 +81,11 @@ refuses() {
     grep -q '^lib/common/utils/utils.c:1: ' out
 }
 
+@test "formats and their files are not named where none is known" {
+    try 1 grep -rniE 'safetensors|gguf|config\.json' lib/common/encode lib/common/plan lib/common/pipeline
+    [ ! -s out ]
+}
+
 @test "no struct, enum or union tag is defined twice" {
     try 0 awk -f "$tests/tags.awk" $(find lib amn-* -name '*.[ch]')
     grep -qE '[1-9][0-9]* passed, 0 failed' out

@@ -20,10 +20,15 @@ files_in() {
 
 names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse amn-quantize amn-remember'
 
-@test "make install: the tools, their other names, a page for each, completions; make uninstall: nothing is left" {
+@test "make install: the tools, their other names, a page for each, its text, completions; make uninstall: nothing is left" {
     for c in amn.bash _amn amn.fish; do echo "# $c" >$c; done
+    texts=
+    for page in "$tests"/../man/*.[157]; do
+        touch ${page##*/}.txt
+        texts="$texts $dir/${page##*/}.txt"
+    done
     for prefix in /usr/local /usr; do
-        set -- DESTDIR="$dir/root" PREFIX=$prefix completions="$dir/amn.bash $dir/_amn $dir/amn.fish"
+        set -- DESTDIR="$dir/root" PREFIX=$prefix completions="$dir/amn.bash $dir/_amn $dir/amn.fish" page_texts="$texts"
         make_here install "$@"
         {
             for n in $names; do
@@ -32,6 +37,7 @@ names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse 
             done
             echo share/zsh/site-functions/_amn
             for page in "$tests"/../man/*.[57]; do echo share/man/man${page##*.}/${page##*/}; done
+            for text in *.txt; do echo share/amn/$text; done
         } | LC_ALL=C sort | diff - <(files_in root$prefix)
         [ -z "$(find root -type l ! -exec test -e {} \; -print)" ]      # no link leads nowhere
         for n in $names; do
@@ -41,11 +47,12 @@ names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse 
         done
         make_here uninstall "$@"
         [ -z "$(files_in root)" ]
+        [ ! -e root$prefix/share/amn ]
     done
 }
 
-@test "make install without completions makes no folder for them" {
-    make_here install DESTDIR="$dir/root" PREFIX=/usr completions=
+@test "make install without completions and texts makes no folder for them" {
+    make_here install DESTDIR="$dir/root" PREFIX=/usr completions= page_texts=
     [ "$(ls root/usr/share)" = man ]
 }
 

@@ -19,10 +19,6 @@ ranges() {
     ranges avx2
 }
 
-@test "random ranges with AVX-512" {
-    ranges avx512
-}
-
 @test "a weight in several panels: its rows are those of its columns alone" {
     "$helpers/gptq-columns" "$fx/good-gptq-wide.safetensors"
 }

@@ -72,10 +72,6 @@ gives_the_bytes_of_scalar() {
     gives_the_bytes_of_scalar avx2
 }
 
-@test "the kernels for AVX-512 give the bytes of the scalar ones" {
-    gives_the_bytes_of_scalar avx512
-}
-
 @test "scales that are NaN or infinite, values that F16 makes infinite: decoded and told" {
     f=$fx/good-fp8-odd-scales.safetensors
     try 0 amn-remember --to f16 -v "$f"

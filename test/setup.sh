@@ -13,7 +13,8 @@
 #           test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
 #   ci      clang with its sanitizers, valgrind, strace for the tests that look at the order of calls, curl for those that
 #           upload, and the shells whose completions are tried
-#   package what makes packages of a release, and the systems they are tried in; Debian and its kin only
+#   package what makes packages of a release (mandoc: the text of its manual), and the systems they are tried in; Debian and
+#           its kin only
 #
 # $PKG_CONFIG is the pkg-config to ask.
 set -u
@@ -131,7 +132,7 @@ for group in "${@:-build}"; do
     demo) wanted="$wanted jq python3" ;;
     test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk" ;;
     ci) wanted="$wanted clang valgrind strace curl zsh fish" ;;
-    package) wanted="$wanted git build-essential debhelper lintian musl-gcc dpkg-source autoreconf mmdebstrap" ;;
+    package) wanted="$wanted git build-essential debhelper lintian mandoc musl-gcc dpkg-source autoreconf mmdebstrap" ;;
     *) die "'$group' is none of build, demo, test, ci and package" ;;
     esac
 done

@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "base/names.h"
 #include "base/num.h"
-#include "base/version.h"
 #include "cli/options.h"
 #include "model/model.h"
 #include "model/store.h"
@@ -25,7 +24,7 @@ struct row {
     struct str cell[CELLS];     /* owned; of text that may be shown */
 };
 
-struct listing {
+struct model_list {
     struct cli cli;
     struct page page;
     struct ndjson json;
@@ -35,7 +34,7 @@ struct listing {
 };
 
 /* What there is to tell of one model. */
-struct found {
+struct list_entry {
     const char *operand;
     const struct model *model;
     const struct summary *summary;
@@ -58,13 +57,13 @@ size_of(uint64_t *size, const struct model *m)
 }
 
 static const char *
-format_of(const struct found *f)
+format_of(const struct list_entry *f)
 {
     return f->model->catalog ? catalog_facts_of(f->model->catalog)->format : NULL;
 }
 
 static void
-add_json(struct ndjson *j, const struct found *f)
+add_json(struct ndjson *j, const struct list_entry *f)
 {
     struct str word = { 0 }, label = { 0 };
     uint64_t size;
@@ -74,19 +73,17 @@ add_json(struct ndjson *j, const struct found *f)
         summary_add_label(&label, f->summary);
     if (word.failed || label.failed)
         j->page->text.failed = true;
-    ndjson_object(j);
-    ndjson_set_u64(j, "report", VERSION_REPORT);
-    ndjson_set_text(j, "name", f->operand);
-    ndjson_set_text(j, "store", word.p);
-    ndjson_set_text(j, "path", f->model->stored);
-    ndjson_set_known(j, "files", f->why->kind == ERR_NONE, f->model->nfiles);
-    ndjson_set_known(j, "size", sized, size);
-    ndjson_set_text(j, "format", format_of(f));
-    ndjson_set_text(j, "scheme", summary_codes(f->summary));
-    ndjson_set_text(j, "scheme_label", label.p);
-    ndjson_set_text(j, "error", f->why->kind == ERR_NONE ? NULL : err_kind_word(f->why->kind));
-    ndjson_object_end(j);
-    ndjson_line(j);
+    ndjson_begin(j);
+    ndjson_text(j, "name", f->operand);
+    ndjson_text(j, "store", word.p);
+    ndjson_text(j, "path", f->model->stored);
+    ndjson_known(j, "files", f->why->kind == ERR_NONE, f->model->nfiles);
+    ndjson_known(j, "size", sized, size);
+    ndjson_text(j, "format", format_of(f));
+    ndjson_text(j, "scheme", summary_codes(f->summary));
+    ndjson_text(j, "scheme_label", label.p);
+    ndjson_text(j, "error", f->why->kind == ERR_NONE ? NULL : err_kind_word(f->why->kind));
+    ndjson_end(j);
     str_clear(&word);
     str_clear(&label);
 }
@@ -98,7 +95,7 @@ add_shown(struct str *cell, const char *text)
 }
 
 static bool
-add_row(struct listing *l, const struct found *f, struct err *err)
+add_row(struct model_list *l, const struct list_entry *f, struct err *err)
 {
     struct row *rows = array_grow(l->rows, l->n, &l->room, sizeof *rows, err);
     char text[STR_SIZE];
@@ -123,7 +120,7 @@ add_row(struct listing *l, const struct found *f, struct err *err)
 }
 
 static void
-note(const struct cli *cli, const struct found *f)
+note(const struct cli *cli, const struct list_entry *f)
 {
     const char *operand = f->model->name, *file = strcmp(f->why->file, operand) == 0 ? "" : f->why->file;
     cli_note(cli, operand, "%s%s%s: %s", file, *file ? ": " : "", err_kind_name(f->why->kind), f->why->text);
@@ -136,17 +133,17 @@ is_unread(const struct err *why)
     return why->sys != 0 && !err_absent(why->sys);
 }
 
-/* What is wrong with a model is told in its line, and in a note unless it is the failure that the listing ends with. Not inlined: the failures of
- * both have 3 KiB. */
+/* What is wrong with a model is told in its line, and in a note unless it is the failure that the listing ends with. Not
+ * inlined: the failures of both have 3 KiB. */
 __attribute__((noinline)) static bool
-add_model(struct listing *l, const char *operand, struct err *err)
+add_model(struct model_list *l, const char *operand, struct err *err)
 {
     struct model model = { 0 };
     struct roles *roles = NULL;
     struct summary summary = { 0 };
     struct err why;
     const struct model_options how = { .limits = &l->cli.limits };
-    const struct found found = { .operand = operand, .model = &model, .summary = &summary, .why = &why };
+    const struct list_entry found = { .operand = operand, .model = &model, .summary = &summary, .why = &why };
     err_init(&why);
     bool good = model_open(&model, operand, &how, &why) && roles_assign(&roles, model.catalog, NULL, NULL, &why)
         && summary_make(&summary, model.catalog, roles, &why);
@@ -195,7 +192,7 @@ pad(struct str *out, size_t n)
 
 /* The path is the last cell, and goes to a line of its own when the others leave no room for it. */
 static void
-add_text(struct listing *l, const struct row *row, const size_t width[CELLS], bool below)
+add_text(struct model_list *l, const struct row *row, const size_t width[CELLS], bool below)
 {
     struct str *out = &l->page.text;
     for (size_t i = 0; i < PATH; i++) {
@@ -213,7 +210,7 @@ add_text(struct listing *l, const struct row *row, const size_t width[CELLS], bo
 }
 
 static void
-add_table(struct listing *l)
+add_table(struct model_list *l)
 {
     static const char *const titles[CELLS] = { "Model", "Size", "Format", "Scheme", "Path" };
     struct row heading = { 0 };
@@ -234,7 +231,7 @@ add_table(struct listing *l)
 }
 
 static void
-listing_clear(struct listing *l)
+list_clear(struct model_list *l)
 {
     for (size_t k = 0; k < l->n; k++)
         for (size_t i = 0; i < CELLS; i++)
@@ -282,7 +279,7 @@ enumerate(struct names *operands, struct str *where, const struct cli *cli, stru
 }
 
 static bool
-list(struct listing *l, struct err *err)
+list(struct model_list *l, struct err *err)
 {
     struct names operands = { 0 };
     struct str where = { 0 };
@@ -304,17 +301,16 @@ list(struct listing *l, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-int
+enum cli_status
 list_main(int argc, char **argv)
 {
-    struct listing l = { 0 };
+    struct model_list l = { 0 };
     struct err err;
-    cli_start(cli_tools[CLI_LIST].name);
     cli_options(&l.cli, CLI_LIST, NULL, NULL, argc, argv);
     err_init(&err);
     page_init(&l.page, stdout);
     ndjson_init(&l.json, &l.page);
     bool ok = list(&l, &err);
-    listing_clear(&l);
-    return ok ? 0 : cli_fail(&l.cli, &err);
+    list_clear(&l);
+    return ok ? CLI_OK : cli_fail(&l.cli, &err);
 }

@@ -167,9 +167,9 @@ main(int argc, char **argv)
     bool ok = verbs_folder(&folder, argc > 0 ? argv[0] : "amn", &err) && front(folder, argv + (argc > 0), &err);
     free(folder);
     if (ok)
-        return 0;
-    int status = cli_fail(&cli, &err);
-    if (err.kind == ERR_USAGE)
+        return CLI_OK;
+    enum cli_status status = cli_fail(&cli, &err);
+    if (status == CLI_USAGE)
         fputs("Try 'amn --help'.\n", stderr);
     return status;
 }

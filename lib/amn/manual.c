@@ -1,38 +1,39 @@
-/* A page lies beside the tools, as in the source tree or as installed, perhaps compressed:
+/* A page is beside the tools, as in the source tree or as installed, perhaps compressed; installed is its text too, which
+ * was made when amn was built:
  *
  *      PREFIX/bin/amn      PREFIX/man/amn-inspect.1        PREFIX/share/man/man1/amn-inspect.1.gz
+ *                                                          PREFIX/share/amn/amn-inspect.1.txt
  *
- * else man may know it. It is shown by man, else on a terminal by mandoc, else as the text that mdoc.c makes of it. */
+ * Else man may know it. The page is shown by man, or on a terminal by mandoc; where there is neither, its text is. */
 #include "manual.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
 #include "cli/cli.h"
-#include "mdoc.h"
 #include "source/source.h"
 #include "verbs.h"
 
-enum { PAGE_MAX = 4 << 20 };
+enum { TEXT_MAX = 4 << 20 };
 
-struct page {
+struct manual_page {
     struct str name;            /* "amn-inspect" */
     int section;
     struct str verb;            /* whose options the page has; empty: of none */
-    struct str path;            /* where it lies; empty: nowhere */
+    struct str path;            /* of the page, once it is found */
+    struct str text;            /* the same of its text */
 };
 
 static void
-page_clear(struct page *page)
+page_clear(struct manual_page *page)
 {
     str_clear(&page->name);
     str_clear(&page->verb);
     str_clear(&page->path);
+    str_clear(&page->text);
 }
 
 /* --- which ----------------------------------------------------------------------------------------------- */
@@ -66,7 +67,7 @@ unknown(const char *folder, const char *topic, struct err *err)
 
 /* The page of a topic: its name and section. */
 static bool
-page_of(struct page *page, const char *folder, const char *topic, struct err *err)
+page_of(struct manual_page *page, const char *folder, const char *topic, struct err *err)
 {
     const char *word = strncmp(topic, "amn-", 4) == 0 ? verbs_word(topic) : topic;
     const struct cli_tool *tool = verbs_tool(word);
@@ -89,40 +90,38 @@ page_of(struct page *page, const char *folder, const char *topic, struct err *er
 
 /* --- where ----------------------------------------------------------------------------------------------- */
 
+/* Finds a file of the page in a folder beside that of the tools. */
 static bool
-try_path(struct page *page, struct err *err)
+find_file(struct str *path, const struct manual_page *page, const char *folder, const char *beside, const char *end,
+    struct err *err)
 {
-    if (page->path.failed)
-        return err_memory(err, page->path.room);
-    return access(page->path.p, R_OK) == 0;
+    const char *last = folder ? strrchr(folder, '/') : NULL;
+    if (!last || err->kind != ERR_NONE)
+        return false;
+    path->len = 0;
+    str_format(path, "%.*s/%s/%s.%d%s", (int)(last - folder), folder, beside, page->name.p, page->section, end);
+    return path->failed ? err_memory(err, path->room) : access(path->p, R_OK) == 0;
 }
 
 static bool
-find_beside(struct page *page, const char *folder, struct err *err)
+find_beside(struct manual_page *page, const char *folder, struct err *err)
 {
-    static const char *const packed[] = { "", ".gz", ".zst", ".xz" };
-    const char *end = folder ? strrchr(folder, '/') : NULL;
-    bool found = false;
-    for (size_t i = 0; end && !found && err->kind == ERR_NONE && i < sizeof packed / sizeof *packed; i++) {
-        page->path.len = 0;
-        str_format(&page->path, "%.*s/share/man/man%d/%s.%d%s", (int)(end - folder), folder, page->section, page->name.p,
-            page->section, packed[i]);
-        found = try_path(page, err);
-    }
-    if (end && !found && err->kind == ERR_NONE) {
-        page->path.len = 0;
-        str_format(&page->path, "%.*s/man/%s.%d", (int)(end - folder), folder, page->name.p, page->section);
-        found = try_path(page, err);
-    }
-    return found;
+    char beside[] = "share/man/manN";
+    beside[sizeof beside - 2] = (char)('0' + page->section);
+    return find_file(&page->path, page, folder, beside, "", err) || find_file(&page->path, page, folder, beside, ".gz", err)
+        || find_file(&page->path, page, folder, beside, ".zst", err)
+        || find_file(&page->path, page, folder, beside, ".xz", err)
+        || find_file(&page->path, page, folder, "man", "", err);
 }
 
-/* Ask man, which tells the path of a page. The name has nothing that a shell would read. */
+/* Asks man for the path of the page. The name has nothing that a shell would read. */
 static bool
-find_by_man(struct page *page, struct err *err)
+find_by_man(struct manual_page *page, struct err *err)
 {
     struct str command = { 0 };
     char line[4096] = "";
+    if (err->kind != ERR_NONE)
+        return false;
     str_format(&command, "man -w %d %s 2>/dev/null", page->section, page->name.p);
     FILE *man = command.failed ? NULL : popen(command.p, "r");
     if (man) {
@@ -133,23 +132,26 @@ find_by_man(struct page *page, struct err *err)
     str_clear(&command);
     page->path.len = 0;
     str_add(&page->path, line, strcspn(line, "\n"));
-    return page->path.len != 0 && line[0] == '/' && try_path(page, err);
+    return page->path.failed ? err_memory(err, page->path.room) : line[0] == '/' && access(page->path.p, R_OK) == 0;
 }
 
+/* `found`: the page, but nothing that shows it. */
 static bool
-not_found(const struct page *page, const char *folder, bool man, struct err *err)
+cannot_show(const struct manual_page *page, const char *folder, bool man, bool found, struct err *err)
 {
     char shown[STR_SHOWN];
     const char *end = folder ? strrchr(folder, '/') : NULL;
-    struct str where = { 0 };
+    struct str why = { 0 };
     str_shown(shown, folder, end ? (size_t)(end - folder) : 0);
-    if (end)
-        str_format(&where, "in %s/share/man, %s/man and ", shown, shown);
-    str_format(&where, "with man%s", man ? "" : ", which is not in PATH");
-    err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the manual page %s(%d) is not there: looked for it %s%s%s%s", page->name.p,
-        page->section, where.p ? where.p : "", page->verb.p ? "; the options are shown by: amn " : "",
-        page->verb.p ? page->verb.p : "", page->verb.p ? " --help" : "");
-    str_clear(&where);
+    str_text(&why, found ? "cannot be shown without man or mandoc: install one of them" : "is not there: looked for it ");
+    if (!found && end)
+        str_format(&why, "in %s/share/man, %s/man and ", shown, shown);
+    if (!found)
+        str_format(&why, "with man%s", man ? "" : ", which is not in PATH");
+    err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the manual page %s(%d) %s%s%s%s", page->name.p, page->section, why.p ? why.p : "",
+        page->verb.p ? "; the options are shown by: amn " : "", page->verb.p ? page->verb.p : "",
+        page->verb.p ? " --help" : "");
+    str_clear(&why);
     return false;
 }
 
@@ -157,58 +159,43 @@ not_found(const struct page *page, const char *folder, bool man, struct err *err
 
 /* What shows a text by the screen, "" when there is nothing. As man chooses it. */
 static const char *
-pager(void)
+pager(struct err *err)
 {
     static const char *const variables[] = { "MANPAGER", "PAGER" }, *const programs[] = { "less", "more" };
     struct str file = { 0 };
-    struct err err;
     const char *found = NULL;
-    err_init(&err);
     for (size_t i = 0; !found && i < 2; i++)
         if (getenv(variables[i]) && *getenv(variables[i]))
             found = getenv(variables[i]);
     for (size_t i = 0; !found && i < 2; i++)
-        if (verbs_program(&file, NULL, programs[i], &err))
+        if (verbs_program(&file, NULL, programs[i], err))
             found = programs[i];
     str_clear(&file);
     return found ? found : "";
 }
 
-/* False when no pager could be run. It has the terminal until it ends: what is typed there is not for this process. */
-static bool
-show_by_screen(const struct str *text)
+/* Becomes the pager, or cat where that cannot be run. The shell waits until the pager ends, whatever is typed meanwhile.
+ * Returns when there is no pager. */
+static void
+become_pager(const char *text, struct err *err)
 {
-    enum { CANNOT_RUN = 126 };
-    const char *command = pager();
-    fflush(stdout);
-    FILE *screen = *command ? popen(command, "w") : NULL;
-    if (!screen)
-        return false;
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    fwrite(text->p, 1, text->len, screen);
-    int status = pclose(screen);
-    return status != -1 && !(WIFEXITED(status) && WEXITSTATUS(status) >= CANNOT_RUN);
+    const char *shows = pager(err);
+    struct str script = { 0 };
+    str_format(&script, "trap : INT QUIT; exec <\"$1\"; %s\ncase $? in 126 | 127) exec cat; esac", shows);
+    if (*shows && !script.failed)
+        execl("/bin/sh", "sh", "-c", script.p, "sh", text, (char *)NULL);
+    str_clear(&script);
 }
 
 static bool
-show_text(const struct page *page, struct err *err)
+print_text(const char *text, struct err *err)
 {
     struct source *src = NULL;
-    struct str text = { 0 };
     const uint8_t *p;
     uint64_t n;
-    bool ok = source_open(&src, page->path.p, false, NULL, err) && source_unpack(src, &limits_default, err)
-        && source_head(src, PAGE_MAX + 1, &p, &n, err)
-        && (limits_check(n, PAGE_MAX, "bytes of the page", err) || err_in_file(err, source_name(src)));
-    if (ok) {
-        mdoc_text(&text, (const char *)p, (size_t)n);
-        ok = !text.failed || err_memory(err, text.room);
-    }
-    if (ok && !(cli_stdout_is_terminal() && show_by_screen(&text)))
-        fwrite(text.p ? text.p : "", 1, text.len, stdout);
-    str_clear(&text);
+    bool ok = source_open(&src, text, false, NULL, err) && source_head(src, TEXT_MAX, &p, &n, err);
+    if (ok)
+        fwrite(p, 1, n, stdout);
     source_close(src);
     return ok && cli_finish_stdout(err);
 }
@@ -216,19 +203,21 @@ show_text(const struct page *page, struct err *err)
 bool
 manual_show(const char *folder, const char *topic, struct err *err)
 {
-    struct page page = { 0 };
+    struct manual_page page = { 0 };
     struct str man = { 0 }, mandoc = { 0 };
+    bool terminal = cli_stdout_is_terminal();
     bool known = page_of(&page, folder, topic, err), has_man = known && verbs_program(&man, NULL, "man", err);
-    bool found = known && err->kind == ERR_NONE && (find_beside(&page, folder, err)
-        || (err->kind == ERR_NONE && has_man && find_by_man(&page, err)));
+    bool found = known && (find_beside(&page, folder, err) || (has_man && find_by_man(&page, err)));
     if (found && has_man)
         execl(man.p, "man", page.path.p, (char *)NULL);
-    if (found && cli_stdout_is_terminal() && verbs_program(&mandoc, NULL, "mandoc", err))
+    bool text = known && find_file(&page.text, &page, folder, "share/amn", ".txt", err);
+    if (found && (terminal || !text) && err->kind == ERR_NONE && verbs_program(&mandoc, NULL, "mandoc", err))
         execl(mandoc.p, "mandoc", "-a", page.path.p, (char *)NULL);
+    if (text && terminal)
+        become_pager(page.text.p, err);
     cli_start("amn");
-    bool ok = found && err->kind == ERR_NONE && show_text(&page, err);
-    if (known && !found && err->kind == ERR_NONE)
-        not_found(&page, folder, has_man, err);
+    bool ok = known && err->kind == ERR_NONE
+        && (text ? print_text(page.text.p, err) : cannot_show(&page, folder, has_man, found, err));
     str_clear(&mandoc);
     str_clear(&man);
     page_clear(&page);

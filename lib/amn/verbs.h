@@ -1,4 +1,6 @@
-/* verbs: what can follow `amn`, and where the programs for it lie: a tool of the suite, or any other amn-VERB. */
+/* verbs: what can follow `amn`, and where the programs for it lie: a tool of the suite, or any other amn-VERB. This folder is
+ * the front, one program that knows how the tools are called and nothing of what they do: only `amn list` opens models.
+ * Begin with main.c; then here, manual.h (`amn help`), list.h. */
 #ifndef AMN_VERBS_H
 #define AMN_VERBS_H
 

@@ -9,9 +9,6 @@
 #include "encode/encode.h"
 #include "scheme/scheme.h"
 
-/* What `amn help` shows besides the verbs. */
-static const char *const pages[] = { "amn", "formats", "json", "help", NULL };
-
 static const char *
 verb_of(const struct cli_tool *tool)
 {
@@ -49,40 +46,38 @@ put_all_names(const char *before, bool verbs)
         put_names(&cli_tools[i], before, verbs);
 }
 
-/* Whether the argument is a scheme to encode by, not one to decode. */
-static bool
-is_encoder(const struct cli_option *o)
+/* Word i that an argument can be, or NULL. --scheme of amn-forget is one to encode by, others are ones to decode. */
+static const char *
+word_at(const struct cli_option *o, size_t i)
 {
-    return o->key == OPT_SCHEME && o->tools == 1u << CLI_FORGET;
-}
-
-/* The words that an argument can be, each but the first behind `between`. */
-static void
-put_words(const struct cli_option *o, const char *between)
-{
-    const char *code;
-    if (is_encoder(o))
-        for (size_t i = 0; encode_at(i); i++)
-            printf("%s%s", i ? between : "", encode_at(i)->name);
-    else if (o->key == OPT_SCHEME || o->key == OPT_INPUT_SCHEME)
-        for (size_t i = 0; (code = scheme_code(i)) != NULL; i++)
-            printf("%s%s", i ? between : "", code);
-    else
-        for (size_t i = 0; o->words && o->words[i]; i++)
-            printf("%s%s", i ? between : "", o->words[i]);
+    if (o->key == CLI_OPT_SCHEME && o->tools == 1u << CLI_FORGET)
+        return encode_at(i) ? encode_at(i)->name : NULL;
+    if (o->key == CLI_OPT_SCHEME || o->key == CLI_OPT_INPUT_SCHEME)
+        return scheme_code(i);
+    return o->words ? o->words[i] : NULL;
 }
 
 static void
-put_operands(const struct cli_tool *tool)
+put_words(const struct cli_option *o)
 {
-    for (size_t i = 0; tool->words[i]; i++)
-        printf("%s%s", i ? " " : "", tool->words[i]);
+    for (size_t i = 0; word_at(o, i); i++)
+        printf("%s%s", i ? " " : "", word_at(o, i));
 }
 
-static bool
-has_words(const struct cli_option *o)
+static void
+put_list(const char *const *words)
 {
-    return o->words || o->key == OPT_SCHEME || o->key == OPT_INPUT_SCHEME;
+    for (size_t i = 0; words[i]; i++)
+        printf("%s%s", i ? " " : "", words[i]);
+}
+
+/* What `amn help` shows. */
+static void
+put_pages(void)
+{
+    static const char *const others[] = { "amn", "formats", "json", "help", NULL };
+    put_list(others);
+    put_all_names(" ", true);
 }
 
 static bool
@@ -91,7 +86,7 @@ is_file(const struct cli_option *o)
     return o->arg && strcmp(o->arg, "FILE") == 0;
 }
 
-/* --- bash: three functions of data, one that uses them */
+/* --- bash: two functions of data, one that uses them */
 
 static void
 bash_options(void)
@@ -115,8 +110,8 @@ bash_value(const struct cli_option *o)
     if (o->key < CLI_LONG)
         printf(" | -%c", o->key);
     printf(") echo '");
-    if (has_words(o))
-        put_words(o, " ");
+    if (word_at(o, 0))
+        put_words(o);
     else
         printf(is_file(o) ? "@file" : "@any");
     puts("' ;;");
@@ -126,11 +121,17 @@ bash_value(const struct cli_option *o)
 static void
 bash_values(void)
 {
-    puts("# What the argument of an option of a tool can be: words, @file, or @any. Nothing: it takes none.\n"
+    puts("# What the argument of an option of a tool can be, or its operand: words, @file, or @any. Nothing: a file as an\n"
+        "# operand; an option without an argument.\n"
         "_amn_values()\n{\n    case $1 in");
     for (unsigned i = 0; i < CLI_TOOLS; i++) {
         put_case(&cli_tools[i]);
         puts("        case $2 in");
+        if (cli_tools[i].words) {
+            printf("        operand) echo '");
+            put_list(cli_tools[i].words);
+            puts("' ;;");
+        }
         for (const struct cli_option *o = cli_options_of_all; o->name; o++)
             if (o->arg && cli_has(i, o))
                 bash_value(o);
@@ -140,26 +141,10 @@ bash_values(void)
 }
 
 static void
-bash_operands(void)
-{
-    puts("# The words that an operand of a tool can be. Nothing: a file.\n_amn_operands()\n{\n    case $1 in");
-    for (unsigned i = 0; i < CLI_TOOLS; i++) {
-        if (!cli_tools[i].words)
-            continue;
-        put_case(&cli_tools[i]);
-        printf("        echo '");
-        put_operands(&cli_tools[i]);
-        puts("' ;;");
-    }
-    puts("    esac\n}\n");
-}
-
-static void
 put_bash(void)
 {
     puts("# Completion of amn and its tools for bash. Made from their tables of options.\n");
     bash_options();
-    bash_operands();
     bash_values();
     fputs("_amn()\n"
         "{\n"
@@ -173,9 +158,7 @@ put_bash(void)
         "    fi\n"
         "    if [ \"$tool\" = amn ] && [ \"${COMP_WORDS[1]}\" = help ]; then\n"
         "        [ \"$COMP_CWORD\" -ne 2 ] || COMPREPLY=($(compgen -W '", stdout);
-    for (size_t i = 0; pages[i]; i++)
-        printf("%s%s", i ? " " : "", pages[i]);
-    put_all_names(" ", true);
+    put_pages();
     puts("' -- \"$cur\"))\n"
         "        return\n"
         "    fi\n"
@@ -187,7 +170,7 @@ put_bash(void)
         "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
         "    fi\n"
         "    case $prev in -*) values=$(_amn_values \"$tool\" \"$prev\") ;; esac\n"
-        "    [[ -n $values || $cur == -* ]] || values=$(_amn_operands \"$tool\")\n"
+        "    [[ -n $values || $cur == -* ]] || values=$(_amn_values \"$tool\" operand)\n"
         "    case $values in\n"
         "    @any) ;;\n"
         "    @file | '')\n"
@@ -222,9 +205,9 @@ zsh_option(const struct cli_option *o)
         printf("            '--%s%s[%s]", o->name, value, o->help);
     if (o->arg)
         printf(":%s:", o->arg);
-    if (has_words(o)) {
+    if (word_at(o, 0)) {
         putchar('(');
-        put_words(o, " ");
+        put_words(o);
         putchar(')');
     } else if (is_file(o)) {
         fputs("_files", stdout);
@@ -255,7 +238,7 @@ put_zsh(void)
         printf("            '%s:", cli_tools[i].max_operands > 1 ? "*" : "");
         if (cli_tools[i].words) {
             fputs("store:(", stdout);
-            put_operands(&cli_tools[i]);
+            put_list(cli_tools[i].words);
             puts(")' ;;");
         } else {
             puts("model:_files' ;;");
@@ -267,9 +250,7 @@ put_zsh(void)
         zsh_verb(&cli_tools[i]);
     puts("        'help:show a manual page'\n    )");
     fputs("    pages=(", stdout);
-    for (size_t i = 0; pages[i]; i++)
-        printf("%s%s", i ? " " : "", pages[i]);
-    put_all_names(" ", true);
+    put_pages();
     puts(")\n"
         "    if [[ $service != amn ]]; then\n"
         "        _amn_tool $service\n"
@@ -297,9 +278,9 @@ fish_option(const struct cli_option *o, const char *of)
     printf("complete %s -l %s", of, o->name);
     if (o->key < CLI_LONG)
         printf(" -s %c", o->key);
-    if (has_words(o)) {
+    if (word_at(o, 0)) {
         fputs(" -x -a '", stdout);
-        put_words(o, " ");
+        put_words(o);
         putchar('\'');
     } else if (o->arg) {
         fputs(is_file(o) ? " -r -F" : " -x", stdout);
@@ -322,7 +303,7 @@ fish_tool(unsigned i)
         printf("complete -c %s -w %s\n", tool->also, tool->name);
     if (tool->words) {
         printf("complete %s -f -a '", of);
-        put_operands(tool);
+        put_list(tool->words);
         puts("'");
     }
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
@@ -341,9 +322,7 @@ put_fish(void)
     puts("# Completion of amn and its tools for fish. Made from their tables of options.\n");
     puts("complete -c amn -n __fish_use_subcommand -f -a help -d 'show a manual page'");
     fputs("complete -c amn -n '__fish_seen_subcommand_from help' -f -a '", stdout);
-    for (size_t i = 0; pages[i]; i++)
-        printf("%s%s", i ? " " : "", pages[i]);
-    put_all_names(" ", true);
+    put_pages();
     puts("'");
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         fish_tool(i);
@@ -361,8 +340,8 @@ main(int argc, char **argv)
     for (size_t i = 0; argc == 2 && i < sizeof shells / sizeof *shells; i++)
         if (strcmp(argv[1], shells[i].shell) == 0) {
             shells[i].put();
-            return cli_finish_stdout(&err) ? 0 : cli_status(err.kind);
+            return cli_finish_stdout(&err) ? CLI_OK : cli_status(err.kind);
         }
     fputs("usage: completions bash|zsh|fish\n", stderr);
-    return cli_status(ERR_USAGE);
+    return CLI_USAGE;
 }

@@ -5,8 +5,8 @@
 #include "check.h"
 #include "kernel/kernels.h"
 
-enum { SETS = 3 };
-static const char *const sets[SETS] = { "scalar", "avx2", "avx512" };
+enum { SETS = 2 };
+static const char *const sets[SETS] = { "scalar", "avx2" };
 
 /* NULL: this CPU lacks it, which counts as skipped. */
 static inline const struct kernels *

@@ -297,30 +297,27 @@ write_sample(struct ndjson *j)
     static char long_text[10000];
     for (size_t i = 0; i + 3 <= sizeof long_text; i += 3)
         memcpy(long_text + i, "\xe6\xbc\xa2", 3);
-    ndjson_object(j);
-    ndjson_set_text(j, "a", "x\n");
-    ndjson_set_text(j, "none", NULL);
-    ndjson_key(j, "n");
-    ndjson_array(j);
-    ndjson_u64(j, UINT64_C(1) << 53);
-    ndjson_u64(j, (UINT64_C(1) << 53) + 1);
-    ndjson_i64(j, -(INT64_C(1) << 53));
-    ndjson_i64(j, INT64_MIN);
-    ndjson_f64(j, 0.1);
-    ndjson_f64(j, (double)1e-5f);
-    ndjson_f64(j, NAN);
-    ndjson_f64(j, -INFINITY);
-    ndjson_bool(j, true);
+    ndjson_object(j, NULL);
+    ndjson_text(j, "a", "x\n");
+    ndjson_text(j, "none", NULL);
+    ndjson_array(j, "n");
+    ndjson_u64(j, NULL, UINT64_C(1) << 53);
+    ndjson_u64(j, NULL, (UINT64_C(1) << 53) + 1);
+    ndjson_i64(j, NULL, -(INT64_C(1) << 53));
+    ndjson_i64(j, NULL, INT64_MIN);
+    ndjson_f64(j, NULL, 0.1);
+    ndjson_f64(j, NULL, (double)1e-5f);
+    ndjson_f64(j, NULL, NAN);
+    ndjson_f64(j, NULL, -INFINITY);
+    ndjson_bool(j, NULL, true);
     ndjson_array_end(j);
-    ndjson_key(j, "e");
-    ndjson_object(j);
+    ndjson_object(j, "e");
     ndjson_object_end(j);
-    ndjson_key(j, "long");
-    ndjson_bytes(j, long_text, 9999);
-    ndjson_object_end(j);
-    ndjson_line(j);
-    ndjson_null(j);
-    ndjson_line(j);
+    ndjson_bytes(j, "long", long_text, 9999);
+    ndjson_end(j);
+    ndjson_begin(j);
+    ndjson_bytes(j, "null", NULL, 0);
+    ndjson_end(j);
 }
 
 static void
@@ -342,8 +339,8 @@ test_ndjson(void)
     static const char head[] = "{\"a\":\"x\\n\",\"none\":null,\"n\":[9007199254740992,\"9007199254740993\","
         "-9007199254740992,\"-9223372036854775808\",0.1,9.999999747378752e-06,null,null,true],\"e\":{},\"long\":\"";
     CHECK(strncmp(text, head, sizeof head - 1) == 0);
-    CHECK(n == sizeof head - 1 + 9999 + strlen("\"}\nnull\n"));
-    CHECK(strcmp(text + sizeof head - 1 + 9999, "\"}\nnull\n") == 0);
+    CHECK(n == sizeof head - 1 + 9999 + strlen("\"}\n{\"report\":1,\"null\":null}\n"));
+    CHECK(strcmp(text + sizeof head - 1 + 9999, "\"}\n{\"report\":1,\"null\":null}\n") == 0);
     CHECK(str_is_utf8(text, n));
     free(text);
 }
@@ -390,7 +387,7 @@ test_tally(void)
 static void
 test_status(void)
 {
-    static const struct { int status; const char *word; } kinds[] = {
+    static const struct { unsigned status; const char *word; } kinds[] = {
         { 0, "none" }, { 2, "usage" }, { 65, "malformed" }, { 66, "open" }, { 69, "unsupported" }, { 70, "bug" },
         { 73, "create" }, { 74, "io" }, { 75, "limit" }, { 75, "memory" }, { 77, "unsafe" },
     };

@@ -32,7 +32,7 @@ encode(const struct kernels *k, enum dtype dtype, struct fence to, const float *
     uint8_t *y = to.end - nbytes;
 
     memset(y - GUARD, CANARY, nbytes + GUARD);
-    CHECK_ROW(k->encode[dtype](y, x, rows, cols, importance), facts->name);
+    CHECK_ROW(k->encode[dtype](dtype, y, x, rows, cols, importance), facts->name);
     for (int i = 1; i <= GUARD; i++)
         if (y[-i] != CANARY)
             CHECK_ROW(false, facts->name);

@@ -14,7 +14,7 @@
 #include "dtype/float8.h"
 #include "dtype/half.h"
 #include "encode/encode.h"
-#include "encode/roster.h"
+#include "hf/quantizer.h"
 #include "kernel/encode_int.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/encode_mx.h"
@@ -483,8 +483,9 @@ test_config(void)
         struct work w;
         struct str text = { 0 };
         start(&w, rows[i].scheme, DTYPE_BF16, x, 32, 128, &rows[i].how);
-        struct roster_group group = { .e = &w.e };
-        w.e.encoder->config(&text, &(const struct roster){ .group = &group, .n = 1 });
+        const struct hf_quantizer *q = hf_quantizer_of(w.e.encoder);
+        struct hf_module_group group = { .e = &w.e, .quantizer = q };
+        q->loader->config(&text, &(const struct hf_modules){ .group = &group, .n = 1 });
         if (!CHECK_ROW(text.p && strcmp(text.p, rows[i].text) == 0, rows[i].scheme))
             printf("    %s\n", text.p ? text.p : "nothing");
         str_clear(&text);

@@ -73,7 +73,7 @@ encodes_to(const struct kernels *k, enum dtype dtype, const float *weights, cons
     size_t nbytes = NELEMS / dtype_facts(dtype)->elems * dtype_facts(dtype)->bytes;
 
     memset(y, CANARY, nbytes);
-    return k->encode[dtype](y, x, ROWS, COLS, weights) && sha256_starts(hash, y, nbytes);
+    return k->encode[dtype](dtype, y, x, ROWS, COLS, weights) && sha256_starts(hash, y, nbytes);
 }
 
 static void
@@ -133,7 +133,7 @@ test_scale_zero(const struct kernels *k)
         x[16 * g + 5] = 0;
         weights[16 * g + 5] = g % 2 == 0;
     }
-    CHECK_ROW(k->encode[DTYPE_IQ1_M](y, x, 1, COLS, weights), k->name);
+    CHECK_ROW(k->encode[DTYPE_IQ1_M](DTYPE_IQ1_M, y, x, 1, COLS, weights), k->name);
     CHECK_ROW(memcmp(y, first, sizeof first) == 0 && y[32] == 0x77 && y[33] == 0 && y[48] == 0 && y[49] == 0, k->name);
 }
 
@@ -161,7 +161,7 @@ test_zeros(const struct kernels *k)
             for (int j = 0; j < COLS; j++)
                 x[j] = minus ? -0.0f : 0.0f;
             memset(y, CANARY, sizeof y);
-            CHECK_ROW(k->encode[dtype](y, x, 1, COLS, importance), name);
+            CHECK_ROW(k->encode[dtype](dtype, y, x, 1, COLS, importance), name);
             if (dtype == DTYPE_IQ4_NL)
                 for (int b = 0; b < 8; b++)
                     CHECK_ROW(all_are(y + 18 * b, 2, 0) && all_are(y + 18 * b + 2, 16, 0x88), name);
@@ -185,12 +185,12 @@ test_refused(const struct kernels *k)
             const float *weights = encode_needs_importance(types[t]) ? importance : NULL;
 
             x[100] = minus ? -INFINITY : INFINITY;
-            CHECK_ROW(!k->encode[types[t]](y, x, 1, COLS, weights), dtype_name(types[t]));
+            CHECK_ROW(!k->encode[types[t]](types[t], y, x, 1, COLS, weights), dtype_name(types[t]));
         }
     fill_golden();
     for (int j = 0; j < COLS; j++)
         x[j] *= 0x1p120f;
-    CHECK(!k->encode[DTYPE_IQ3_S](y, x, 1, COLS, NULL));
+    CHECK(!k->encode[DTYPE_IQ3_S](DTYPE_IQ3_S, y, x, 1, COLS, NULL));
 }
 
 /* Sixteen columns that weigh nothing are a run of zeros in IQ1_M. */
@@ -203,9 +203,9 @@ test_no_weight(const struct kernels *k)
     fill_golden();
     memcpy(weights, importance, sizeof weights);
     memset(weights + 32, 0, 16 * sizeof *weights);
-    CHECK(k->encode[DTYPE_IQ1_M](y, x, 1, COLS, weights));
+    CHECK(k->encode[DTYPE_IQ1_M](DTYPE_IQ1_M, y, x, 1, COLS, weights));
     memset(x + 32, 0, 16 * sizeof *x);
-    CHECK(k->encode[DTYPE_IQ1_M](zeros, x, 1, COLS, weights) && y[4] == 0 && y[5] == 0 && zeros[4] == 0);
+    CHECK(k->encode[DTYPE_IQ1_M](DTYPE_IQ1_M, zeros, x, 1, COLS, weights) && y[4] == 0 && y[5] == 0 && zeros[4] == 0);
 }
 
 /* --- rows and buffers ----------------------------------------------------------------------------------------- */
@@ -227,27 +227,27 @@ test_pieces(const struct kernels *k)
         bool ok = true;
 
         fence_what[1] = dtype_name(dtype);
-        ok &= encode(whole, x, ROWS, COLS, importance);
+        ok &= encode(dtype, whole, x, ROWS, COLS, importance);
         for (size_t r = 0; r < ROWS; r++) {
             float *from = (float *)(void *)(in.end - COLS * sizeof *x);
             uint8_t *to = out.end - row;
 
             memcpy(from, x + COLS * r, COLS * sizeof *x);
             memset(to - 64, CANARY, row + 64);
-            ok &= encode(to, from, 1, COLS, (const float *)(const void *)(weights.end - sizeof importance));
+            ok &= encode(dtype, to, from, 1, COLS, (const float *)(const void *)(weights.end - sizeof importance));
             ok &= memcmp(to, whole + row * r, row) == 0 && all_are(to - 64, 64, CANARY);
         }
         CHECK_ROW(ok, fence_what[1]);
         if (golden[i].alone == NULL)
             continue;
-        ok &= encode(whole, x, ROWS, COLS, NULL);
+        ok &= encode(dtype, whole, x, ROWS, COLS, NULL);
         for (size_t n = 0, b = 0; b + n <= NELEMS / elems; b += n, n++) {
             float *from = (float *)(void *)(in.end - n * elems * sizeof *x);
             uint8_t *to = out.end - n * bytes;
 
             memcpy(from, x + b * elems, n * elems * sizeof *x);
             memset(to - 64, CANARY, n * bytes + 64);
-            ok &= n % 2 ? encode(to, from, 1, n * elems, NULL) : encode(to, from, n, elems, NULL);
+            ok &= n % 2 ? encode(dtype, to, from, 1, n * elems, NULL) : encode(dtype, to, from, n, elems, NULL);
             ok &= memcmp(to, whole + b * bytes, n * bytes) == 0 && all_are(to - 64, 64, CANARY);
         }
         CHECK_ROW(ok, fence_what[1]);
@@ -338,9 +338,9 @@ test_agrees(const struct kernels *scalar, const struct kernels *k)
                 memset(got, CANARY, sizeof got);
                 for (int r = 0; r < ROWS; r++) {                /* by rows, since some are refused */
                     uint8_t *a = expected + COLS * r, *b = got + COLS * r;
-                    bool made = scalar->encode[dtype](a, x + COLS * r, 1, COLS, weights);
+                    bool made = scalar->encode[dtype](dtype, a, x + COLS * r, 1, COLS, weights);
 
-                    ok &= k->encode[dtype](b, x + COLS * r, 1, COLS, weights) == made;
+                    ok &= k->encode[dtype](dtype, b, x + COLS * r, 1, COLS, weights) == made;
                     ok &= !made || memcmp(a, b, COLS) == 0;
                     refused += !made;
                 }

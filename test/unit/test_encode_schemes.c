@@ -9,7 +9,7 @@
 #include "base/tree.h"
 #include "check.h"
 #include "encode/encode.h"
-#include "encode/roster.h"
+#include "hf/quantizer.h"
 #include "fence.h"
 #include "sets.h"
 
@@ -112,8 +112,9 @@ is_object(const struct encoding *e, struct err *err)
 {
     struct str text = { 0 };
     json_t *root = NULL;
-    struct roster_group group = { .e = e };
-    e->encoder->config(&text, &(const struct roster){ .group = &group, .n = 1 });
+    const struct hf_quantizer *q = hf_quantizer_of(e->encoder);
+    struct hf_module_group group = { .e = e, .quantizer = q };
+    q->loader->config(&text, &(const struct hf_modules){ .group = &group, .n = 1 });
     bool ok = !text.failed && tree_read(&root, text.p, text.len, "config.json", err);
     ok = ok && json_is_string(json_object_get(root, "quant_method"));
     json_decref(root);
@@ -192,7 +193,8 @@ test_configs(const struct kernels *k, struct catalog *memory, const float v[64],
     unsigned configs = 0;
     for (size_t i = 0; encode_at(i); i++) {
         const struct encoder *encoder = encode_at(i);
-        if (!encoder->config || (strncmp(encoder->label, "FP8", 3) != 0 && strncmp(encoder->label, "bits", 4) != 0))
+        const struct hf_quantizer *q = hf_quantizer_of(encoder);
+        if (!q || !q->loader || (strncmp(encoder->label, "FP8", 3) != 0 && strncmp(encoder->label, "bits", 4) != 0))
             continue;
         CHECK_ROW(encode(k, memory, encoder->name, DTYPE_BF16, v, 1, 64, err), encoder->name);
         CHECK_ROW(is_object(&made.e, err), encoder->name);

@@ -106,13 +106,12 @@ folder_free(struct hf_folder *folder)
 static bool
 convert(struct hf_config *config, struct keys *keys, const struct hf_folder *folder, struct err *err)
 {
-    const struct hf_family *family;
     *config = (struct hf_config){ 0 };
     *keys = (struct keys){ .max = limits_default.alloc };
     err_init(err);
-    return hf_config_family(&family, &folder->file[HF_CONFIG], err)
-        && (family || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "no architectures"))
-        && hf_config_read(config, folder, family, err) && hf_config_keys(keys, config, FILE_TYPE, err);
+    return hf_config_open(config, &folder->file[HF_CONFIG], err)
+        && (config->family || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "no architectures"))
+        && hf_config_read(config, &folder->file[HF_GENERATION], err) && hf_config_keys(keys, config, FILE_TYPE, err);
 }
 
 static bool

@@ -245,16 +245,17 @@ rows_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dty
     size_t count = rows == 0 ? 0 : (rows - 1) * stride + cols;
     const uint8_t *x = input.end - count;
     const float *scales = (float *)(void *)scale_input.end - (cols + scale_cols - 1) / scale_cols;
+    const struct fp8_rows m = { dtype, rows, cols, x, stride, scales, scale_cols };
     void *expected, *got;
     bool ok;
 
     outputs(&expected, &got, count, 4, gap % 3);
-    scalar->fp8_f32[dtype](expected, stride, x, stride, rows, cols, scales, scale_cols);
-    k->fp8_f32[dtype](got, stride, x, stride, rows, cols, scales, scale_cols);
+    scalar->fp8_f32(expected, stride, &m);
+    k->fp8_f32(got, stride, &m);
     ok = outputs_equal(count, 4, gap % 3);
     outputs(&expected, &got, count, 2, gap % 3);
-    scalar->fp8_bf16[dtype](expected, stride, x, stride, rows, cols, scales, scale_cols);
-    k->fp8_bf16[dtype](got, stride, x, stride, rows, cols, scales, scale_cols);
+    scalar->fp8_bf16(expected, stride, &m);
+    k->fp8_bf16(got, stride, &m);
     return ok & outputs_equal(count, 2, gap % 3);
 }
 

@@ -241,8 +241,9 @@ fp8_rows_hold(const struct kernels *k, enum dtype dtype, size_t rows, size_t col
             expected_f32[r * y_stride + c] = float_of_bits(canonical_bits(product));
             expected_bf16[r * y_stride + c] = bfloat16_of_float(product);
         }
-    k->fp8_f32[dtype](f32, y_stride, x, x_stride, rows, cols, scales, scale_cols);
-    k->fp8_bf16[dtype](bf16, y_stride, x, x_stride, rows, cols, scales, scale_cols);
+    const struct fp8_rows m = { dtype, rows, cols, x, x_stride, scales, scale_cols };
+    k->fp8_f32(f32, y_stride, &m);
+    k->fp8_bf16(bf16, y_stride, &m);
     return memcmp(f32, expected_f32, sizeof f32) == 0 && memcmp(bf16, expected_bf16, sizeof bf16) == 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "dtype/bfloat16.h"
 #include "model/gather.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/verify.h"
@@ -182,6 +183,58 @@ check_piece(const struct case_ *c, const struct layout *l, uint8_t sign)
     catalog_free(catalog);
 }
 
+/* A composed tensor of two matrices of BF16, transposed, or rows of them, with one added to each element. */
+static void
+check_composed(uint64_t rows, uint64_t cols, bool transposed)
+{
+    static const struct operation one = { OPERATION_ADD, 1 };
+    const struct case_ c = { 2, { rows, cols }, { cols, 1 }, DTYPE_BF16 };
+    uint64_t keep = transposed ? rows : rows / 2 + 1, n = 2 * keep * cols;
+    uint8_t dims[RANK * SHAPE_DIM], shape[RANK * SHAPE_DIM];
+    struct composed_part part[2];
+    struct err err;
+    err_init(&err);
+    struct catalog *catalog = catalog_new(&limits_default, &err);
+    struct tensor t = tensor_of(&c, &(const struct layout){ .rank = 0 });
+    shape_pack(dims, c.size, 2);
+    t.shape = (struct shape){ 2, dims };
+    shape_pack(shape, (const uint64_t[]){ n }, 1);
+    float *want = malloc(n * sizeof *want), *got = malloc((n + 1) * sizeof *got);
+    for (uint64_t k = 0; k < 2; k++) {
+        struct strided s;
+        t.extent.at = AT + k * rows * cols * 2;
+        t.name = k == 0 ? "a" : "b";
+        CHECK(catalog_add(catalog, &t, &err));
+        strided_init(&s, c.size, 2);
+        CHECK(transposed || strided_slice(&s, 0, 1 - k, keep));
+        if (transposed)
+            strided_permute(&s, 0, (const uint32_t[]){ 1, 0 }, 2);
+        for (uint64_t i = 0; i < keep * cols; i++) {
+            uint64_t at = transposed ? i % rows * cols + i / rows : i + (1 - k) * cols;
+            want[k * keep * cols + i] = bfloat16_to_float(load_le16(file + t.extent.at + at * 2)) + 1;
+        }
+        CHECK(composed_part_make(&part[k], catalog_at(catalog, (uint32_t)k), NULL, &s, catalog, &err));
+    }
+    part[1].end += part[0].end;
+    CHECK(part[1].end == n && catalog_seal(catalog, &err));
+    const struct composed composed = { .shape = { 1, shape }, .part = part, .n = 2, .op = &one, .nops = 1 };
+    const struct model model = { .src = &src, .nsrc = 1, .nfiles = 1, .catalog = catalog,
+        .container = &(const struct container){ .tail_ok = true } };
+    const struct chosen chosen = { .composed = &composed, .dtype = DTYPE_F32, .name = "c", .name_len = 1 };
+    struct pieces *pieces = pieces_new(&err);
+    CHECK(pieces_chosen(pieces, &chosen, &err) && pieces_nbytes(pieces) == n * sizeof *want);
+    for (int i = 0; i < 8; i++) {
+        uint64_t all = n * sizeof *want, from = i == 0 ? 0 : random_below((uint32_t)all);
+        uint64_t to = i == 0 ? all : from + random_below((uint32_t)(all - from) + 1);
+        CHECK(make_bytes(&model, pieces, from, to, 1 + random_below(2), (uint8_t *)got, &err)
+            && memcmp(got, (const uint8_t *)want + from, (size_t)(to - from)) == 0);
+    }
+    free(want);
+    free(got);
+    pieces_free(pieces);
+    catalog_free(catalog);
+}
+
 /* A checksum that is another is found, and the range that does not read all of it passes. */
 static void
 check_checksum(void)
@@ -265,6 +318,11 @@ main(void)
         layout_make(&l, c.size, c.stride, c.rank);
         check_gather(&c, &l);
         check_piece(&c, &l, i % 5 == 0 && c.dtype != DTYPE_U8 && c.dtype != DTYPE_C64 ? TENSOR_NEGATED : 0);
+    }
+    for (uint64_t rows = 3; rows < 700; rows += 173) {
+        check_composed(rows, 301, false);
+        check_composed(rows, 301, true);
+        check_composed(301, rows, true);
     }
     check_checksum();
     source_close(src);

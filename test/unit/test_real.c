@@ -1,5 +1,5 @@
-/* Logarithms and powers against Python's decimal module with 60 digits: Decimal(x).ln() / Decimal(2).ln() and
- * Decimal(base) ** Decimal(x), rounded once by float() or to a float. */
+/* Logarithms and powers against Python's decimal module with 60 digits: Decimal(x).ln() / Decimal(2).ln(),
+ * Decimal(base) ** Decimal(x), Decimal(x).exp() and Decimal(x).ln(), rounded once by float() or to a float. */
 #include "check.h"
 
 #include <math.h>
@@ -29,6 +29,19 @@ static const struct {
     { 0x1.38d048f0a69e8p+8, 0x1.0940cb65610adp+3 },
     { 0x1.5c3902a8da958p+39, 0x1.3b8d09d7aedbep+5 },
     { 0x1.2c33be1a75bbap-47, -0x1.762963acf778dp+5 },
+};
+
+static const struct {
+    float x, y;
+} exponentials[] = {
+    { 0x1p-1f, 0x1.a61298p+0f }, { -0x1p-1f, 0x1.368b3p-1f }, { 0x1p+0f, 0x1.5bf0a8p+1f },
+    { -0x1.44p+4f, 0x1.b93de2p-30f }, { 0x1.921fb6p+1f, 0x1.72404ap+4f }, { 0x1.62p+6f, 0x1.99b988p+127f },
+    { -0x1.5cp+6f, 0x1.666d0ep-126f }, { 0x1.4f8b58p-17f, 0x1.0000a8p+0f }, { -0x1.4484cp-100f, 1 },
+    { 0x1.62e43p+1f, 0x1p+4f }, { 0, 1 }, { 128, INFINITY }, { 89, INFINITY }, { -128, 0 }, { -INFINITY, 0 },
+}, natural[] = {
+    { 0x1p-1f, -0x1.62e43p-1f }, { 1, 0 }, { 0x1.8p+0f, 0x1.9f323ep-2f }, { 0x1.44p+4f, 0x1.810b38p+1f },
+    { 0x1.921fb6p+1f, 0x1.250d06p+0f }, { 0x1.2ced32p+126f, 0x1.5dfe3p+6f }, { 0x1.b38fb8p-127f, -0x1.5dfe3p+6f },
+    { 0x1p-149f, -0x1.9d1dap+6f }, { 0x1.000002p+0f, 0x1.fffffep-24f }, { 0x1.fffffep-1f, -0x1p-24f }, { 0, -INFINITY },
 };
 
 static const struct {
@@ -63,5 +76,10 @@ main(void)
         snprintf(what, sizeof what, "pow(%a, %a)", (double)powers[i].base, (double)powers[i].x);
         CHECK_ROW(real_pow(powers[i].base, powers[i].x) == powers[i].power, what);
     }
+    for (size_t i = 0; i < sizeof exponentials / sizeof *exponentials; i++)
+        CHECK(real_exp(exponentials[i].x) == exponentials[i].y);
+    for (size_t i = 0; i < sizeof natural / sizeof *natural; i++)
+        CHECK(real_log(natural[i].x) == natural[i].y);
+    CHECK(isnan(real_exp(NAN)) && isnan(real_log(NAN)) && isnan(real_log(-1)));
     return check_done("test_real");
 }

@@ -39,6 +39,16 @@ real_log2(double x)
     return ldexp((double)log2_fixed(x), -FRACTION);
 }
 
+/* 2 to the power of l 2^-60 times m 2^(exponent - 24). */
+static float
+exp2_times(__int128 l, int64_t m, int exponent)
+{
+    int shift = 24 - exponent < 127 ? 24 - exponent : 127;
+    __int128 power = l * m >> shift, whole = power >> FRACTION;
+    uint64_t part = (uint64_t)(power - whole * ((__int128)1 << FRACTION));
+    return ldexpf((float)exp2_fixed(part), (int)whole - 62);
+}
+
 float
 real_pow(float base, float x)
 {
@@ -48,8 +58,26 @@ real_pow(float base, float x)
         return 1;
     if (base == 0 || isinf(base))
         return base;
-    int shift = 24 - exponent < 127 ? 24 - exponent : 127;
-    __int128 power = log2_fixed((double)base) * m >> shift, whole = power >> FRACTION;
-    uint64_t part = (uint64_t)(power - whole * ((__int128)1 << FRACTION));
-    return ldexpf((float)exp2_fixed(part), (int)whole - 62);
+    return exp2_times(log2_fixed((double)base), m, exponent);
+}
+
+float
+real_exp(float x)
+{
+    enum { MOST = 128 };        /* beyond, the result is infinite or 0 */
+    const __int128 log2e = 0x171547652B82FE17;          /* times 2^60 */
+    int exponent;
+    if (!(fabsf(x) < MOST))
+        return isnan(x) ? x : x < 0 ? 0 : INFINITY;
+    int64_t m = (int64_t)ldexpf(frexpf(x, &exponent), 24);
+    return exp2_times(log2e, m, exponent);
+}
+
+float
+real_log(float x)
+{
+    const double ln2 = 0x1.62e42fefa39efp-1;
+    if (!(x > 0) || isinf(x))
+        return x == 0 ? -INFINITY : x > 0 ? x : NAN;
+    return (float)(real_log2((double)x) * ln2);
 }

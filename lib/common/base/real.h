@@ -1,4 +1,4 @@
-/* real: logarithms and powers of doubles with the same bits on every libc. They are made of integers alone. */
+/* real: logarithms and powers with the same bits on every libc. They are made of integers alone. */
 #ifndef BASE_REAL_H
 #define BASE_REAL_H
 
@@ -7,5 +7,10 @@ double real_log2(double x);
 
 /* base to the power of x, with base >= 0 and 0 <= x <= 1; its relative error is below 2^-53 before it is rounded to a float. */
 float real_pow(float base, float x);
+
+/* The exponential function and the natural logarithm; their relative error, and of logarithms near 0 their absolute one, is below
+ * 2^-50 before they are rounded to a float. The logarithm of a negative number is NaN. */
+float real_exp(float x);
+float real_log(float x);
 
 #endif

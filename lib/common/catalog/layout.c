@@ -54,6 +54,25 @@ layout_at(const struct layout *layout, uint64_t i)
     return at;
 }
 
+void
+layout_bounds(const struct layout *layout, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+{
+    uint64_t inner = 1, last = first + count - 1;
+    bool apart = false;                 /* the first place and the last one are in different places of an outer dimension */
+    for (uint32_t d = 0; d < layout->rank; d++)
+        inner *= layout->dim[d].n;
+    *from = *to = 0;
+    for (uint32_t d = 0; d < layout->rank; d++) {
+        inner /= layout->dim[d].n;
+        uint64_t a = apart ? 0 : first / inner % layout->dim[d].n;
+        uint64_t b = apart ? layout->dim[d].n - 1 : last / inner % layout->dim[d].n;
+        *from += a * layout->dim[d].stride;
+        *to += b * layout->dim[d].stride;
+        apart = apart || a != b;
+    }
+    ++*to;
+}
+
 size_t
 layout_size(const struct layout *layout)
 {

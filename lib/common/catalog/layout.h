@@ -32,6 +32,9 @@ bool layout_extent(const struct layout *layout, uint64_t *elements);
 /* Where element i, counted row-major, lies: in elements behind the first one. */
 uint64_t layout_at(const struct layout *layout, uint64_t i);
 
+/* The elements [*from, *to) among which those at places [first, first + count) are, count at least 1. */
+void layout_bounds(const struct layout *layout, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to);
+
 /* Bytes that a copy of it takes. */
 size_t layout_size(const struct layout *layout);
 

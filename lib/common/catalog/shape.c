@@ -69,18 +69,35 @@ shape_numel(const struct shape *shape, uint64_t *numel)
     return true;
 }
 
+/* Elements of a row. Scalars lie without gaps, those of fewer than eight bits too: all are one row. */
+static uint64_t
+row_of(const struct shape *shape, enum dtype dtype, uint64_t numel)
+{
+    return dtype_facts(dtype)->kind == DTYPE_IS_BLOCK && shape->rank != 0 ? shape_dim(shape, shape->rank - 1) : numel;
+}
+
 bool
 shape_nbytes(const struct shape *shape, enum dtype dtype, uint64_t *nbytes, bool *whole)
 {
-    const struct dtype_facts *f = dtype_facts(dtype);
-    uint64_t numel, bits;
-    /* The bits of a scalar, as the reference counts them, must fit 64 bits too. */
-    if (!shape_numel(shape, &numel) || !num_mul(&bits, numel / f->elems, 8 * (uint64_t)f->bytes))
+    uint64_t numel, n;
+    if (!shape_numel(shape, &numel))
         return false;
-    *whole = numel % f->elems == 0;
+    uint64_t row = row_of(shape, dtype, numel);
+    /* The bits of a scalar, as the reference counts them, must fit 64 bits too. */
+    if (!dtype_rows_bytes(&n, dtype, row != 0 ? numel / row : 0, row) || n > UINT64_MAX / 8)
+        return false;
+    *whole = numel == 0 || row % dtype_facts(dtype)->elems == 0;
     if (*whole)
-        *nbytes = bits / 8;
+        *nbytes = n;
     return true;
+}
+
+uint64_t
+shape_offset(const struct shape *shape, enum dtype dtype, uint64_t i)
+{
+    uint64_t row = row_of(shape, dtype, UINT64_MAX), nbytes = 0;
+    dtype_rows_bytes(&nbytes, dtype, i / row, row);
+    return nbytes + dtype_row_offset(dtype, i % row);
 }
 
 const char *

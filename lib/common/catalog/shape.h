@@ -52,6 +52,9 @@ bool shape_numel(const struct shape *shape, uint64_t *numel);
  * 64 bits; *whole is false when the elements do not fill whole blocks (or bytes) and *nbytes is unset. */
 bool shape_nbytes(const struct shape *shape, enum dtype dtype, uint64_t *nbytes, bool *whole);
 
+/* Returns where in such a tensor of blocks, which has a size, the block begins that holds element i. */
+uint64_t shape_offset(const struct shape *shape, enum dtype dtype, uint64_t i);
+
 /* "[576, 7168]". Long shapes are cut. Returns buf. */
 enum { SHAPE_TEXT = 160 };
 const char *shape_text(char buf[SHAPE_TEXT], const struct shape *shape);

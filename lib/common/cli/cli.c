@@ -24,18 +24,17 @@ enum { LINE_MAX_BYTES = 2048 };         /* of one message */
 struct remark {
     const char *file, *tensor;          /* "" when none */
     const char *kind, *word, *text;     /* the kind for people and for programs */
-    int status;                         /* or NO_STATUS */
+    enum cli_status status;             /* CLI_OK: a note or a warning */
     uint64_t at;                        /* or ERR_NO_OFFSET */
 };
-enum { NO_STATUS = -1 };                /* of a note or a warning */
 
-int
+enum cli_status
 cli_status(enum err_kind kind)
 {
-    static const int statuses[ERR_KINDS] = {
-        [ERR_NONE] = 0,     [ERR_USAGE] = 2,        [ERR_MALFORMED] = 65, [ERR_OPEN] = 66,
-        [ERR_UNSUPPORTED] = 69, [ERR_BUG] = 70,     [ERR_CREATE] = 73,    [ERR_IO] = 74,
-        [ERR_LIMIT] = 75,   [ERR_MEMORY] = 75,      [ERR_UNSAFE] = 77,
+    static const enum cli_status statuses[ERR_KINDS] = {
+        [ERR_NONE] = CLI_OK, [ERR_USAGE] = CLI_USAGE, [ERR_MALFORMED] = CLI_MALFORMED, [ERR_OPEN] = CLI_OPEN,
+        [ERR_UNSUPPORTED] = CLI_UNSUPPORTED, [ERR_BUG] = CLI_BUG, [ERR_CREATE] = CLI_CREATE, [ERR_IO] = CLI_IO,
+        [ERR_LIMIT] = CLI_LIMIT, [ERR_MEMORY] = CLI_LIMIT, [ERR_UNSAFE] = CLI_UNSAFE,
     };
     return kind < ERR_KINDS ? statuses[kind] : statuses[ERR_BUG];
 }
@@ -60,7 +59,7 @@ add_json(struct str *s, const struct cli *cli, const struct remark *r)
     str_format(s, "{\"report\":%d", VERSION_REPORT);
     add_member(s, "tool", cli->tool);
     add_member(s, "kind", r->word);
-    if (r->status == NO_STATUS)
+    if (r->status == CLI_OK)
         str_text(s, ",\"status\":null");
     else
         str_format(s, ",\"status\":%d", r->status);
@@ -131,7 +130,7 @@ die_of_sigpipe(void)
     raise(SIGPIPE);
 }
 
-int
+enum cli_status
 cli_fail(const struct cli *cli, const struct err *err)
 {
     if (err->kind == ERR_IO && err->sys == EPIPE)
@@ -169,7 +168,7 @@ vremark(const struct cli *cli, const char *file, const char *kind, const char *f
     err_init(&err);
     err_vset(&err, ERR_USAGE, ERR_NO_OFFSET, "", format, args);
     const struct remark r = { .file = file ? file : "", .tensor = err.tensor, .kind = kind, .word = kind,
-        .text = err.text, .status = NO_STATUS, .at = ERR_NO_OFFSET };
+        .text = err.text, .at = ERR_NO_OFFSET };
     say(cli, &r);
 }
 
@@ -204,10 +203,19 @@ cli_warn(const struct cli *cli, const char *file, const char *format, ...)
 }
 
 void
+cli_remarks(const struct cli *cli, const char *file, const struct catalog *catalog)
+{
+    for (size_t i = 0; i < catalog_remark_count(catalog); i++) {
+        const struct catalog_remark *r = catalog_remark_at(catalog, i);
+        (r->warning ? cli_warn : cli_note)(cli, file, "%s", r->text);
+    }
+}
+
+void
 cli_tell(const struct cli *cli, const char *text)
 {
     const struct remark r = { .file = "", .tensor = "", .kind = "progress", .word = "progress", .text = text,
-        .status = NO_STATUS, .at = ERR_NO_OFFSET };
+        .at = ERR_NO_OFFSET };
     say(cli, &r);
 }
 
@@ -222,7 +230,7 @@ fill_standard(const char *tool)
             /* The lowest free number is fd, so open() gives no other; but without it nothing may be opened. */
             fprintf(stderr, "%s: input/output: descriptor %d is closed, and /dev/null cannot be opened: %s\n", tool, fd,
                 strerror(errno));
-            _exit(cli_status(ERR_IO));
+            _exit(CLI_IO);
         }
 }
 

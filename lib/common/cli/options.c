@@ -160,23 +160,23 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
 {
     *other = false;
     switch (option->key) {
-    case 'q':             cli->quiet = true; return true;
-    case 'v':             cli->verbose++; return true;
-    case OPT_CONFIG:
+    case 'q':                 cli->quiet = true; return true;
+    case 'v':                 cli->verbose++; return true;
+    case CLI_OPT_CONFIG:
         cli->config = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--config: the name of a file is empty");
-    case OPT_ROOT:
+    case CLI_OPT_ROOT:
         cli->root = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--root: the path of a dictionary is empty");
-    case OPT_SCHEME:      cli->scheme = arg; return true;
-    case OPT_JSON_ERRORS: cli->json_errors = true; return true;
-    case OPT_JSON:        cli->form = CLI_JSON; return true;
-    case OPT_HUMAN:       cli->form = CLI_HUMAN; return true;
-    case OPT_PROGRESS:    return take_progress(cli, option, arg, err);
-    case OPT_MAX_ALLOC:   return tighten_size(&cli->limits.alloc, option, arg, err);
-    case OPT_MAX_TOTAL:   return tighten_size(&cli->limits.total, option, arg, err);
-    case OPT_MAX_ITEMS:   return tighten_number(&cli->limits.items, option, arg, err);
-    case OPT_MAX_RATIO:   return tighten_number(&cli->limits.ratio, option, arg, err);
+    case CLI_OPT_SCHEME:      cli->scheme = arg; return true;
+    case CLI_OPT_JSON_ERRORS: cli->json_errors = true; return true;
+    case CLI_OPT_JSON:        cli->form = CLI_JSON; return true;
+    case CLI_OPT_HUMAN:       cli->form = CLI_HUMAN; return true;
+    case CLI_OPT_PROGRESS:    return take_progress(cli, option, arg, err);
+    case CLI_OPT_MAX_ALLOC:   return tighten_size(&cli->limits.alloc, option, arg, err);
+    case CLI_OPT_MAX_TOTAL:   return tighten_size(&cli->limits.total, option, arg, err);
+    case CLI_OPT_MAX_ITEMS:   return tighten_number(&cli->limits.items, option, arg, err);
+    case CLI_OPT_MAX_RATIO:   return tighten_number(&cli->limits.ratio, option, arg, err);
     default:              return *other = true;
     }
 }
@@ -321,14 +321,14 @@ finish(const struct cli *cli)
 {
     struct err err;
     err_init(&err);
-    exit(cli_finish_stdout(&err) ? 0 : cli_fail(cli, &err));
+    exit(cli_finish_stdout(&err) ? CLI_OK : cli_fail(cli, &err));
 }
 
 static _Noreturn void
 fail_usage(const struct cli *cli, const struct err *err)
 {
-    int status = cli_fail(cli, err);
-    if (err->kind == ERR_USAGE && !cli->json_errors)
+    enum cli_status status = cli_fail(cli, err);
+    if (status == CLI_USAGE && !cli->json_errors)
         fprintf(stderr, "Try '%s --help'.\n", cli->tool);
     exit(status);
 }
@@ -400,6 +400,7 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
 {
     struct getopt_form form;
     struct err err;
+    cli_start(cli_tools[tool].name);
     err_init(&err);
     *cli = (struct cli){ .tool = cli_tools[tool].name, .limits = limits_default };
     cli_fail_in_jansson(cli);

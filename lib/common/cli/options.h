@@ -10,8 +10,8 @@
  * when that is wrong. */
 typedef bool cli_take(void *own, const struct cli_option *option, const char *arg, struct err *err);
 
-/* Parse the command line into *cli and, through take(), into the tool's own options. Options may follow operands. A long
- * option may be shortened as long as no tool has another one that begins so. --help, --version (status 0) and usage errors
+/* Start the tool, and parse its command line into *cli and, through take(), into the tool's own options. Options may follow
+ * operands. A long option may be shortened as long as no tool has another one that begins so. --help, --version (status 0) and usage errors
  * (status 2) end the process here; so does having no operand while standard input is a terminal. `take` is NULL for a tool
  * without options of its own. */
 void cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, int argc, char **argv);

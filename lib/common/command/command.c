@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cli/progress.h"
-#include "cli/remarks.h"
 #include "model/merge.h"
 #include "hf/model.h"
 #include "command/budget.h"
@@ -92,13 +91,13 @@ reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct er
 
 /* What config.json of a directory will say, and what is worth a warning of that. */
 static bool
-tell_loaders(struct model_config *config, struct command *cmd, const struct choice *choice, struct catalog *catalog,
+tell_loaders(struct hf_quantization *config, struct command *cmd, const struct choice *choice, struct catalog *catalog,
     struct err *err)
 {
     if (!cmd->dir.path || choice->encoded == 0)
         return true;
-    bool ok = model_config_make(config, choice, cmd->reduction.encoder, catalog, err);
-    cmd->dir.quantization = ok && config->quantization.len != 0 ? config : NULL;
+    bool ok = hf_quantization_make(config, choice, cmd->reduction.encoder, catalog, err);
+    cmd->dir.quantization = ok && config->text.len != 0 ? config : NULL;
     return ok;
 }
 
@@ -116,7 +115,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         .nonfinite_ok = cmd->nonfinite_ok };
     struct keys keys = { 0 };
     struct hf_model hf = { 0 };
-    struct model_config config = { 0 };
+    struct hf_quantization config = { 0 };
     struct outputs outputs = { .inputs = &model.inputs };
     p.outputs = &outputs;
 
@@ -141,7 +140,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         err_in_file(err, model.name ? model.name : "");
     outputs_clear(&outputs);
     keys_clear(&keys);
-    model_config_clear(&config);
+    hf_quantization_clear(&config);
     cmd->dir.quantization = NULL;
     choice_clear(&choice);
     roles_free(roles);
@@ -150,7 +149,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     return ok;
 }
 
-int
+enum cli_status
 command_run(struct command *cmd)
 {
     struct cli_progress progress;
@@ -163,5 +162,5 @@ command_run(struct command *cmd)
     naming_clear(&cmd->naming);
     reduction_clear(&cmd->reduction);
     keys_given_clear(&cmd->keys);
-    return ok ? 0 : cli_fail(&cmd->cli, &err);
+    return ok ? CLI_OK : cli_fail(&cmd->cli, &err);
 }

@@ -1,3 +1,7 @@
+/* Layer command: what the tools that write have in common, from their options to what they print at the end.
+ * Knows no byte of any format: it calls the other layers in order. No layer includes it.
+ * Begin here, with command_run(); write.c is the story. */
+
 /* command: one model in, one output out: what the tools that write are made of. A tool sets what is its own, and leaves the rest
  * to command_take() and command_run().
  */
@@ -63,6 +67,6 @@ void command_take_output(struct command *cmd);
 bool command_check(const struct command *cmd, struct err *err);
 
 /* Do it, with all that is said meanwhile, and free what the job owns. Returns the exit status. */
-int command_run(struct command *cmd);
+enum cli_status command_run(struct command *cmd);
 
 #endif

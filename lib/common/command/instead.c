@@ -6,6 +6,7 @@
 
 #include "cli/progress.h"
 #include "command/budget.h"
+#include "hf/shard_index.h"
 #include "report/outline.h"
 #include "report/preview.h"
 #include "writer/lay_out.h"
@@ -67,17 +68,17 @@ static bool
 survey_files(const struct command *cmd, const struct preview *in, struct str *files, uint64_t *size,
     const struct writer_options *layout, struct err *err)
 {
-    char name[SHARD_NAME];
+    char name[HF_SHARD_NAME];
     for (size_t i = 0; i < in->shards->n; i++) {
         struct pieces *pieces = lay_out_file(cmd->writer, in->choice, in->shards, i, layout, err);
         if (!pieces)
             return false;
         *size += pieces_nbytes(pieces);
         pieces_free(pieces);
-        if (!cmd->dir.path && !shard_split_name(&files[i], cmd->split.path, i, in->shards->n, err))
+        if (!cmd->dir.path && !split_files_name(&files[i], cmd->split.path, i, in->shards->n, err))
             return false;
         if (cmd->dir.path)
-            str_text(&files[i], shard_name(name, in->shards, i));
+            str_text(&files[i], hf_shard_name(name, in->shards, i));
         if (files[i].failed)
             return err_memory(err, files[i].room);
     }
@@ -93,7 +94,7 @@ command_preview_files(const struct command *cmd, const struct pipeline *p, const
     struct str *files = ok ? calloc(shards.n, sizeof *files) : NULL;
     struct preview in = { .choice = choice, .shards = &shards, .files = files };
     if (ok)
-        shards_keep_stem(&shards, source_name(p->model->src[0]));
+        shards.stem = hf_shard_stem(source_name(p->model->src[0]));
     ok = ok && (files || err_memory(err, shards.n * sizeof *files))
         && survey_files(cmd, &in, files, &in.size, layout, err) && begin(cmd, p, err) && print_preview(cmd, &in, err)
         && cli_finish_stdout(err);

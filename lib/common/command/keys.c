@@ -1,7 +1,7 @@
 #include "command/command_priv.h"
 
 #include "source/small_file.h"
-#include "plan/model_config.h"
+#include "hf/quantization.h"
 
 /* What is not in the output that its readers may look for. */
 static void
@@ -25,7 +25,7 @@ command_keys_make(struct keys *keys, struct command *cmd, struct model *model, c
     bool ok = !given->path || small_file_open(&src, given->path, cmd->cli.limits.side_file, catalog_budget(model->catalog),
         "--gguf-metadata bytes", &given->json, &given->njson, &model->inputs, err);
     given->quantization = &quantization;
-    ok = ok && (choice->encoded == 0 || model_config_of_files(&quantization, choice, cmd->reduction.encoder, err))
+    ok = ok && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, cmd->reduction.encoder, err))
         && keys_make(keys, cmd->writer->keys, given, choice, err);
     given->json = NULL;
     given->quantization = NULL;

@@ -1,11 +1,12 @@
 /* The options that all tools that write have. */
 #include "command/command.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/operands.h"
+#include "command/operands.h"
 
 enum { JOBS_MAX = 256 };
 
@@ -32,138 +33,139 @@ take_real(double *out, const struct cli_option *option, const char *arg, struct 
         "--%s: '%s' is no number of bits, up to 64", option->name, arg);
 }
 
-/* The size of one file of several. */
+/* Options that only set a member of struct command. */
+enum take_kind {
+    TAKE_FLAG,                  /* a bool becomes true */
+    TAKE_TEXT,                  /* a text, borrowed */
+    TAKE_NAME,                  /* a text that is not empty; `what`: whose name it is */
+    TAKE_SIZE,                  /* bytes, at least one; `what` has them */
+    TAKE_INSTEAD                /* what is wanted instead of the output */
+};
+
+static const struct take_row {
+    int key;
+    enum take_kind kind;
+    size_t at;                  /* offset of the member; of TAKE_INSTEAD its value */
+    const char *what;
+} rows[] = {
+    { 'f', TAKE_FLAG, offsetof(struct command, output.terminal_ok), NULL },
+    { 'n', TAKE_FLAG, offsetof(struct command, output.no_clobber), NULL },
+    { 'o', TAKE_NAME, offsetof(struct command, output.path), "the name of the file" },
+    { CLI_OPT_ASYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.asymmetric), NULL },
+    { CLI_OPT_CANDIDATES, TAKE_TEXT, offsetof(struct command, candidate_names), NULL },
+    { CLI_OPT_CONVROT, TAKE_FLAG, offsetof(struct command, reduction.how.convrot), NULL },
+    { CLI_OPT_DRY_RUN, TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
+    { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "the name of the file" },
+    { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
+    { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
+    { CLI_OPT_NO_FUSE, TAKE_FLAG, offsetof(struct command, reduction.apart), NULL },
+    { CLI_OPT_NO_METADATA, TAKE_FLAG, offsetof(struct command, keys.none), NULL },
+    { CLI_OPT_NO_SPOOL, TAKE_FLAG, offsetof(struct command, no_spool), NULL },
+    { CLI_OPT_NO_VERIFY, TAKE_FLAG, offsetof(struct command, no_verify), NULL },
+    { CLI_OPT_NONFINITE, TAKE_FLAG, offsetof(struct command, nonfinite_ok), NULL },
+    { CLI_OPT_PART_SIZE, TAKE_SIZE, offsetof(struct command, cut.part_size), "a part" },
+    { CLI_OPT_PARTS, TAKE_INSTEAD, COMMAND_PARTS, NULL },
+    { CLI_OPT_PLAN, TAKE_INSTEAD, COMMAND_PLAN, NULL },
+    { CLI_OPT_PRE, TAKE_NAME, offsetof(struct command, pre), "the name" },
+    { CLI_OPT_PURE, TAKE_FLAG, offsetof(struct command, reduction.pure), NULL },
+    { CLI_OPT_REPORT, TAKE_NAME, offsetof(struct command, report), "the name of the file" },
+    { CLI_OPT_RESUME, TAKE_FLAG, offsetof(struct command, dir.resume), NULL },
+    { CLI_OPT_SHARD_SIZE, TAKE_SIZE, offsetof(struct command, dir.shard_size), "a file" },
+    { CLI_OPT_SIZE, TAKE_INSTEAD, COMMAND_SIZE, NULL },
+    { CLI_OPT_SPLIT_SIZE, TAKE_SIZE, offsetof(struct command, split.size), "a file" },
+    { CLI_OPT_SYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.symmetric), NULL },
+    { CLI_OPT_SYNC, TAKE_FLAG, offsetof(struct command, output.sync), NULL },
+    { CLI_OPT_TARGET_SIZE, TAKE_SIZE, offsetof(struct command, target_size), "a file" },
+    { CLI_OPT_TEST, TAKE_INSTEAD, COMMAND_TEST, NULL },
+};
+
 static bool
-take_file_size(uint64_t *size, const struct cli_option *option, const char *arg, struct err *err)
+take_row(struct command *cmd, const struct take_row *row, const struct cli_option *option, const char *arg, struct err *err)
 {
-    return cli_size(size, option, arg, err) && (*size != 0
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: a file has at least one byte", option->name));
+    char *member = (char *)cmd + row->at;
+    switch (row->kind) {
+    case TAKE_FLAG:
+        return *(bool *)member = true;
+    case TAKE_SIZE:
+        return cli_size((uint64_t *)member, option, arg, err) && (*(uint64_t *)member != 0 || err_set(err, ERR_USAGE,
+            ERR_NO_OFFSET, "--%s: %s has at least one byte", option->name, row->what));
+    case TAKE_INSTEAD:
+        return take_instead(cmd, (enum command_instead)row->at, err);
+    default:
+        *(const char **)member = arg;
+        return row->kind == TAKE_TEXT || *arg
+            || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: %s is empty", option->name, row->what);
+    }
+}
+
+/* A word of the option's list, or a number in its range. */
+static bool
+take_choice(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
+{
+    unsigned choice;
+    if (!cli_choice(&choice, option, arg, err))
+        return false;
+    if (option->key == CLI_OPT_DTYPE) {
+        cmd->to = dtype_target(choice);
+        cmd->cast = true;
+    } else if (option->key == CLI_OPT_ORDER) {
+        cmd->layout.order = (enum writer_order)choice;
+    } else {
+        cmd->output.direct = (enum sink_direct)choice;
+    }
+    return true;
+}
+
+static bool
+take_number(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
+{
+    uint64_t n;
+    if (!cli_number(&n, option, arg, 1, option->key == 'j' ? JOBS_MAX : ENCODE_FLOATS, err))
+        return false;
+    if (option->key == 'j')
+        cmd->jobs = (unsigned)n;
+    else
+        cmd->reduction.how.group_size = n;
+    return true;
 }
 
 bool
 command_take(void *of, const struct cli_option *option, const char *arg, struct err *err)
 {
     struct command *cmd = of;
-    unsigned choice;
-    uint64_t n;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].key == option->key)
+            return take_row(cmd, &rows[i], option, arg, err);
     switch (option->key) {
-    case 'o':
-        cmd->output.path = arg;
-        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output: the name of the file is empty");
-    case 'n':
-        return cmd->output.no_clobber = true;
-    case 'f':
-        return cmd->output.terminal_ok = true;
-    case 'j':
-        if (!cli_number(&n, option, arg, 1, JOBS_MAX, err))
-            return false;
-        cmd->jobs = (unsigned)n;
-        return true;
-    case OPT_INCLUDE:
-    case OPT_EXCLUDE:
-        return naming_match(&cmd->naming, arg, option->key == OPT_INCLUDE, err);
-    case OPT_RENAME:
+    case CLI_OPT_INCLUDE:
+    case CLI_OPT_EXCLUDE:
+        return naming_match(&cmd->naming, arg, option->key == CLI_OPT_INCLUDE, err);
+    case CLI_OPT_RENAME:
         return naming_rename(&cmd->naming, arg, err);
-    case OPT_STRIP_PREFIX:
+    case CLI_OPT_STRIP_PREFIX:
         return naming_strip(&cmd->naming, arg, err);
-    case OPT_ADD_PREFIX:
+    case CLI_OPT_ADD_PREFIX:
         return naming_prefix(&cmd->naming, arg, err);
-    case OPT_PURE:
-        return cmd->reduction.pure = true;
-    case OPT_TENSOR_TYPE:
+    case CLI_OPT_TENSOR_TYPE:
         return reduction_rule(&cmd->reduction, arg, err);
-    case OPT_IMATRIX:
-        cmd->imatrix = arg;
-        return true;
-    case OPT_TARGET_SIZE:
-        return cli_size(&cmd->target_size, option, arg, err) && (cmd->target_size != 0
-            || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-size: a file has at least one byte"));
-    case OPT_TARGET_BPW:
+    case CLI_OPT_TARGET_BPW:
         return take_real(&cmd->target_bpw, option, arg, err);
-    case OPT_CANDIDATES:
-        cmd->candidate_names = arg;
-        return true;
-    case OPT_REPORT:
-        cmd->report = arg;
-        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report: the name of the file is empty");
-    case OPT_GROUP_SIZE:
-        if (!cli_number(&n, option, arg, 1, ENCODE_FLOATS, err))
-            return false;
-        cmd->reduction.how.group_size = n;
-        return true;
-    case OPT_SYMMETRIC:
-        cmd->reduction.how.symmetric = true;
-        return true;
-    case OPT_ASYMMETRIC:
-        cmd->reduction.how.asymmetric = true;
-        return true;
-    case OPT_CONVROT:
-        cmd->reduction.how.convrot = true;
-        return true;
-    case OPT_NO_FUSE:
-        return cmd->reduction.apart = true;
-    case OPT_NONFINITE:
-        return cmd->nonfinite_ok = true;
-    case OPT_DTYPE:
-        if (!cli_choice(&choice, option, arg, err))
-            return false;
-        cmd->to = dtype_target(choice);
-        return cmd->cast = true;
-    case OPT_ORDER:
-        if (!cli_choice(&choice, option, arg, err))
-            return false;
-        cmd->layout.order = (enum writer_order)choice;
-        return true;
-    case OPT_METADATA:
+    case CLI_OPT_METADATA:
         return keys_give(&cmd->keys, KEYS_TEXT, option->name, arg, err);
-    case OPT_GGUF_KV:
+    case CLI_OPT_GGUF_KV:
         return keys_give(&cmd->keys, KEYS_TYPED, option->name, arg, err);
-    case OPT_GGUF_METADATA:
-        cmd->keys.path = arg;
-        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--gguf-metadata: the name of the file is empty");
-    case OPT_PRE:
-        cmd->pre = arg;
-        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pre: the name is empty");
-    case OPT_NO_METADATA:
-        return cmd->keys.none = true;
-    case OPT_SIZE:
-        return take_instead(cmd, COMMAND_SIZE, err);
-    case OPT_PARTS:
-        return take_instead(cmd, COMMAND_PARTS, err);
-    case OPT_PLAN:
-        return take_instead(cmd, COMMAND_PLAN, err);
-    case OPT_DRY_RUN:
-        return take_instead(cmd, COMMAND_DRY_RUN, err);
-    case OPT_TEST:
-        return take_instead(cmd, COMMAND_TEST, err);
-    case OPT_PART:
+    case CLI_OPT_PART:
         return byte_range_read_part(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--part: '%s' is no I/N with I from 1 to N", arg);
-    case OPT_PART_SIZE:
-        return cli_size(&cmd->cut.part_size, option, arg, err) && (cmd->cut.part_size != 0
-            || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--part-size: a part has at least one byte"));
-    case OPT_RANGE:
+    case CLI_OPT_RANGE:
         return byte_range_read_range(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--range: '%s' is none of A-B, A- and -LAST_N", arg);
-    case OPT_SHARD_SIZE:
-        return take_file_size(&cmd->dir.shard_size, option, arg, err);
-    case OPT_SPLIT_SIZE:
-        return take_file_size(&cmd->split.size, option, arg, err);
-    case OPT_RESUME:
-        return cmd->dir.resume = true;
-    case OPT_KEEP_QUANTIZED:
-        return cmd->keep_quantized = true;
-    case OPT_SYNC:
-        return cmd->output.sync = true;
-    case OPT_DIRECT:
-        if (!cli_choice(&choice, option, arg, err))
-            return false;
-        cmd->output.direct = (enum sink_direct)choice;
-        return true;
-    case OPT_NO_VERIFY:
-        return cmd->no_verify = true;
+    case CLI_OPT_DTYPE:
+    case CLI_OPT_ORDER:
+    case CLI_OPT_DIRECT:
+        return take_choice(cmd, option, arg, err);
     default:
-        return cmd->no_spool = true;
+        return take_number(cmd, option, arg, err);
     }
 }
 
@@ -258,6 +260,6 @@ command_check(const struct command *cmd, struct err *err)
     if (cmd->instead == COMMAND_DRY_RUN && is_some(&cmd->cut))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dry-run lists a whole output: --range and --part do not go with "
             "it");
-    return check_files(cmd, err) && cli_stdin_once(&cmd->cli, err)
+    return check_files(cmd, err) && operands_stdin_once(&cmd->cli, err)
         && byte_range_check(&cmd->cut, cmd->instead == COMMAND_PARTS, err);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "dtype/ggml_block.h"
 
 #define NOT DTYPE_NO_GGML
@@ -68,6 +69,28 @@ dtype_from_ggml(enum dtype *out, uint32_t id)
             return true;
         }
     return false;
+}
+
+bool
+dtype_row_bytes(uint64_t *nbytes, enum dtype dtype, uint64_t n)
+{
+    const struct dtype_facts *f = dtype_facts(dtype);
+    return num_mul(nbytes, n / f->elems, f->bytes);
+}
+
+bool
+dtype_rows_bytes(uint64_t *nbytes, enum dtype dtype, uint64_t rows, uint64_t n)
+{
+    uint64_t row;
+    *nbytes = 0;
+    return rows == 0 || n == 0 || (dtype_row_bytes(&row, dtype, n) && num_mul(nbytes, rows, row));
+}
+
+uint64_t
+dtype_row_offset(enum dtype dtype, uint64_t i)
+{
+    const struct dtype_facts *f = dtype_facts(dtype);
+    return i / f->elems * f->bytes;
 }
 
 const char *

@@ -1,4 +1,6 @@
-/* dtype: what one element, or one block of elements, of a tensor is. Facts only; decoders are elsewhere. */
+/* dtype: what one element, or one block of elements, of a tensor is, and how many bytes a row of them takes.
+ * The layer holds facts and exact conversions of single codes (half, bfloat16, float8). It knows no tensor, no file format
+ * and no kernel. Begin here; ggml_block.h has the blocks of ggml. */
 #ifndef DTYPE_DTYPE_H
 #define DTYPE_DTYPE_H
 
@@ -34,7 +36,7 @@ struct dtype_facts {
     uint16_t elems;             /* elements that share `bytes`; 1 for a scalar of whole bytes */
     uint16_t bytes;             /* bytes of those elements */
     uint8_t word;               /* bytes of one byte-swapped unit of a scalar; 1: nothing to swap */
-    int8_t ggml;                /* id in a GGUF file, or DTYPE_NO_GGML */
+    int32_t ggml;               /* id in a GGUF file, or DTYPE_NO_GGML */
     enum dtype_class kind;
 };
 
@@ -55,6 +57,29 @@ bool dtype_from_ggml(enum dtype *out, uint32_t id);
 
 /* The name of a ggml id that existed once ("Q4_2"), or NULL. */
 const char *dtype_ggml_removed(uint32_t id);
+
+/* Geometry. Nothing else knows what a row takes: a tensor is rows of its last dimension, one after the other, and the bytes of
+ * a row need not be proportional to its elements. */
+
+/* Sets *nbytes to the bytes of a row of n elements; those at its end that fill no block (or byte) count as none. Fails if
+ * they leave 64 bits. */
+bool dtype_row_bytes(uint64_t *nbytes, enum dtype dtype, uint64_t n);
+
+/* Sets *nbytes to the bytes of so many rows of n elements: 0 where there are no elements. Fails if they leave 64 bits. */
+bool dtype_rows_bytes(uint64_t *nbytes, enum dtype dtype, uint64_t rows, uint64_t n);
+
+/* Returns where in its row the block begins that holds element i. */
+uint64_t dtype_row_offset(enum dtype dtype, uint64_t i);
+
+/* A set of types: a word for each, so that no number of types outgrows it. NULL is the empty set.
+ * DTYPE_SET([DTYPE_F16] = true, [DTYPE_BF16] = true) */
+#define DTYPE_SET(...) ((const bool[DTYPE_COUNT]){ __VA_ARGS__ })
+
+static inline bool
+dtype_in(const bool *set, enum dtype dtype)
+{
+    return set != NULL && set[dtype];
+}
 
 /* What weights are decoded to, by the words of --to, which end with NULL, and the type of word i. */
 extern const char *const dtype_targets[];

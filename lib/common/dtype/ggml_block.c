@@ -3,15 +3,16 @@
 #include "base/bytes.h"
 
 /* The multi-byte fields of a block: `count` fields of `width` bytes, the first at byte `at`. The first row of a type is that
- * of its factors, except in IQ1_M, whose factor is in the top nibbles of its scales. Arrays of bytes have none. Layouts: gguf-quants.md section 3; drawn in kernel/ref. */
-struct fields {
+ * of its factors, except in IQ1_M, whose factor is in the top nibbles of its scales. Arrays of bytes have none.
+ * Layouts are drawn in kernel/ref. */
+struct ggml_fields {
     uint16_t at;
     uint8_t width, count;
 };
 
 enum { FIELDS = 3 };
 
-static const struct fields fields[DTYPE_COUNT][FIELDS] = {
+static const struct ggml_fields fields[DTYPE_COUNT][FIELDS] = {
     [DTYPE_Q4_0] = { { 0, 2, 1 } },
     [DTYPE_Q4_1] = { { 0, 2, 2 } },
     [DTYPE_Q5_0] = { { 0, 2, 1 }, { 2, 4, 1 } },
@@ -51,7 +52,7 @@ ggml_block_swap(enum dtype dtype, uint8_t *p, size_t nblocks)
 static bool
 is_finite(enum dtype dtype, const uint8_t *p)
 {
-    const struct fields *factors = &fields[dtype][0];
+    const struct ggml_fields *factors = &fields[dtype][0];
     unsigned half = 0;
     if (dtype == DTYPE_IQ1_M) {
         for (int i = 0; i < 4; i++)

@@ -17,7 +17,6 @@
 
 #include "base/num.h"
 #include "encode/bnb4_nested.h"
-#include "encode/roster.h"
 #include "kernel/bnb_maps.h"
 #include "kernel/encode_bnb.h"
 
@@ -312,27 +311,11 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-/* --- config.json */
-
-static void
-config(struct str *out, const struct roster *m)
-{
-    const struct encoding *e = m->group[0].e;
-    str_text(out, "{\"quant_method\": \"bitsandbytes\", \"_load_in_8bit\": false, \"_load_in_4bit\": true, "
-        "\"llm_int8_threshold\": 6.0, \"llm_int8_skip_modules\": ");
-    roster_not_converted(out, m, false);
-    str_format(out, ", \"llm_int8_enable_fp32_cpu_offload\": false, "
-        "\"llm_int8_has_fp16_weight\": false, \"bnb_4bit_quant_type\": \"%s\", \"bnb_4bit_use_double_quant\": %s, "
-        "\"bnb_4bit_compute_dtype\": \"%s\", \"bnb_4bit_quant_storage\": \"uint8\", \"load_in_4bit\": true, "
-        "\"load_in_8bit\": false}", quant_type(e), form(e)->nested ? "true" : "false", dtype_word(e));
-}
-
 static const struct bnb4_form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cpu = { FP4_CPU, false }, nf4_nested = { NF4, true },
     fp4_nested = { FP4, true }, fp4_cpu_nested = { FP4_CPU, true };
 
 #define BNB4(code, text, form) .name = code, .label = "bitsandbytes " text, .type = DTYPE_UNKNOWN, .numbers = &form, \
-    .fit = fit, .encode = encode, .config = config, .config_mixes = roster_mix, \
-    .joins_experts = roster_join_none
+    .fit = fit, .encode = encode
 #define PLAIN(code, text, form) { BNB4(code, text, form) }
 #define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), .survey = survey, .settle = settle, \
     .survey_first = survey_first }

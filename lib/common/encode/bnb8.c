@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "dtype/half.h"
-#include "encode/roster.h"
 
 enum { CODES, SCB };
 
@@ -94,19 +93,6 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-static void
-config(struct str *out, const struct roster *m)
-{
-    str_text(out, "{\"quant_method\": \"bitsandbytes\", \"_load_in_8bit\": true, \"_load_in_4bit\": false, "
-        "\"llm_int8_threshold\": 6.0, \"llm_int8_skip_modules\": ");
-    roster_not_converted(out, m, false);
-    str_text(out, ", \"llm_int8_enable_fp32_cpu_offload\": false, "
-        "\"llm_int8_has_fp16_weight\": false, \"bnb_4bit_quant_type\": \"fp4\", \"bnb_4bit_use_double_quant\": false, "
-        "\"bnb_4bit_compute_dtype\": \"float32\", \"bnb_4bit_quant_storage\": \"uint8\", \"load_in_4bit\": false, "
-        "\"load_in_8bit\": true}");
-}
-
-#define BNB8(code) { .name = code, .label = "bitsandbytes INT8", .type = DTYPE_UNKNOWN, .fit = fit, .encode = encode, \
-    .config = config, .config_mixes = roster_mix, .joins_experts = roster_join_none }
+#define BNB8(code) { .name = code, .label = "bitsandbytes INT8", .type = DTYPE_UNKNOWN, .fit = fit, .encode = encode }
 
 const struct encoder encode_bnb8[] = { BNB8("int8"), BNB8("bnb-int8"), { .name = NULL } };

@@ -17,8 +17,6 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "encode/groups.h"
-#include "encode/loaders.h"
-#include "encode/roster.h"
 #include "kernel/encode_int.h"
 
 enum columns_kind { INDEX, SCALES, ZEROS, CODES };
@@ -90,7 +88,8 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     struct columns_own *own = e->own = encode_alloc(e, sizeof *own, err);
     if (!own)
         return ENCODE_FAIL;
-    *own = (struct columns_own){ .rule = { DTYPE_F16, n->bits, n->awq || options->asymmetric }, .group = group };
+    e->options.asymmetric = n->awq || options->asymmetric;
+    *own = (struct columns_own){ .rule = { DTYPE_F16, n->bits, e->options.asymmetric }, .group = group };
     return (n->awq || add(e, INDEX, ".g_idx", DTYPE_I32, 1, err)) && add(e, SCALES, ".scales", DTYPE_F16, 2, err)
         && add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err) && add(e, CODES, ".qweight", DTYPE_I32, 2, err)
         ? ENCODE_YES : ENCODE_FAIL;
@@ -228,84 +227,15 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-/* --- config.json */
-
-static bool
-is_head_alone(const struct names *kept)
-{
-    return kept->n == 0 || (kept->n == 1 && roster_is_head(kept->name[0]));
-}
-
-/* What else than heads stays inside of the blocks: optimum is told what is encoded, GPTQModel what is not, and which
- * modules have other bits. */
-static void
-put_exceptions(struct str *out, const struct roster *m)
-{
-    bool first = true;
-    if (m->n == 1 && is_head_alone(&m->kept))
-        return;
-    str_text(out, ", \"modules_in_block_to_quantize\": ");
-    roster_ends(out, m);
-    str_text(out, ", \"dynamic\": {");
-    roster_members(out, &first, m, &m->kept, "-:", "{}");
-    for (size_t i = 1; i < m->n; i++)
-        roster_members(out, &first, m, &m->group[i].names, "+:", numbers_of(m->group[i].e)->bits == 8 ? "{\"bits\": 8}"
-            : "{\"bits\": 4}");
-    str_text(out, "}");
-}
-
-static void
-config_gptq(struct str *out, const struct roster *m)
-{
-    const struct columns_own *own = m->group[0].e->own;
-    str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": false, "
-        "\"sym\": %s, %s\"checkpoint_format\": \"gptq\"", numbers_of(m->group[0].e)->bits, (unsigned)own->group,
-        own->rule.asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
-    put_exceptions(out, m);
-    str_text(out, "}");
-    if (m->n > 1)
-        catalog_warn(m->catalog, "config.json tells GPTQModel and vLLM of weights of 4 and 8 bits; transformers reads all of "
-            "them as %u bits", numbers_of(m->group[0].e)->bits);
-    if (m->head_encoded)
-        catalog_warn(m->catalog, "the head is encoded: GPTQModel and vLLM read that, transformers does not");
-}
-
-static void
-config_awq(struct str *out, const struct roster *m)
-{
-    const struct columns_own *own = m->group[0].e->own;
-    str_format(out, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": %u, \"zero_point\": true, "
-        "\"version\": \"gemm\", \"modules_to_not_convert\": ", (unsigned)own->group);
-    roster_not_converted(out, m, false);
-    str_text(out, "}");
-    if (m->head_encoded)
-        catalog_warn(m->catalog, "the head is encoded: no loader of AWQ reads that");
-}
-
-/* The group size is one. */
-static bool
-mixes(const struct encoding *a, const struct encoding *b)
-{
-    return !numbers_of(a)->awq && !numbers_of(b)->awq;
-}
-
-static const char *
-refused(const struct encoding *e)
-{
-    const struct columns_own *own = e->own;
-    return loaders_refusal(e, own->rule.asymmetric, own->group);
-}
-
 static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8 = { &encode_int_gptq, 8, false },
     awq = { &encode_int_awq, 4, true };
 
-#define COLUMNS(code, label_, numbers_, config_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode, .config = config_, .config_mixes = mixes, .joins_experts = roster_join_none, \
-    .refused = refused }
+#define COLUMNS(code, label_, numbers_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
+    .fit = fit, .encode = encode }
 
 const struct encoder encode_columns[] = {
-    COLUMNS("gptq", "GPTQ", gptq, config_gptq),
-    COLUMNS("gptq-8bit", "GPTQ 8-bit", gptq8, config_gptq),
-    COLUMNS("awq", "AWQ", awq, config_awq),
+    COLUMNS("gptq", "GPTQ", gptq),
+    COLUMNS("gptq-8bit", "GPTQ 8-bit", gptq8),
+    COLUMNS("awq", "AWQ", awq),
     { .name = NULL },
 };

@@ -229,7 +229,8 @@ fp8_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
     run->kernels->encode_e4m3(y, run->x, run->n,
         &(const struct encode_fp8){ .scale = inverse, .multiplies = true, .quotient = d });
     if (run->compare)
-        run->kernels->fp8_f32[DTYPE_F8_E4M3](run->back, run->n, y, run->n, 1, run->n, &s, run->n);
+        run->kernels->fp8_f32(run->back, run->n, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1,
+            .cols = run->n, .x = y, .scales = &s, .scale_cols = run->n });
 }
 
 static void
@@ -250,7 +251,8 @@ block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
         if (back && s == 0)
             memset(back, 0, n * sizeof *back);
         else if (back && !small)
-            run->kernels->fp8_f32[DTYPE_F8_E4M3](back, n, y, n, 1, n, &s, n);
+            run->kernels->fp8_f32(back, n, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = n, .x = y,
+                .scales = &s, .scale_cols = n });
     }
 }
 

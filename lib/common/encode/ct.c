@@ -14,8 +14,6 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "encode/groups.h"
-#include "encode/loaders.h"
-#include "encode/roster.h"
 #include "kernel/encode_int.h"
 
 enum ct_kind { SCALES, ZEROS, PACKED_ZEROS, CODES, WORDS, SHAPE };
@@ -174,111 +172,10 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-/* --- config.json */
-
-static bool
-has_experts(const struct roster_group *g)
-{
-    for (size_t i = 0; i < g->names.n; i++)
-        if (strstr(g->names.name[i], ".experts."))
-            return true;
-    return false;
-}
-
-/* The first group is of all Linear modules; others, and embeddings, are named. transformers finds the group of experts by an
- * expression that says "experts". */
-static void
-put_targets(struct str *out, const struct roster *m, size_t i)
-{
-    const struct names *names = &m->group[i].names;
-    bool first = i != 0, experts = i != 0 && has_experts(&m->group[i]);
-    str_text(out, i == 0 ? "\"Linear\"" : "");
-    for (size_t j = 0; j < names->n; j++) {
-        if (i == 0 && !roster_is_embedding(names->name[j]))
-            continue;
-        str_text(out, first ? "" : ", ");
-        first = false;
-        if (experts && strstr(names->name[j], ".experts."))
-            roster_expression(out, "re:", names->name[j]);
-        else
-            roster_name(out, names->name[j]);
-    }
-}
-
-void
-ct_config(struct str *out, const struct roster *m)
-{
-    str_text(out, "{\"config_groups\": {");
-    for (size_t i = 0; i < m->n; i++) {
-        const struct encoding *e = m->group[i].e;
-        str_format(out, "%s\"group_%zu\": {\"targets\": [", i != 0 ? ", " : "", i);
-        put_targets(out, m, i);
-        str_text(out, "], ");
-        e->encoder->config_group(out, e);
-        if (m->n > 1)
-            str_format(out, ", \"format\": \"%s\"", e->encoder->config_format);
-        str_text(out, "}");
-    }
-    str_format(out, "}, \"quant_method\": \"compressed-tensors\", \"kv_cache_scheme\": null, \"format\": \"%s\", "
-        "\"quantization_status\": \"compressed\", \"global_compression_ratio\": null, \"ignore\": ",
-        m->n > 1 ? "mixed-precision" : m->group[0].e->encoder->config_format);
-    roster_ignored(out, m);
-    str_text(out, "}");
-}
-
-bool
-ct_mixes(const struct encoding *a, const struct encoding *b)
-{
-    return a->encoder->config_group && b->encoder->config_group;
-}
-
-static void
-config_group(struct str *out, const struct encoding *e)
-{
-    const struct ct_own *own = e->own;
-    const char *symmetric = own->rule.asymmetric ? "false" : "true";
-    if (own->rule.bits == 8)
-        str_format(out, "\"weights\": {\"num_bits\": 8, \"type\": \"int\", \"symmetric\": %s, \"group_size\": null, "
-            "\"strategy\": \"channel\", \"dynamic\": false}, \"input_activations\": {\"num_bits\": 8, \"type\": \"int\", "
-            "\"symmetric\": true, \"group_size\": null, \"strategy\": \"token\", \"dynamic\": true}", symmetric);
-    else
-        str_format(out, "\"weights\": {\"num_bits\": 4, \"type\": \"int\", \"symmetric\": %s, \"group_size\": %u, "
-            "\"strategy\": \"group\", \"dynamic\": false}, \"input_activations\": null", symmetric,
-            (unsigned)own->group);
-    str_text(out, ", \"output_activations\": null");
-}
-
-/* Packed ones, without zero points. */
-static bool
-joins_experts(const struct encoding *e)
-{
-    const struct ct_own *own = e->own;
-    return own->rule.bits == 4 && !own->rule.asymmetric;
-}
-
-/* compressed-tensors makes a model without weights that has no packed zero points, and transformers loads into that one. */
-static const char *
-differs(const struct encoding *e)
-{
-    const struct ct_own *own = e->own;
-    return own->rule.bits == 4 && own->rule.asymmetric ? "transformers 5 reads zero points of groups with \"dequantize\": true "
-        "in quantization_config alone" : NULL;
-}
-
-static const char *
-refused(const struct encoding *e)
-{
-    const struct ct_own *own = e->own;
-    return loaders_refusal(e, own->rule.asymmetric, own->rule.bits == 4 ? own->group : 0);
-}
-
-#define CT .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .joins_experts = joins_experts, \
-    .loses_experts = true, .differs = differs, .refused = refused
-
 const struct encoder encode_ct[] = {
     { .name = "int8-channel", .label = "compressed-tensors INT8", .type = DTYPE_UNKNOWN, .fit = fit_channel,
-        .encode = encode, CT, .config_format = "int-quantized" },
+        .encode = encode },
     { .name = "int4-group", .label = "compressed-tensors INT4", .type = DTYPE_UNKNOWN, .fit = fit_group,
-        .encode = encode, CT, .config_format = "pack-quantized" },
+        .encode = encode },
     { .name = NULL },
 };

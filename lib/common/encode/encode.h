@@ -1,9 +1,10 @@
-/* encode: what a weight becomes when its precision is reduced, and how a run of that is made. The way back is scheme/.
+/* encode knows which tensors a weight becomes when its precision is reduced, and how a run of their bytes is made.
+ * It must not know files, formats or loaders; the way back is scheme/.
+ * Begin with struct encoder: an encoder is one file with its rows, and these in the list of table.c.
  *
  * An encoder looks at a weight's name, dtype and shape when it says which tensors the weight becomes, its parts. Encoding is a
  * pure function: grains [first, first + count) of a part are these bytes, of these elements and of what was surveyed. So any
- * block of an output can be made alone. A new encoder is one file with its rows, and these in the list of table.c.
- */
+ * block of an output can be made alone. */
 #ifndef ENCODE_ENCODE_H
 #define ENCODE_ENCODE_H
 
@@ -20,7 +21,6 @@ enum {
 
 struct encoder;
 struct fused;
-struct roster;
 
 /* One tensor that a weight becomes. */
 struct encode_part {
@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct encode_options) == 4 * sizeof(uint64_t), "members o
 /* A weight, and what becomes of it. Lives as long as the catalog it is allocated of. */
 struct encoding {
     const struct encoder *encoder;
-    struct encode_options options;  /* that fit() was given */
+    struct encode_options options;  /* that fit() was given; group_size and asymmetric as the scheme settled them */
     struct catalog *memory;
     struct tensor weight;           /* name, dtype and shape as it would be in the output; layout and extent mean nothing */
     uint64_t rows, cols;            /* of all its matrices: cols is its last dimension */
@@ -89,7 +89,7 @@ enum encode_fit {
 struct encoder {
     const char *name;               /* "nf4": for --scheme and --to, never changes */
     const char *label;              /* "bitsandbytes NF4" */
-    enum dtype type;                /* of GGUF: the block type; else DTYPE_UNKNOWN, and the output is safetensors */
+    enum dtype type;                /* the block type that a weight becomes; DTYPE_UNKNOWN: it becomes parts of plain types */
     const void *numbers;            /* of the row: what its file tells rows apart by */
 
     /* Whether the encoder can take this weight: fills parts, nfacts, nregions, own. rows, cols, weight and importance are
@@ -112,22 +112,6 @@ struct encoder {
      * than ENCODE_FLOATS elements, which are at run->x. */
     bool (*encode)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
         uint8_t *y, struct err *err);
-
-    /* NULL, or: append what config.json says as "quantization_config" of a model with such weights, one JSON object; of the
-     * modules that are not like the first group, too. encode/roster.h has the lists. */
-    void (*config)(struct str *out, const struct roster *m);
-    const char *config_too;         /* another member of config.json that says the same; or NULL */
-    /* NULL, or: whether one config speaks of weights of both encoders, which have the same config(). */
-    bool (*config_mixes)(const struct encoding *a, const struct encoding *b);
-    /* Of compressed-tensors: append the members of a config group, and what its format is called. */
-    void (*config_group)(struct str *out, const struct encoding *e);
-    const char *config_format;
-    /* NULL, or whether weights P.experts.N are read so by transformers, which joins all experts of a layer. */
-    bool (*joins_experts)(const struct encoding *e);
-    bool loses_experts;             /* beside such weights it reads no P.experts.N that stay as they are, either */
-    /* NULL, or what a loader makes otherwise of this weight, as a text behind its name; or NULL. */
-    const char *(*differs)(const struct encoding *e);
-    const char *(*refused)(const struct encoding *e);   /* the same of a loader that refuses it: encode/loaders.h */
 };
 
 /* For fit(): one more part, called weight.name[0..base) and suffix, of these dimensions. NULL on failure. */
@@ -150,7 +134,7 @@ uint64_t encode_part_nbytes(const struct encode_part *part);
 /* Encoder i of all, in the order of reports; NULL behind the last. */
 const struct encoder *encode_at(size_t i);
 
-/* The encoder of a name in any case, or NULL: where two containers have one, that of GGUF if `gguf`. */
-const struct encoder *encode_find(const char *name, bool gguf);
+/* Returns the encoder of a name in any case, or NULL: of two with one name, that of a block type if `blocks`. */
+const struct encoder *encode_find(const char *name, bool blocks);
 
 #endif

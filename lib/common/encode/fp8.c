@@ -25,8 +25,6 @@
 #include "dtype/bfloat16.h"
 #include "dtype/float8.h"
 #include "dtype/half.h"
-#include "encode/ct.h"
-#include "encode/roster.h"
 
 enum { BLOCK = 128, GRAIN = 32, REGION = 1 << 20, CODES = 0, SCALES = 1 };
 enum share { BLOCKS, ROWS, TENSOR };
@@ -259,7 +257,8 @@ encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t fi
         (type == DTYPE_F8_E4M3 ? run->kernels->encode_e4m3 : run->kernels->encode_e5m2)(y + done, run->x + done, (size_t)n,
             &how);
         if (run->compare)
-            run->kernels->fp8_f32[type](run->back + done, (size_t)n, y + done, (size_t)n, 1, (size_t)n, &scale, (size_t)n);
+            run->kernels->fp8_f32(run->back + done, (size_t)n, &(const struct fp8_rows){ .dtype = type, .rows = 1,
+                .cols = (size_t)n, .x = y + done, .scales = &scale, .scale_cols = (size_t)n });
     }
     if (run->compare)
         run->compare(run->of, first, run->x, run->back, run->n);
@@ -294,65 +293,25 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-/* --- config.json */
-
-static void
-config_blocks(struct str *out, const struct roster *m)
-{
-    str_text(out, "{\"quant_method\": \"fp8\", \"modules_to_not_convert\": ");
-    roster_not_converted(out, m, true);
-    str_format(out, ", \"modules_to_convert\": null, \"activation_scheme\": \"dynamic\", \"weight_block_size\": [%d, %d], "
-        "\"dequantize\": false, \"scale_fmt\": \"%s\", \"expert_dtype\": \"fp8\"}", BLOCK, BLOCK,
-        form(m->group[0].e)->rule == POWER ? "ue8m0" : "float");
-}
-
-/* Their scales are of one type. */
-static bool
-mixes_blocks(const struct encoding *a, const struct encoding *b)
-{
-    return (form(a)->rule == POWER) == (form(b)->rule == POWER);
-}
-
-/* Fp8Dequantize divides the rows by those of the grid. */
-static const char *
-differs(const struct encoding *e)
-{
-    const struct fp8_encoding *f = own(e);
-    return (f->grid_rows > 1 && f->rows % BLOCK != 0) || (f->grid_cols > 1 && e->cols % BLOCK != 0)
-        ? "128 does not divide its sizes: transformers 5 takes blocks of other sizes when it dequantizes, as it does without a "
-          "GPU" : NULL;
-}
-
-static void
-config_group(struct str *out, const struct encoding *e)
-{
-    str_format(out, "\"weights\": {\"num_bits\": 8, \"type\": \"float\", \"symmetric\": true, \"group_size\": null, "
-        "\"strategy\": \"%s\", \"dynamic\": false}, \"input_activations\": {\"num_bits\": 8, \"type\": \"float\", "
-        "\"symmetric\": true, \"group_size\": null, \"strategy\": \"token\", \"dynamic\": true}, "
-        "\"output_activations\": null", form(e)->share == ROWS ? "channel" : "tensor");
-}
-
 static const struct fp8_form divided = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, BLOCKS, DIVIDED },
     multiplied = { DTYPE_F8_E4M3, BLOCKS, MULTIPLIED }, power = { DTYPE_F8_E4M3, BLOCKS, POWER },
     rows = { DTYPE_F8_E4M3, ROWS, COMPRESSED }, rows_e5m2 = { DTYPE_F8_E5M2, ROWS, COMPRESSED },
     tensor = { DTYPE_F8_E4M3, TENSOR, COMPRESSED }, tensor_e5m2 = { DTYPE_F8_E5M2, TENSOR, COMPRESSED };
 
-/* Rows have no facts. Of E5M2 no loader has a config. */
+/* Rows have no facts. */
 #define FP8(code, text, form) .name = code, .label = text, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fit, \
     .survey = survey, .settle = settle, .encode = encode
-#define BLOCKED .config = config_blocks, .config_mixes = mixes_blocks, .differs = differs, .stacks = true
-#define CT .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .config_format = "float-quantized"
 
 const struct encoder encode_fp8[] = {
-    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), BLOCKED },
-    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), BLOCKED },
-    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), BLOCKED },
+    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .stacks = true },
+    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .stacks = true },
+    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .stacks = true },
     { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
     { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
-    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), BLOCKED },
-    { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), CT },
+    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .stacks = true },
+    { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows) },
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2) },
-    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), CT, .fuses = true },
+    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .fuses = true },
     { FP8("fp8-per-tensor-e5m2", "FP8 E5M2 by tensors", tensor_e5m2) },
     { .name = NULL },
 };

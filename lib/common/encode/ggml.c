@@ -31,7 +31,9 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     struct encode_part *part = &e->part[e->nparts++];
     *part = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = e->encoder->type,
         .shape = e->weight.shape, .elems = (uint32_t)run_of(e) };
-    part->grain = part->elems / f->elems * f->bytes;
+    uint64_t nbytes = 0;
+    dtype_row_bytes(&nbytes, e->encoder->type, part->elems);
+    part->grain = (uint32_t)nbytes;
     (void)err;
     return ENCODE_YES;
 }
@@ -46,8 +48,10 @@ struct stretch {
 static bool
 encode_stretch(const struct encoding *e, const struct encode_run *run, const struct stretch *s, uint8_t *y)
 {
-    kernel_encode *kernel = run->kernels->encode[e->encoder->type];
-    return s->importance ? kernel(y, s->x, s->n, s->cols, s->importance) : kernel(y, s->x, 1, s->n * s->cols, NULL);
+    enum dtype type = e->encoder->type;
+    kernel_encode *kernel = run->kernels->encode[type];
+    return s->importance ? kernel(type, y, s->x, s->n, s->cols, s->importance)
+        : kernel(type, y, s->x, 1, s->n * s->cols, NULL);
 }
 
 /* Fails with ERR_UNSUPPORTED for run i of a stretch. */

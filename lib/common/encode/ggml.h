@@ -1,4 +1,4 @@
-/* ggml: the block types of GGUF as encoders: one part, which has the weight's own name, of blocks of each row. The formulas
+/* ggml: the block types of ggml as encoders: one part, which has the weight's own name, of blocks of each row. The formulas
  * are kernels. */
 #ifndef ENCODE_GGML_H
 #define ENCODE_GGML_H

@@ -59,6 +59,8 @@ groups_fit(struct encoding *e, const struct encode_options *options, const struc
         return no(e, "its name does not end with .weight");
     if (*group != 0 && e->cols % *group != 0)
         return no(e, "the group does not divide its rows");
+    e->options = *options;
+    e->options.group_size = *group;
     return ENCODE_YES;
 }
 

@@ -12,6 +12,8 @@ enum mix_name {
     NVFP4, NAMES
 };
 
+_Static_assert(NAMES <= 64, "sets of names are 64 bits wide");
+
 const struct mix mix_list[] = {
     [Q4_0] = { "q4_0", 2, DTYPE_Q4_0 }, [Q4_1] = { "q4_1", 3, DTYPE_Q4_1 }, [Q8_0] = { "q8_0", 7, DTYPE_Q8_0 },
     [Q5_0] = { "q5_0", 8, DTYPE_Q5_0 }, [Q5_1] = { "q5_1", 9, DTYPE_Q5_1 }, [Q2_K] = { "q2_k", 10, DTYPE_Q2_K },

@@ -1,4 +1,4 @@
-/* mix: which block type each tensor of a GGUF model gets, by the names that llama-quantize has for files.
+/* mix: which block type each tensor of a llama.cpp model gets, by the names that llama-quantize has for files.
  * Source: src/llama-quant.cpp of llama.cpp; the ids are those of general.file_type. */
 #ifndef ENCODE_MIX_H
 #define ENCODE_MIX_H

@@ -1,12 +1,11 @@
 /* MLX, affine: P.weight U32 [out, in*bits/32], P.scales and P.biases [out, in/g] in the weight's type. A row's codes
  * are a stream of bits, the lowest first. Source: MLX
- * mlx/backend/cpu/quantized.cpp, quantize; mlx-lm's config.json has the same object as "quantization" too. */
+ * mlx/backend/cpu/quantized.cpp, quantize. */
 #include "encode/mlx.h"
 
 #include <stdint.h>
 
 #include "encode/groups.h"
-#include "encode/roster.h"
 #include "kernel/encode_int.h"
 
 enum { MLX_MOST = 128 };
@@ -73,29 +72,10 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-/* mlx-lm takes for quantized what has scales, whatever the config says; modules of other bits are named. */
-static void
-config(struct str *out, const struct roster *m)
-{
-    const struct mlx_own *own = m->group[0].e->own;
-    str_format(out, "{\"group_size\": %u, \"bits\": %u, \"mode\": \"affine\"", (unsigned)own->group, own->rule.bits);
-    for (size_t i = 1; i < m->n; i++) {
-        own = m->group[i].e->own;
-        for (size_t j = 0; j < m->group[i].names.n; j++) {
-            str_text(out, ", ");
-            roster_name(out, m->group[i].names.name[j]);
-            str_format(out, ": {\"group_size\": %u, \"bits\": %u, \"mode\": \"affine\"}", (unsigned)own->group,
-                own->rule.bits);
-        }
-    }
-    str_text(out, "}");
-}
-
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
 
 #define MLX(code, n) { .name = code, .label = "MLX " #n "-bit", .type = DTYPE_UNKNOWN, \
-    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .config = config, .config_mixes = roster_mix, \
-    .config_too = "quantization" }
+    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode }
 
 const struct encoder encode_mlx[] = {
     MLX("mlx-4bit", 4), MLX("mlx-2bit", 2), MLX("mlx-3bit", 3), MLX("mlx-5bit", 5), MLX("mlx-6bit", 6),

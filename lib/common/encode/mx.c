@@ -24,10 +24,7 @@
 
 #include "base/bytes.h"
 #include "dtype/float8.h"
-#include "encode/ct.h"
 #include "encode/groups.h"
-#include "encode/loaders.h"
-#include "encode/roster.h"
 #include "kernel/encode_mx.h"
 #include "kernel/rounded.h"
 
@@ -152,7 +149,8 @@ put_e4m3(const struct encode_run *run, uint8_t *y, float *back, const float *x, 
     run->kernels->encode_e4m3(y, x, BLOCK_MX, &(const struct encode_fp8){ .scale = b->scale, .adds_zero = true,
         .quotient = d });
     if (back)
-        run->kernels->fp8_f32[DTYPE_F8_E4M3](back, BLOCK_MX, y, BLOCK_MX, 1, BLOCK_MX, &b->scale, BLOCK_MX);
+        run->kernels->fp8_f32(back, BLOCK_MX, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1,
+            .cols = BLOCK_MX, .x = y, .scales = &b->scale, .scale_cols = BLOCK_MX });
 }
 
 static void
@@ -195,62 +193,18 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-/* --- config.json */
-
-static void
-config_group(struct str *out, const struct encoding *e)
-{
-    static const char *const weights[] = {
-        "\"num_bits\": 4, \"type\": \"float\", \"symmetric\": true, \"group_size\": 32, \"strategy\": \"group\", "
-            "\"dynamic\": false, \"scale_dtype\": \"torch.uint8\"",
-        "\"num_bits\": 8, \"type\": \"float\", \"symmetric\": true, \"group_size\": 32, \"strategy\": \"group\", "
-            "\"dynamic\": false, \"scale_dtype\": \"torch.uint8\"",
-        "\"num_bits\": 4, \"type\": \"float\", \"symmetric\": true, \"group_size\": 16, "
-            "\"strategy\": \"tensor_group\", \"dynamic\": false, \"scale_dtype\": \"torch.float8_e4m3fn\"" };
-    str_format(out, "\"weights\": {%s}, \"input_activations\": null, \"output_activations\": null",
-        weights[numbers_of(e)->kind]);
-}
-
-/* transformers 5 multiplies experts of MXFP8 by the bytes of their scales, and forgets the scale of a tensor of NVFP4. */
-static bool
-joins_experts(const struct encoding *e)
-{
-    return numbers_of(e)->kind == MXFP4;
-}
-
-/* Of the weights alone: nothing is known of activations. */
-static void
-config_modelopt(struct str *out, const struct roster *m)
-{
-    const struct encoding *e = m->group[0].e;
-    str_format(out, "{\"config_groups\": {\"group_0\": {\"weights\": {\"dynamic\": false, \"num_bits\": 4, "
-        "\"type\": \"float\", \"group_size\": %u}, \"targets\": [\"Linear\"]}}, \"ignore\": ", (unsigned)block_of(e));
-    roster_ignored(out, m);
-    str_format(out, ", \"quant_algo\": \"%s\", \"quant_method\": \"modelopt\"}",
-        numbers_of(e)->kind == NVFP4 ? "W4A16_NVFP4" : "MXFP4");
-}
-
-static const char *
-refused(const struct encoding *e)
-{
-    return loaders_refusal(e, false, block_of(e));
-}
-
 static const struct mx_numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, nvfp4 = { NVFP4, false },
     mxfp4_modelopt = { MXFP4, true }, nvfp4_modelopt_row = { NVFP4, true };
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
     .encode = encode
-#define CT(format, bits) .config = ct_config, .config_mixes = ct_mixes, .config_group = config_group, .config_format = format, \
-    .joins_experts = joins_experts, .loses_experts = (bits) == 4
-#define MODELOPT .config = config_modelopt
-#define OF_TENSOR .survey = groups_absmax, .settle = groups_absmax_settle
+#define OF_TENSOR .survey = groups_absmax, .settle = groups_absmax_settle, .fuses = true
 
 const struct encoder encode_mx[] = {
-    { MX("mxfp4", "compressed-tensors MXFP4", mxfp4), CT("mxfp4-pack-quantized", 4) },
-    { MX("mxfp8", "compressed-tensors MXFP8", mxfp8), CT("mxfp8-quantized", 8) },
-    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), CT("nvfp4-pack-quantized", 4), OF_TENSOR, .fuses = true },
-    { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt), MODELOPT, .refused = refused },
-    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), MODELOPT, OF_TENSOR, .fuses = true },
+    { MX("mxfp4", "compressed-tensors MXFP4", mxfp4) },
+    { MX("mxfp8", "compressed-tensors MXFP8", mxfp8) },
+    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), OF_TENSOR },
+    { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt) },
+    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), OF_TENSOR },
     { .name = NULL },
 };

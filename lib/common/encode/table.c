@@ -27,11 +27,11 @@ encode_at(size_t i)
 }
 
 const struct encoder *
-encode_find(const char *name, bool gguf)
+encode_find(const char *name, bool blocks)
 {
     const struct encoder *e, *found = NULL;
     for (size_t i = 0; (e = encode_at(i)) != NULL; i++)
-        if (strcasecmp(e->name, name) == 0 && (!found || (e->type != DTYPE_UNKNOWN) == gguf))
+        if (strcasecmp(e->name, name) == 0 && (!found || (e->type != DTYPE_UNKNOWN) == blocks))
             found = e;
     return found;
 }

@@ -106,29 +106,28 @@ first_class(const json_t *root)
     return classes && (inner || json_array_size(classes) != 0 || !json_is_array(classes)) ? classes : NULL;
 }
 
-bool
-hf_config_family(const struct hf_family **family, const struct hf_text *text, struct err *err)
+static bool
+find_family(struct hf_config *config, struct err *err)
 {
-    json_t *root;
+    const json_t *root = config->more->members, *classes = first_class(root), *class = json_array_get(classes, 0);
     char shown[STR_SHOWN];
-    *family = NULL;
-    if (!tree_read(&root, text->p, text->n, file, err))
-        return false;
-    const json_t *classes = first_class(root), *class = json_array_get(classes, 0);
-    bool ok = true;
-    if (!classes && !json_object_get(root, "_class_name"))      /* a model of diffusers has no other */
-        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is missing, which names the class of the model; "
-            "--config none writes the tensors under their own names", file);
-    else if (classes && !json_is_string(class))
-        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is no list of names", file);
-    else if (classes)
-        *family = hf_family_find(json_string_value(class), json_string_length(class));
-    if (ok && classes && !*family)
-        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: models of the class %s are not known; --config none "
-            "writes the tensors under their own names", file,
-            str_shown(shown, json_string_value(class), json_string_length(class)));
-    json_decref(root);
-    return ok;
+    if (!classes)               /* a model of diffusers has another member, and no family */
+        return json_object_get(root, "_class_name") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is missing, "
+            "which names the class of the model; --config none writes the tensors under their own names", file);
+    if (!json_is_string(class))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is no list of names", file);
+    config->family = hf_family_find(json_string_value(class), json_string_length(class));
+    return config->family || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: models of the class %s are not known; --config none "
+        "writes the tensors under their own names", file, str_shown(shown, json_string_value(class), json_string_length(class)));
+}
+
+bool
+hf_config_open(struct hf_config *config, const struct hf_text *text, struct err *err)
+{
+    *config = (struct hf_config){ .more = calloc(1, sizeof *config->more) };
+    if (!config->more)
+        return err_memory(err, sizeof *config->more);
+    return tree_read(&config->more->members, text->p, text->n, file, err) && find_family(config, err);
 }
 
 /* --- the members that count */
@@ -146,41 +145,36 @@ check_foreign(const json_t *root, struct err *err)
     return true;
 }
 
-/* As its class has it, or as it is. *out is owned. */
+/* Replaces an object by what its class makes of it; one that the class does not take stays as it is. */
 static bool
-classed(json_t **out, const json_t *object, const char *type, struct err *err)
+apply_class(json_t **object, struct err *err)
 {
     bool takes = false;
-    json_t *copy = json_deep_copy(object);
-    *out = NULL;
-    bool ok = copy ? (!type || hf_set_new(copy, "model_type", json_string(type), err)) : err_memory(err, 0);
-    ok = ok && hf_class_apply(copy, &takes, err);
+    json_t *copy = json_deep_copy(*object);
+    bool ok = (copy || err_memory(err, 0)) && hf_class_apply(copy, &takes, err);
     if (ok && takes) {
-        *out = copy;
-        return true;
+        json_decref(*object);
+        *object = json_incref(copy);
     }
     json_decref(copy);
-    *out = ok ? json_deep_copy(object) : NULL;
-    return ok && (*out || err_memory(err, 0));
+    return ok;
 }
 
 /* What text_config says overrides the rest; Gemma 3 with images has a class for it alone. */
 static bool
-make_members(struct hf_config *config, const json_t *root, struct err *err)
+make_members(struct hf_config *config, struct err *err)
 {
-    const json_t *inner = json_object_get(root, "text_config"), *type = json_object_get(root, "model_type");
+    json_t **members = &config->more->members, *text = json_object_get(*members, "text_config");
+    const json_t *type = json_object_get(*members, "model_type");
     bool images = json_is_string(type) && strcmp(json_string_value(type), "gemma3") == 0;
-    json_t *text = NULL;
-    if (inner && !json_is_object(inner))
+    if (text && !json_is_object(text))
         return wrong(file, "text_config", "object", err);
-    if (images && !inner)
+    if (images && !text)
         return hf_missing("text_config", err);
-    if (!images)
-        return classed(&config->more->members, root, NULL, err) && (!inner
-            || json_object_update(config->more->members, (json_t *)inner) == 0 || err_memory(err, 0));
-    config->more->members = json_deep_copy(root);
-    bool ok = (config->more->members || err_memory(err, 0)) && classed(&text, inner, "gemma3_text", err)
-        && (json_object_update(config->more->members, text) == 0 || err_memory(err, 0));
+    json_incref(text);
+    bool ok = images ? hf_set_new(text, "model_type", json_string("gemma3_text"), err) && apply_class(&text, err)
+        : apply_class(members, err);
+    ok = ok && (!text || json_object_update(*members, text) == 0 || err_memory(err, 0));
     json_decref(text);
     return ok;
 }
@@ -249,24 +243,14 @@ read_counts(struct hf_config *config, struct err *err)
 }
 
 bool
-hf_config_read(struct hf_config *config, const struct hf_folder *folder, const struct hf_family *family, struct err *err)
+hf_config_read(struct hf_config *config, const struct hf_text *generation, struct err *err)
 {
-    const struct hf_text *text = &folder->file[HF_CONFIG], *generation = &folder->file[HF_GENERATION];
-    json_t *root = NULL;
-    *config = (struct hf_config){ .family = family, .more = calloc(1, sizeof *config->more) };
-    if (!config->more)
-        return err_memory(err, sizeof *config->more);
-    bool ok = tree_read(&root, text->p, text->n, file, err)
-        && check_foreign(root, err)
-        && make_members(config, root, err)
+    return check_foreign(config->more->members, err) && make_members(config, err)
         && read_counts(config, err)
         && hf_rope_settle(config, err)
         && hf_rope_factors(config, err)
-        && (!generation->p || tree_read(&config->more->generation, generation->p, generation->n, "generation_config.json",
-            err))
+        && (!generation->p || tree_read(&config->more->generation, generation->p, generation->n, generation->name, err))
         && hf_config_check(config, err);
-    json_decref(root);
-    return ok;
 }
 
 void

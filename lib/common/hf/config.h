@@ -26,14 +26,14 @@ struct hf_config {
     struct hf_config_more *more;            /* the rest, for the keys; owned */
 };
 
-/* Finds the family by the class in "architectures": *family is NULL for a model of diffusers, which has "_class_name" instead.
- * Fails with ERR_UNSUPPORTED for an unknown class, and with ERR_MALFORMED for invalid JSON or if both members are missing. */
-bool hf_config_family(const struct hf_family **family, const struct hf_text *text, struct err *err);
+/* Reads config.json and finds the family by the class in "architectures": config->family is NULL for a model of diffusers, which
+ * has "_class_name" instead. Fails with ERR_UNSUPPORTED for an unknown class, and with ERR_MALFORMED for invalid JSON or if both
+ * members are missing. Clear also after a failure. */
+bool hf_config_open(struct hf_config *config, const struct hf_text *text, struct err *err);
 
-/* Read both files. A number that is needed and missing, or none, is ERR_MALFORMED, naming file and member; what llama.cpp would
- * not load is ERR_UNSUPPORTED. Clear also after a failure. */
-bool hf_config_read(struct hf_config *config, const struct hf_folder *folder, const struct hf_family *family,
-    struct err *err);
+/* Then reads the members of a model with a family, and generation_config.json if it is there. A number that is needed and
+ * missing, or none, is ERR_MALFORMED, naming file and member; what llama.cpp would not load is ERR_UNSUPPORTED. */
+bool hf_config_read(struct hf_config *config, const struct hf_text *generation, struct err *err);
 void hf_config_clear(struct hf_config *config);
 
 /* Warns of each member by which llama.cpp computes otherwise than transformers. */

@@ -1,104 +1,67 @@
-/* The configuration classes of transformers 5: which members they have, what they take in them, and what they are when
- * nothing is said. A class that does not take a value refuses the whole file; llama.cpp's converter then reads it as it is,
- * without any default. Source: configuration_*.py, configuration_utils.py, modeling_rope_utils.py of transformers;
- * huggingface_hub.dataclasses for what a type takes (no bool for an int, no int for a float). */
-#include <limits.h>
+/* The configuration classes of transformers 5: what their members are when nothing is said. A class that does not take a value
+ * refuses the whole file, and llama.cpp's converter then reads it as it is, without any default. Only refusals that files are
+ * known for are made here; for others the defaults hold. Source: configuration_*.py, configuration_utils.py,
+ * modeling_rope_utils.py of transformers; huggingface_hub.dataclasses (no int for a float). */
 #include <string.h>
 
 #include "hf/config_priv.h"
-
-/* What a member takes. */
-enum takes { INT = 1, FLOAT = 2, BOOL = 4, TEXT = 8, NONE = 16, LIST = 32, OBJECT = 64, UNIT = 128 };
 
 /* Classes, by enum hf_kind. */
 #define C(kind) (1u << HF_##kind)
 enum {
     LLAMA = C(LLAMA), MISTRAL = C(MISTRAL), MIXTRAL = C(MIXTRAL), QWEN2 = C(QWEN2), QWEN2M = C(QWEN2_MOE), QWEN3 = C(QWEN3),
     QWEN3M = C(QWEN3_MOE), GEMMA2 = C(GEMMA2), GEMMA3 = C(GEMMA3), PHI3 = C(PHI3), GEMMAS = GEMMA2 | GEMMA3,
-    QWENS = QWEN2 | QWEN2M | QWEN3 | QWEN3M, MOES = MIXTRAL | QWEN2M | QWEN3M, ALL = (1u << (HF_PHI3 + 1)) - 1
+    QWENS = QWEN2 | QWEN2M | QWEN3 | QWEN3M, ALL = (1u << (HF_PHI3 + 1)) - 1
 };
+_Static_assert(HF_PHI3 < 31, "sets of classes are unsigned");
 
-/* A member of these classes: its types, and its default: a number, or with NONE among the types and NULLED none. What has
- * no meaning here has no default either. */
-enum class_fill { LEAVE, NULLED, NUMBER, REAL };
+/* A member of these classes, and its default: null, an integer, or a float. */
+enum class_fill { NULLED, NUMBER, REAL };
 struct class_member {
     const char *name;
-    unsigned classes, takes;
+    unsigned classes;
     enum class_fill fill;
     double value;
 };
 
 static const struct class_member members_of[] = {
-    { "vocab_size", LLAMA | MISTRAL | MIXTRAL, INT, NUMBER, 32000 },
-    { "vocab_size", QWENS, INT, NUMBER, 151936 },
-    { "vocab_size", GEMMA2, INT, NUMBER, 256000 },
-    { "vocab_size", GEMMA3, INT, NUMBER, 262208 },
-    { "vocab_size", PHI3, INT, NUMBER, 32064 },
-    { "hidden_size", ALL, INT, LEAVE, 0 },
-    { "intermediate_size", ALL, INT, LEAVE, 0 },
-    { "num_hidden_layers", ALL, INT, LEAVE, 0 },
-    { "num_attention_heads", ALL & ~GEMMA3, INT, LEAVE, 0 },
-    { "num_attention_heads", GEMMA3, INT, NUMBER, 8 },
-    { "num_key_value_heads", LLAMA | PHI3, INT | NONE, NULLED, 0 },
-    { "num_key_value_heads", MISTRAL | MIXTRAL, INT, NUMBER, 8 },
-    { "num_key_value_heads", QWEN2 | QWEN3, INT | NONE, NUMBER, 32 },
-    { "num_key_value_heads", QWEN2M, INT | NONE, NUMBER, 16 },
-    { "num_key_value_heads", QWEN3M | GEMMAS, INT, NUMBER, 4 },
-    { "head_dim", LLAMA | MISTRAL | MIXTRAL, INT | NONE, NULLED, 0 },
-    { "head_dim", QWEN3, INT, NUMBER, 128 },
-    { "head_dim", GEMMAS, INT, NUMBER, 256 },
-    { "max_position_embeddings", LLAMA, INT, NUMBER, 2048 },
-    { "max_position_embeddings", MISTRAL | MIXTRAL | GEMMA3, INT, NUMBER, 131072 },
-    { "max_position_embeddings", QWENS, INT, NUMBER, 32768 },
-    { "max_position_embeddings", GEMMA2, INT, NUMBER, 8192 },
-    { "max_position_embeddings", PHI3, INT, NUMBER, 4096 },
-    { "original_max_position_embeddings", PHI3, INT, NUMBER, 4096 },
-    { "rms_norm_eps", ALL & ~(MIXTRAL | PHI3), FLOAT, REAL, 1e-6 },
-    { "rms_norm_eps", MIXTRAL | PHI3, FLOAT, REAL, 1e-5 },
-    { "rope_parameters", ALL, OBJECT | NONE, LEAVE, 0 },
-    { "sliding_window", MIXTRAL | PHI3, INT | NONE, NULLED, 0 },
-    { "sliding_window", MISTRAL | QWENS | GEMMAS, INT | NONE, NUMBER, 4096 },
-    { "attn_logit_softcapping", GEMMA2, FLOAT | NONE, REAL, 50 },
-    { "final_logit_softcapping", GEMMA2, FLOAT | NONE, REAL, 30 },
-    { "attn_logit_softcapping", GEMMA3, FLOAT | NONE, NULLED, 0 },
-    { "final_logit_softcapping", GEMMA3, FLOAT | NONE, NULLED, 0 },
-    { "num_local_experts", MIXTRAL, INT, NUMBER, 8 },
-    { "num_experts", QWEN2M, INT, NUMBER, 60 },
-    { "num_experts", QWEN3M, INT, NUMBER, 128 },
-    { "num_experts_per_tok", MIXTRAL, INT, NUMBER, 2 },
-    { "num_experts_per_tok", QWEN2M, INT, NUMBER, 4 },
-    { "num_experts_per_tok", QWEN3M, INT, NUMBER, 8 },
-    { "moe_intermediate_size", QWEN2M, INT, NUMBER, 1408 },
-    { "moe_intermediate_size", QWEN3M, INT, NUMBER, 768 },
-    { "shared_expert_intermediate_size", QWEN2M, INT, NUMBER, 5632 },
-    { "layer_types", QWEN2 | QWEN2M | QWEN3 | GEMMAS, LIST | NONE, LEAVE, 0 },
-    { "max_window_layers", QWEN2 | QWEN2M | QWEN3, INT, LEAVE, 0 },
-    { "use_sliding_window", QWENS, BOOL, LEAVE, 0 },
-    { "use_bidirectional_attention", GEMMAS, BOOL | NONE, LEAVE, 0 },
-    { "query_pre_attn_scalar", GEMMAS, INT, LEAVE, 0 },
-    { "hidden_act", ALL & ~GEMMAS, TEXT, LEAVE, 0 },
-    { "hidden_activation", GEMMAS, TEXT, LEAVE, 0 },
-    { "initializer_range", LLAMA, FLOAT | UNIT, LEAVE, 0 },
-    { "initializer_range", ALL & ~LLAMA, FLOAT, LEAVE, 0 },
-    { "use_cache", ALL, BOOL, LEAVE, 0 },
-    { "tie_word_embeddings", ALL, BOOL, LEAVE, 0 },
-    { "pad_token_id", ALL, INT | NONE, LEAVE, 0 },
-    { "bos_token_id", ALL, INT | NONE, LEAVE, 0 },
-    { "eos_token_id", ALL, INT | LIST | NONE, LEAVE, 0 },
-    { "pretraining_tp", LLAMA, INT | NONE, LEAVE, 0 },
-    { "attention_bias", LLAMA | QWEN3 | QWEN3M | GEMMAS, BOOL, LEAVE, 0 },
-    { "mlp_bias", LLAMA, BOOL, LEAVE, 0 },
-    { "attention_dropout", LLAMA | GEMMAS, INT | FLOAT | NONE, LEAVE, 0 },
-    { "attention_dropout", ALL & ~(LLAMA | GEMMAS), INT | FLOAT, LEAVE, 0 },
-    { "resid_pdrop", PHI3, INT | FLOAT, LEAVE, 0 },
-    { "embd_pdrop", PHI3, INT | FLOAT, LEAVE, 0 },
-    { "decoder_sparse_step", QWEN2M | QWEN3M, INT, LEAVE, 0 },
-    { "norm_topk_prob", QWEN2M | QWEN3M, BOOL, LEAVE, 0 },
-    { "output_router_logits", MOES, BOOL, LEAVE, 0 },
-    { "router_aux_loss_coef", MOES, FLOAT, LEAVE, 0 },
-    { "router_jitter_noise", MIXTRAL, FLOAT, LEAVE, 0 },
-    { "mlp_only_layers", QWEN2M | QWEN3M, LIST | NONE, LEAVE, 0 },
-    { "qkv_bias", QWEN2M, BOOL, LEAVE, 0 },
+    { "vocab_size", LLAMA | MISTRAL | MIXTRAL, NUMBER, 32000 },
+    { "vocab_size", QWENS, NUMBER, 151936 },
+    { "vocab_size", GEMMA2, NUMBER, 256000 },
+    { "vocab_size", GEMMA3, NUMBER, 262208 },
+    { "vocab_size", PHI3, NUMBER, 32064 },
+    { "num_attention_heads", GEMMA3, NUMBER, 8 },
+    { "num_key_value_heads", LLAMA | PHI3, NULLED, 0 },
+    { "num_key_value_heads", MISTRAL | MIXTRAL, NUMBER, 8 },
+    { "num_key_value_heads", QWEN2 | QWEN3, NUMBER, 32 },
+    { "num_key_value_heads", QWEN2M, NUMBER, 16 },
+    { "num_key_value_heads", QWEN3M | GEMMAS, NUMBER, 4 },
+    { "head_dim", LLAMA | MISTRAL | MIXTRAL, NULLED, 0 },
+    { "head_dim", QWEN3, NUMBER, 128 },
+    { "head_dim", GEMMAS, NUMBER, 256 },
+    { "max_position_embeddings", LLAMA, NUMBER, 2048 },
+    { "max_position_embeddings", MISTRAL | MIXTRAL | GEMMA3, NUMBER, 131072 },
+    { "max_position_embeddings", QWENS, NUMBER, 32768 },
+    { "max_position_embeddings", GEMMA2, NUMBER, 8192 },
+    { "max_position_embeddings", PHI3, NUMBER, 4096 },
+    { "original_max_position_embeddings", PHI3, NUMBER, 4096 },
+    { "rms_norm_eps", ALL & ~(MIXTRAL | PHI3), REAL, 1e-6 },
+    { "rms_norm_eps", MIXTRAL | PHI3, REAL, 1e-5 },
+    { "sliding_window", MIXTRAL | PHI3, NULLED, 0 },
+    { "sliding_window", MISTRAL | QWENS | GEMMAS, NUMBER, 4096 },
+    { "attn_logit_softcapping", GEMMA2, REAL, 50 },
+    { "final_logit_softcapping", GEMMA2, REAL, 30 },
+    { "attn_logit_softcapping", GEMMA3, NULLED, 0 },
+    { "final_logit_softcapping", GEMMA3, NULLED, 0 },
+    { "num_local_experts", MIXTRAL, NUMBER, 8 },
+    { "num_experts", QWEN2M, NUMBER, 60 },
+    { "num_experts", QWEN3M, NUMBER, 128 },
+    { "num_experts_per_tok", MIXTRAL, NUMBER, 2 },
+    { "num_experts_per_tok", QWEN2M, NUMBER, 4 },
+    { "num_experts_per_tok", QWEN3M, NUMBER, 8 },
+    { "moe_intermediate_size", QWEN2M, NUMBER, 1408 },
+    { "moe_intermediate_size", QWEN3M, NUMBER, 768 },
+    { "shared_expert_intermediate_size", QWEN2M, NUMBER, 5632 },
 };
 
 /* model_type, and the theta of its class. */
@@ -113,34 +76,9 @@ static const struct class {
 };
 
 static bool
-is_taken(unsigned takes, const json_t *value)
-{
-    switch (json_typeof(value)) {
-    case JSON_INTEGER:
-        return takes & INT;
-    case JSON_REAL:
-        return (takes & FLOAT) && (!(takes & UNIT) || (json_real_value(value) >= 0 && json_real_value(value) <= 1));
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return takes & BOOL;
-    case JSON_STRING:
-        return takes & TEXT;
-    case JSON_NULL:
-        return takes & NONE;
-    case JSON_ARRAY:
-        return takes & LIST;
-    case JSON_OBJECT:
-        return takes & OBJECT;
-    }
-    return false;
-}
-
-static bool
 fill_in(json_t *members, const struct class_member *m, struct err *err)
 {
     switch (m->fill) {
-    case LEAVE:
-        return true;
     case NULLED:
         return hf_set_default(members, m->name, json_null(), err);
     case NUMBER:
@@ -152,7 +90,7 @@ fill_in(json_t *members, const struct class_member *m, struct err *err)
 }
 
 static bool
-check_members(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
+fill_members(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
 {
     for (size_t i = 0; *takes && i < sizeof members_of / sizeof *members_of; i++) {
         const struct class_member *m = &members_of[i];
@@ -160,7 +98,7 @@ check_members(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
         if (!(m->classes & 1u << kind))
             continue;
         if (value)
-            *takes = is_taken(m->takes, value);
+            *takes = m->fill != REAL || !json_is_integer(value);
         else if (!fill_in(members, m, err))
             return false;
     }
@@ -169,7 +107,7 @@ check_members(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
 
 /* num_experts and num_local_experts are one in two of the classes; what the class has no member for is set last. */
 static bool
-join_experts(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
+join_experts(json_t *members, enum hf_kind kind, struct err *err)
 {
     const char *own = kind == HF_MIXTRAL ? "num_local_experts" : "num_experts";
     const char *other = kind == HF_MIXTRAL ? "num_experts" : "num_local_experts";
@@ -177,7 +115,6 @@ join_experts(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
         return true;
     json_t *value = json_object_get(members, other);
     value = json_incref(value ? value : json_object_get(members, own));
-    *takes = kind != HF_MIXTRAL || json_is_integer(value);
     json_object_del(members, "num_experts");
     return hf_set_new(members, "num_local_experts", value, err);
 }
@@ -204,19 +141,6 @@ derive(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
 }
 
 static bool
-is_layer_type(const char *type)
-{
-    static const char *const types[] = { "full_attention", "sliding_attention", "chunked_attention", "window_attention",
-        "indexed_attention", "compressed_sparse_attention", "heavily_compressed_attention", "minimax_m3_sparse", "conv", "moe",
-        "hybrid", "hybrid_sliding", "reference_sliding_attention", "linear_attention", "mamba", "attention",
-        "deepseek_sparse_attention", "qwen_sparse_attention" };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i], type) == 0)
-            return true;
-    return false;
-}
-
-static bool
 layer_types_fit(const json_t *members)
 {
     const json_t *types = hf_get(members, "layer_types");
@@ -225,7 +149,7 @@ layer_types_fit(const json_t *members)
     json_int_t layers = json_integer_value(json_object_get(members, "num_hidden_layers"));
     for (size_t i = 0; i < json_array_size(types); i++) {
         const char *type = json_string_value(json_array_get(types, i));
-        if (!type || !is_layer_type(type))
+        if (!type || !strstr(type, "attention"))
             return false;
     }
     return json_is_array(types) && layers >= 0 && json_array_size(types) == (size_t)layers;
@@ -250,25 +174,22 @@ dtype_fits(const json_t *members)
 /* The window of attention: Qwen has one only where use_sliding_window says so; that of Gemma 3 in both directions goes
  * through the class by halves. */
 static bool
-settle_window(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
+settle_window(json_t *members, enum hf_kind kind, struct err *err)
 {
     const json_t *window = json_object_get(members, "sliding_window");
     if ((QWENS & 1u << kind) && !json_is_true(json_object_get(members, "use_sliding_window")))
         return hf_set_new(members, "sliding_window", kind == HF_QWEN2_MOE ? json_integer(0) : json_null(), err);
-    if (kind != HF_GEMMA3 || !json_is_true(json_object_get(members, "use_bidirectional_attention")))
-        return true;
-    json_int_t n = json_integer_value(window);
-    *takes = json_is_integer(window) && n >= 0;
-    return !*takes || hf_set_new(members, "sliding_window", json_integer(n / 2 * 2), err);
+    return kind != HF_GEMMA3 || !json_is_integer(window) || !json_is_true(json_object_get(members, "use_bidirectional_attention"))
+        || hf_set_new(members, "sliding_window", json_integer(json_integer_value(window) / 2 * 2), err);
 }
 
 static bool
 apply(json_t *members, const struct class *class, bool *takes, struct err *err)
 {
-    return check_members(members, class->kind, takes, err)
-        && (!*takes || join_experts(members, class->kind, takes, err))
+    return fill_members(members, class->kind, takes, err)
+        && (!*takes || join_experts(members, class->kind, err))
         && (!*takes || derive(members, class->kind, takes, err))
-        && (!*takes || settle_window(members, class->kind, takes, err))
+        && (!*takes || settle_window(members, class->kind, err))
         && (!*takes || hf_class_rope(members, class->kind, class->theta, takes, err));
 }
 

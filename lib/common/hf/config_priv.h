@@ -9,7 +9,7 @@
 #include "hf/config.h"
 
 struct hf_config_more {
-    json_t *members;            /* of config.json, after all steps; owned */
+    json_t *members;            /* of config.json, as it is, then after all steps; owned */
     json_t *rope;               /* rope_parameters after all steps; owned */
     json_t *generation;         /* of generation_config.json, or NULL; owned */
     bool has_attn_factor;

@@ -40,60 +40,29 @@ has_all(const json_t *rope, const char *const names[])
     return true;
 }
 
-/* What a class takes of one object: for a type that it does not know, anything. */
+/* Checks the members that a type cannot do without; a type that is not known needs none. */
 static bool
-is_valid(const json_t *rope, const json_t *members)
+is_valid(const json_t *rope)
 {
-    static const char *const linear[] = { "factor", NULL }, original[] = "original_max_position_embeddings",
-        *const yarn[] = { "factor", original, NULL }, *const longrope[] = { "short_factor", "long_factor", original, NULL },
-        *const llama3[] = { "factor", original, "low_freq_factor", "high_freq_factor", "rope_theta", NULL };
-    const json_t *type = json_object_get(rope, "rope_type"), *length = json_object_get(rope, original);
-    double max = json_number_value(json_object_get(members, "max_position_embeddings"));
-    if (is(type, "linear") || is(type, "dynamic"))
-        return has_all(rope, linear);
-    if (is(type, "yarn"))
-        return has_all(rope, yarn) && json_is_number(length) && json_number_value(length) != 0;
-    if (is(type, "longrope"))       /* which multiplies a head_dim that is there, also null */
-        return has_all(rope, longrope) && !json_is_null(json_object_get(members, "head_dim")) && json_is_array(json_object_get(rope, "short_factor"))
-            && json_is_array(json_object_get(rope, "long_factor"));
-    if (is(type, "llama3"))
-        return has_all(rope, llama3) && json_is_number(length) && max >= 0
-            && json_is_number(json_object_get(rope, "low_freq_factor"))
-            && json_is_number(json_object_get(rope, "high_freq_factor"));
+    static const struct {
+        const char *type, *needs[6];
+    } types[] = {
+        { "linear", { "factor" } }, { "dynamic", { "factor" } }, { "yarn", { "factor", "original_max_position_embeddings" } },
+        { "longrope", { "short_factor", "long_factor", "original_max_position_embeddings" } },
+        { "llama3", { "factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor", "rope_theta" } },
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (is(json_object_get(rope, "rope_type"), types[i].type))
+            return has_all(rope, types[i].needs);
     return true;
 }
 
 /* A head rotates in pairs; small ones are models of tests. */
 static bool
-head_fits(const json_t *rope, const json_t *members)
+head_fits(const json_t *members)
 {
-    const json_t *dim = hf_get(members, "head_dim"), *partial = json_object_get(rope, "partial_rotary_factor");
-    double n = json_number_value(dim), part = partial ? json_number_value(partial) : 1;
-    if (!dim)
-        return true;
-    return json_is_integer(dim) && (!partial || json_is_number(partial))
-        && (n <= 4 || json_integer_value(dim) % 2 == 0 || trunc(n * part) != n);
-}
-
-static bool
-longrope_has_dims(const json_t *members, const json_t *rope)
-{
-    json_int_t hidden = json_integer_value(json_object_get(members, "hidden_size"));
-    json_int_t heads = json_integer_value(json_object_get(members, "num_attention_heads"));
-    const json_t *part = json_object_get(rope, "partial_rotary_factor");
-    if (!json_is_number(part) || heads <= 0)
-        return false;
-    double dims = floor(trunc((double)(hidden / heads) * json_number_value(part)) / 2);
-    static const char *const lists[] = { "short_factor", "long_factor" };
-    for (size_t i = 0; i < 2; i++) {
-        const json_t *list = hf_get(rope, lists[i]);
-        bool ok = !list || (json_is_array(list) && (double)json_array_size(list) == dims);
-        for (size_t k = 0; ok && k < json_array_size(list); k++)
-            ok = json_is_number(json_array_get(list, k)) || json_is_boolean(json_array_get(list, k));
-        if (!ok)
-            return false;
-    }
-    return true;
+    json_int_t n = json_integer_value(json_object_get(members, "head_dim"));
+    return n <= 4 || n % 2 == 0;
 }
 
 /* One object of the same kind for all layers, or for one kind of them. `pretrained`: what wins as the length of the training,
@@ -139,8 +108,7 @@ flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *takes
             && !hf_set_new(rope, "rope_type", json_string("longrope"), err))
         return false;
     type = json_object_get(rope, "rope_type");
-    *takes = is_valid(rope, members) && head_fits(rope, members) && (kind != HF_PHI3
-        || ((is(type, "default") || is(type, "longrope")) && longrope_has_dims(members, rope)));
+    *takes = is_valid(rope) && head_fits(members) && (kind != HF_PHI3 || is(type, "default") || is(type, "longrope"));
     if (kind != HF_PHI3)
         json_object_del(members, "partial_rotary_factor");
     return true;
@@ -148,7 +116,7 @@ flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *takes
 
 /* Whether some layer of Gemma 3 is of a kind: of layer_types, or of every sixth layer. */
 static bool
-has_layer(const json_t *members, const char *kind, bool *takes)
+has_layer(const json_t *members, const char *kind)
 {
     const json_t *types = hf_get(members, "layer_types"), *every = json_object_get(members, "sliding_window_pattern");
     json_int_t layers = json_integer_value(json_object_get(members, "num_hidden_layers"));
@@ -159,7 +127,6 @@ has_layer(const json_t *members, const char *kind, bool *takes)
             return true;
     if (types)
         return false;
-    *takes = *takes && pattern > 0 && (!every || json_is_integer(every));
     return strcmp(kind, "full_attention") == 0 ? pattern > 0 && layers >= pattern : pattern != 1 && layers > 0;
 }
 
@@ -182,11 +149,11 @@ static bool
 finish_part(json_t *rope, json_t *members, const char *name, bool *takes, struct err *err)
 {
     json_t *found = json_object_get(rope, name);
-    if (!has_layer(members, name, takes) || !*takes)
+    if (!has_layer(members, name))
         return true;
     if (!standardize(found, members, NULL, err))
         return false;
-    *takes = is_valid(found, members) && head_fits(found, members);
+    *takes = is_valid(found) && head_fits(members);
     return true;
 }
 
@@ -196,20 +163,15 @@ static bool
 nested(json_t *members, json_t *rope, const json_t *scaling, double theta, bool *takes, struct err *err)
 {
     static const char full[] = "full_attention", sliding[] = "sliding_attention";
-    bool given = hf_get(members, "rope_parameters") != NULL;
-    if (scaling && given && !json_is_object(json_object_get(rope, full)))
-        *takes = false;
-    json_t *first = *takes ? part(rope, full, takes, err) : NULL;
+    json_t *first = part(rope, full, takes, err);
     if (!*takes)
         return true;
     if (!first)
         return false;
-    bool empty = (json_is_array(scaling) && json_array_size(scaling) == 0)
-        || (json_is_string(scaling) && json_string_length(scaling) == 0);
-    *takes = !scaling || empty || json_is_object(scaling);
+    *takes = !scaling || json_is_object(scaling);
     if (!*takes)
         return true;
-    if (scaling && !empty && json_object_update(first, (json_t *)scaling) != 0)
+    if (scaling && json_object_update(first, (json_t *)scaling) != 0)
         return err_memory(err, 0);
     if (!set_theta(first, json_object_get(members, "rope_theta"), theta, err))
         return false;
@@ -219,9 +181,7 @@ nested(json_t *members, json_t *rope, const json_t *scaling, double theta, bool 
     if (!second || !set_theta(second, json_object_get(members, "rope_local_base_freq"), 1e4, err))
         return false;
     json_object_del(members, "rope_local_base_freq");
-    if (!has_layer(members, full, takes) && !has_layer(members, sliding, takes))
-        *takes = false;
-    return (!*takes || finish_part(rope, members, full, takes, err))
+    return finish_part(rope, members, full, takes, err)
         && (!*takes || finish_part(rope, members, sliding, takes, err));
 }
 

@@ -16,22 +16,44 @@ static const char *const names[HF_FILES] = {
     [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json",
 };
 
+const struct catalog_config *
+hf_folder_config(const struct catalog *catalog)
+{
+    for (size_t i = 0; i < catalog_config_count(catalog); i++)
+        if (strcmp(catalog_config_at(catalog, i)->name, names[HF_CONFIG]) == 0)
+            return catalog_config_at(catalog, i);
+    return NULL;
+}
+
+bool
+hf_folder_copies(const char *name, bool quantization)
+{
+    static const char *const weights[] = { ".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz",
+        ".npy", ".h5", ".msgpack", ".onnx", ".onnx_data", ".tflite", ".gz", ".zst", ".xz" };
+    static const char *const quantizers[] = { "hf_quant_config.json", "quantization_config.json", "quantize_config.json",
+        "quant_config.json", "quanto_qmap.json" };
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+        if (str_ends(name, weights[i]))
+            return false;
+    for (size_t i = 0; quantization && i < sizeof quantizers / sizeof *quantizers; i++)
+        if (strcmp(name, quantizers[i]) == 0)
+            return false;
+    return name[0] != '.' && strcmp(name, names[HF_CONFIG]) != 0;
+}
+
 /* The config that counts is with the catalog already, whichever file that was. */
 bool
-hf_config_file(struct hf_folder *folder, const struct catalog *catalog)
+hf_folder_init(struct hf_folder *folder, const struct catalog *catalog)
 {
     *folder = (struct hf_folder){ 0 };
     for (unsigned i = 0; i < HF_FILES; i++)
         folder->file[i].name = names[i];
-    for (size_t i = 0; i < catalog_config_count(catalog); i++) {
-        const struct catalog_config *config = catalog_config_at(catalog, i);
-        if (strcmp(config->name, names[HF_CONFIG]) != 0)
-            continue;
+    const struct catalog_config *config = hf_folder_config(catalog);
+    if (config) {
         folder->file[HF_CONFIG].p = config->text;
         folder->file[HF_CONFIG].n = config->n;
-        return true;
     }
-    return false;
+    return config != NULL;
 }
 
 static bool
@@ -86,7 +108,7 @@ bool
 hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err)
 {
     bool ok = true;
-    hf_config_file(folder, model->catalog);
+    hf_folder_init(folder, model->catalog);
     for (unsigned i = HF_CONFIG + 1; ok && i < HF_FILES; i++) {
         struct str path = { 0 };
         str_format(&path, "%s/%s", model->folder, names[i]);
@@ -95,7 +117,7 @@ hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err)
     }
     if (!ok || !folder->file[HF_TEMPLATE].p)    /* alone they mean nothing to the reference */
         return ok;
-    char *path = folder_path(model->folder, strlen(model->folder), "additional_chat_templates", err);
+    char *path = folder_path(model->folder, strlen(model->folder), HF_TEMPLATES, err);
     ok = path && open_templates(folder, model, path, err);
     free(path);
     return ok;

@@ -46,8 +46,18 @@ struct hf_folder {
     struct names names;
 };
 
+/* The folder of named templates. */
+#define HF_TEMPLATES "additional_chat_templates"
+
+/* Returns config.json as the catalog of a model keeps it: that of the directory, beside the file, or named. NULL: none. */
+const struct catalog_config *hf_folder_config(const struct catalog *catalog);
+
+/* Checks that a file of a model's folder goes into a directory made of it: no weights, no index of their files, no hidden
+ * name, and no config.json, which is written. `quantization`: what configs of quantizers say is no longer true. */
+bool hf_folder_copies(const char *name, bool quantization);
+
 /* Config.json alone, which the catalog of a model has; false when it has none. */
-bool hf_config_file(struct hf_folder *folder, const struct catalog *catalog);
+bool hf_folder_init(struct hf_folder *folder, const struct catalog *catalog);
 
 /* Read the files in the folder of a model, which has one; each becomes an input of it. Config.json may be another, as the
  * user said: then the catalog has that. One that cannot be read is an error, one that is not there is none. Close also

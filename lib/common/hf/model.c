@@ -11,7 +11,7 @@ static bool
 make_keys(struct hf_model *hf, const struct hf_folder *folder, const char *pre, struct catalog *warnings, struct err *err)
 {
     struct hf_vocabulary_options options = { .family = hf->family, .pre = pre, .warnings = warnings };
-    if (!hf_config_read(&hf->config, folder, hf->family, err))
+    if (!hf_config_read(&hf->config, &folder->file[HF_GENERATION], err))
         return false;
     options.vocab_size = hf->config.vocab_size;
     return hf_config_keys(&hf->keys, &hf->config, 0, err)
@@ -25,10 +25,11 @@ hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct 
 {
     struct hf_folder folder;
     *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc };
-    if (!model->folder || !hf_config_file(&folder, model->catalog))
+    if (!model->folder || !hf_folder_init(&folder, model->catalog))
         return true;
-    if (!hf_config_family(&hf->family, &folder.file[HF_CONFIG], err))
+    if (!hf_config_open(&hf->config, &folder.file[HF_CONFIG], err))
         return false;
+    hf->family = hf->config.family;
     bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, pre, model->catalog, err));
     if (ok && hf->family)
         hf_config_warn(&hf->config, model->catalog);

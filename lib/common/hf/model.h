@@ -1,4 +1,6 @@
-/* model: a Hugging Face model directory on its way into a GGUF file that llama.cpp loads. */
+/* hf knows model directories of Hugging Face: what config.json and the tokenizer mean to llama.cpp, and what loaders are told of
+ * a directory that is written. It must not know where bytes go, nor the options of a program.
+ * Begin here for a directory on its way into a GGUF file, and with hf/quantization.h for one that is written. */
 #ifndef HF_MODEL_H
 #define HF_MODEL_H
 

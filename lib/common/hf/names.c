@@ -11,6 +11,8 @@ enum {
     LLAMAS = LLAMA | MISTRAL | MIXTRAL, DENSE = LLAMA | MISTRAL | QWEN2 | QWEN3 | GEMMA,
 };
 
+_Static_assert(HF_PHI3 < 31, "sets of families are unsigned");
+
 /* A tensor of these families, and those for which llama.cpp loads its bias. */
 struct name_row {
     const char *hf, *gguf;

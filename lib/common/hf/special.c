@@ -335,7 +335,7 @@ put_by_text(struct keys *keys, struct special *s, struct err *err)
     bool found[ROLES] = { false }, end;
     struct hf_added_walk walk;
     struct hf_added a;
-    if (!hf_added_begin(&walk, &s->v->part[HF_ADDED], false, err))
+    if (!hf_added_begin(&walk, &s->v->part[HF_ADDED], HF_ADDED_ARRAY, err))
         return false;
     while (hf_added_next(&walk, s->v, &a, &end, err) && !end)
         for (int i = 0; i < ROLES; i++)

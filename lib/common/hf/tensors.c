@@ -23,7 +23,7 @@ struct tensor_row {
 
 /* The experts of a layer, of each word: those that were met so far. */
 struct experts {
-    struct made_part *part[WORDS];      /* config->experts of them; of the catalog. NULL: none yet */
+    struct composed_part *part[WORDS];      /* config->experts of them; of the catalog. NULL: none yet */
     const struct tensor_row *first[WORDS];
     uint64_t have;
 };
@@ -121,61 +121,60 @@ add_called(struct work *w, const struct tensor_row *e, const char *word, const s
     return chosen.name && add(w, &chosen, err);
 }
 
-/* One that is put together, of the parts and with the count that it has. */
+/* A composed tensor of these parts, whose ends are set, and of an operation on each element unless it is NULL. */
 static bool
-add_made(struct work *w, const struct tensor_row *e, const char *word, const struct made *of, const uint64_t *dim, uint32_t rank,
-    struct err *err)
+add_composed(struct work *w, const struct tensor_row *e, const char *word, const struct composed_part *part, size_t n,
+    const struct operation *op, const uint64_t *dim, uint32_t rank, struct err *err)
 {
-    struct made *made = catalog_alloc(w->memory, sizeof *made, err);
-    if (!made)
+    struct composed *composed = catalog_alloc(w->memory, sizeof *composed, err);
+    if (!composed)
         return false;
-    *made = *of;
-    made->cols = rank > 1 ? dim[rank - 1] : 1;
-    const struct chosen chosen = { .made = made };
-    return put_shape(w, &made->shape, dim, rank, err) && add_called(w, e, word, &chosen, err);
+    *composed = (struct composed){ .part = part, .n = n, .op = op, .nops = op != NULL };
+    const struct chosen chosen = { .composed = composed };
+    return put_shape(w, &composed->shape, dim, rank, err) && add_called(w, e, word, &chosen, err);
 }
 
-static struct made_part *
+static struct composed_part *
 parts_new(struct work *w, uint64_t n, struct err *err)
 {
     uint64_t size;
-    if (!num_mul(&size, n, sizeof(struct made_part))) {
+    if (!num_mul(&size, n, sizeof(struct composed_part))) {
         err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " experts", n);
         return NULL;
     }
-    struct made_part *part = catalog_alloc(w->memory, size, err);
+    struct composed_part *part = catalog_alloc(w->memory, size, err);
     if (part)
         memset(part, 0, size);
     return part;
 }
 
-static struct made_part
-part_of(const struct tensor_row *e, uint64_t first)
-{
-    return (struct made_part){ .copy = e->chosen.copy, .decode = e->chosen.decode, .first = first };
-}
-
-/* One of all of a tensor, or of its first rows. */
+/* All elements of a tensor, by its dimensions. */
 static bool
-add_changed(struct work *w, const struct tensor_row *e, struct made *made, uint64_t rows, struct err *err)
+strided_of(struct strided *s, const struct tensor_row *e, struct err *err)
 {
-    uint64_t dim[SHAPE_MAX], numel = 1;
+    uint64_t dim[SHAPE_MAX], numel;
     uint32_t rank = e->t.shape.rank;
-    struct made_part *part = parts_new(w, 1, err);
-    if (!part)
-        return false;
     if (rank == 0 || rank > SHAPE_MAX)
         return fail(e, ERR_MALFORMED, "expected a vector or a matrix", err);
-    for (uint32_t i = 0; i < rank; i++) {
+    if (!shape_numel(&e->t.shape, &numel) || numel == 0)
+        return fail(e, ERR_MALFORMED, "it has no elements", err);
+    for (uint32_t i = 0; i < rank; i++)
+        dim[i] = shape_dim(&e->t.shape, i);
+    strided_init(s, dim, rank);
+    return true;
+}
+
+/* One part, of the shape that the tensor has but for its first dimension. */
+static bool
+add_part(struct work *w, const struct tensor_row *e, const struct strided *s, const struct operation *op, uint64_t rows,
+    struct err *err)
+{
+    uint64_t dim[SHAPE_MAX];
+    struct composed_part *part = parts_new(w, 1, err);
+    for (uint32_t i = 0; i < e->t.shape.rank; i++)
         dim[i] = i == 0 ? rows : shape_dim(&e->t.shape, i);
-        if (!num_mul(&numel, numel, dim[i]))
-            return fail(e, ERR_LIMIT, "its size leaves 64 bits", err);
-    }
-    *part = part_of(e, 0);
-    made->part = part;
-    made->n = 1;
-    made->count = numel;
-    return numel == 0 ? fail(e, ERR_MALFORMED, "it has no elements", err) : add_made(w, e, e->name.word, made, dim, rank, err);
+    return part && composed_part_make(part, e->chosen.copy, e->chosen.decode, s, w->memory, err)
+        && add_composed(w, e, e->name.word, part, 1, op, dim, e->t.shape.rank, err);
 }
 
 /* --- what is particular */
@@ -199,7 +198,14 @@ add_heads(struct work *w, const struct tensor_row *e, struct err *err)
         return add_called(w, e, e->name.word, &e->chosen, err);
     if (size % 2 != 0)
         return fail(e, ERR_MALFORMED, "a head has an odd number of rows, which do not rotate in pairs", err);
-    return add_changed(w, e, &(struct made){ .pairs = size / 2 }, rows, err);
+    /* A row of the first half of a head comes before the one that it rotates with, of the second half. */
+    const uint64_t halves[] = { heads, 2, size / 2 };
+    struct strided s;
+    if (!strided_of(&s, e, err))
+        return false;
+    strided_split(&s, 0, halves, 3);
+    strided_permute(&s, 1, (const uint32_t[]){ 1, 0 }, 2);
+    return add_part(w, e, &s, NULL, rows, err);
 }
 
 /* Rows that a Gemma 3 has beyond its tokens are cut off. */
@@ -209,7 +215,8 @@ add_tokens(struct work *w, const struct tensor_row *e, struct err *err)
     uint64_t tokens = w->how->tokens;
     if (w->config->family->kind != HF_GEMMA3 || e->t.shape.rank != 2 || tokens == 0 || tokens >= shape_dim(&e->t.shape, 0))
         return add_called(w, e, e->name.word, &e->chosen, err);
-    return add_changed(w, e, &(struct made){ .pairs = 0 }, tokens, err);
+    struct strided s;
+    return strided_of(&s, e, err) && strided_slice(&s, 0, 0, tokens) && add_part(w, e, &s, NULL, tokens, err);
 }
 
 static bool
@@ -261,10 +268,10 @@ static bool
 add_stack(struct work *w, const struct experts *x, unsigned i, struct err *err)
 {
     const struct tensor_row *e = x->first[i];
-    uint64_t dim[] = { w->config->experts, shape_dim(&e->t.shape, 0), shape_dim(&e->t.shape, 1) }, numel;
-    if (!num_mul(&numel, dim[1], dim[2]) || numel == 0)
-        return fail(e, ERR_MALFORMED, "it has no elements", err);
-    return add_made(w, e, e->name.word, &(struct made){ .part = x->part[i], .n = (size_t)dim[0], .count = numel }, dim, 3, err);
+    uint64_t dim[] = { w->config->experts, shape_dim(&e->t.shape, 0), shape_dim(&e->t.shape, 1) };
+    for (uint64_t k = 1; k < dim[0]; k++)
+        x->part[i][k].end += x->part[i][k - 1].end;
+    return add_composed(w, e, e->name.word, x->part[i], (size_t)dim[0], NULL, dim, 3, err);
 }
 
 /* One expert: when it is the last one of its layer, all are there. */
@@ -280,10 +287,12 @@ take_expert(struct work *w, const struct tensor_row *e, struct err *err)
         return fail(e, ERR_MALFORMED, "the experts of a layer are matrices of one shape", err);
     if (!x->part[i] && (x->part[i] = parts_new(w, c->experts, err)) == NULL)
         return false;
-    struct made_part *part = &x->part[i][e->name.expert];
+    struct composed_part *part = &x->part[i][e->name.expert];
+    struct strided s;
     if (part->copy || part->decode)
         return fail(e, ERR_MALFORMED, "this expert is there twice", err);
-    *part = part_of(e, 0);
+    if (!strided_of(&s, e, err) || !composed_part_make(part, e->chosen.copy, e->chosen.decode, &s, w->memory, err))
+        return false;
     x->first[i] = x->first[i] ? x->first[i] : e;
     if (++x->have != WORDS * c->experts)
         return true;
@@ -308,12 +317,11 @@ add_experts(struct work *w, const struct tensor_row *e, struct err *err)
         return add_called(w, e, words[0], &e->chosen, err);
     dim[1] /= 2;
     for (unsigned k = 0; k < 2; k++) {
-        struct made_part *part = parts_new(w, dim[0], err);
-        uint64_t count = dim[1] * dim[2];
-        for (uint64_t i = 0; part && i < dim[0]; i++)
-            part[i] = part_of(e, (2 * i + k) * count);
-        if (!part || !add_made(w, e, words[k], &(struct made){ .part = part, .n = (size_t)dim[0], .count = count }, dim, 3,
-            err))
+        struct composed_part *part = parts_new(w, 1, err);
+        struct strided s;
+        if (!part || !strided_of(&s, e, err) || !strided_slice(&s, 1, k * dim[1], dim[1])
+            || !composed_part_make(part, e->chosen.copy, e->chosen.decode, &s, w->memory, err)
+            || !add_composed(w, e, words[k], part, 1, NULL, dim, 3, err))
             return false;
     }
     return true;
@@ -361,7 +369,9 @@ add_entry(struct work *w, const struct tensor_row *e, struct err *err)
     }
     if (!family->adds_one || !str_ends(e->name.word, "norm"))
         return add_called(w, e, e->name.word, &e->chosen, err);
-    return add_changed(w, e, &(struct made){ .add_one = true }, e->t.shape.rank != 0 ? shape_dim(&e->t.shape, 0) : 0, err);
+    static const struct operation add_one = { OPERATION_ADD, 1 };
+    struct strided s;
+    return strided_of(&s, e, err) && add_part(w, e, &s, &add_one, shape_dim(&e->t.shape, 0), err);
 }
 
 static bool
@@ -370,15 +380,15 @@ add_factors(struct work *w, struct err *err)
     bool ok = true;
     for (size_t i = 0; ok && i < w->config->nfactors; i++) {
         const struct hf_factors *f = &w->config->factors[i];
-        struct made *made = catalog_alloc(w->memory, sizeof *made, err);
+        struct composed *composed = catalog_alloc(w->memory, sizeof *composed, err);
         float *numbers = catalog_alloc(w->memory, f->n * sizeof *numbers + 1, err);
         uint64_t dim = f->n;
-        if (!made || !numbers)
+        if (!composed || !numbers)
             return false;
         memcpy(numbers, f->x, f->n * sizeof *numbers);
-        *made = (struct made){ .numbers = numbers, .name = f->name, .cols = 1 };
-        const struct chosen chosen = { .made = made, .dtype = DTYPE_F32 };
-        ok = put_shape(w, &made->shape, &dim, 1, err) && add(w, &chosen, err);
+        *composed = (struct composed){ .numbers = numbers, .name = f->name };
+        const struct chosen chosen = { .composed = composed, .dtype = DTYPE_F32 };
+        ok = put_shape(w, &composed->shape, &dim, 1, err) && add(w, &chosen, err);
     }
     return ok;
 }

@@ -135,15 +135,15 @@ hf_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err *err)
 }
 
 bool
-hf_added_begin(struct hf_added_walk *walk, const struct hf_value *list, bool by_id, struct err *err)
+hf_added_begin(struct hf_added_walk *walk, const struct hf_value *list, enum hf_added_form form, struct err *err)
 {
-    walk->by_id = by_id;
+    walk->form = form;
     walk->list = *list;
     if (!list->p)
         return true;
     hf_value_pull(&walk->json, &walk->list);
-    return pull_next(&walk->json) == (by_id ? PULL_OBJECT : PULL_ARRAY)
-        || hf_value_wrong(&walk->list, by_id ? "an object" : "an array", err);
+    return pull_next(&walk->json) == (form == HF_ADDED_ARRAY ? PULL_ARRAY : PULL_OBJECT)
+        || hf_value_wrong(&walk->list, form == HF_ADDED_ARRAY ? "an array" : "an object", err);
 }
 
 /* A key of digits, as Python would print the number. */
@@ -161,43 +161,49 @@ id_of_key(uint64_t *id, const struct pull_text *key)
     return true;
 }
 
+/* Moves to the next key, or element. */
+static bool
+next_place(struct hf_added_walk *walk, struct hf_added *added, bool *end, struct err *err)
+{
+    struct pull ahead = walk->json;
+    *end = !walk->list.p || ahead.p == ahead.end;
+    if (*end)
+        return true;
+    enum pull_token token = pull_next(&ahead);
+    *end = token == PULL_OBJECT_END || token == PULL_ARRAY_END;
+    if (*end || walk->form == HF_ADDED_ARRAY)
+        return true;
+    walk->json = ahead;
+    added->at = pull_token_at(&walk->json);
+    return (token == PULL_KEY && (walk->form == HF_ADDED_IDS || id_of_key(&added->id, &walk->json.token)))
+        || hf_value_fault(&walk->json, &walk->list, "ids as keys", err);
+}
+
 bool
 hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *added, bool *end, struct err *err)
 {
     static const char *const names[] = { "content", "special", "normalized", "id" };
     struct hf_value one = walk->list, member[4];
-    *end = !walk->list.p || walk->json.p == walk->json.end;
-    *added = (struct hf_added){ 0 };
-    if (*end)
-        return true;
-    enum pull_token token = PULL_BAD;
-    if (walk->by_id) {
-        token = pull_next(&walk->json);
-        *end = token == PULL_OBJECT_END;
-        if (*end)
-            return true;
-        if (token != PULL_KEY || !id_of_key(&added->id, &walk->json.token))
-            return hf_value_fault(&walk->json, &walk->list, "ids as keys", err);
-    }
-    if (!walk->by_id && walk->json.p < walk->json.end) {
-        struct pull ahead = walk->json;
-        *end = pull_next(&ahead) == PULL_ARRAY_END;
-        if (*end)
-            return true;
-    }
+    *added = (struct hf_added){ .normalized = true };
+    if (!next_place(walk, added, end, err) || *end)
+        return *end;
+    if (walk->form == HF_ADDED_IDS)
+        return hf_string_of(&added->text, &v->chars, &walk->json.token, err)
+            && ((pull_next(&walk->json) == PULL_NUMBER && pull_as_u64(&walk->json, &added->id))
+                || hf_value_fault(&walk->json, &walk->list, "ids that are integers, and not negative", err));
     if (!pull_value_text(&walk->json, &one.p, &one.n))
         return hf_value_fault(&walk->json, &walk->list, "an object", err);
     one.at = added->at = walk->list.at + (uint64_t)(one.p - walk->list.p);
     if (hf_value_kind(&one) != PULL_OBJECT)
         return hf_value_wrong(&one, "a list of objects", err);
-    if (!hf_value_members(member, names, walk->by_id ? 3 : 4, &one, err)
+    if (!hf_value_members(member, names, walk->form == HF_ADDED_BY_ID ? 3 : 4, &one, err)
         || !hf_value_string(&added->text, &v->chars, &member[0], err)
         || !hf_value_bool(&added->special, &member[1], false, err)
         || !hf_value_bool(&added->normalized, &member[2], !added->special, err))
         return false;
     if (!added->text.p || added->text.n == 0 || added->text.n > UINT32_MAX)
         return err_set(err, ERR_MALFORMED, one.at, "%s: %s: a token has no content", one.file, one.name);
-    return walk->by_id || hf_value_u64(&added->id, &member[3], err);
+    return walk->form == HF_ADDED_BY_ID || hf_value_u64(&added->id, &member[3], err);
 }
 
 /* --- SentencePiece */
@@ -253,38 +259,30 @@ static bool
 add_texts(struct hf_vocab *v, struct err *err)
 {
     struct hf_value all;
-    struct pull json;
-    if (!hf_value_file(&all, &v->folder->file[HF_ADDED_TOKENS], err) || !all.p)
-        return err->kind == ERR_NONE;
-    hf_value_pull(&json, &all);
-    pull_next(&json);
-    while (pull_next(&json) == PULL_KEY) {
-        struct hf_string text;
-        uint64_t id, at = pull_token_at(&json);
-        char shown[STR_SHOWN];
-        if (!hf_string_of(&text, &v->chars, &json.token, err))
-            return false;
-        if (pull_next(&json) != PULL_NUMBER || !pull_as_u64(&json, &id))
-            return err_set(err, ERR_MALFORMED, at, "%s: the id of \"%s\" is not an integer, and not negative", all.file,
-                str_shown(shown, text.p, text.n));
-        if (id >= v->n)
+    struct hf_added_walk walk;
+    struct hf_added a;
+    bool end;
+    if (!hf_value_file(&all, &v->folder->file[HF_ADDED_TOKENS], err) || !hf_added_begin(&walk, &all, HF_ADDED_IDS, err))
+        return false;
+    while (hf_added_next(&walk, v, &a, &end, err) && !end) {
+        if (a.id >= v->n)
             continue;
-        if (v->token[id].added)
-            return err_set(err, ERR_MALFORMED, at, "%s: the id %" PRIu64 " is there twice", all.file, id);
-        set_token(v, (size_t)id, &text, HF_SCORE_ADDED, HF_PIECE_USER_DEFINED);
-        v->token[id].added = true;
+        if (v->token[a.id].added)
+            return err_set(err, ERR_MALFORMED, a.at, "%s: the id %" PRIu64 " is there twice", all.file, a.id);
+        set_token(v, (size_t)a.id, &a.text, HF_SCORE_ADDED, HF_PIECE_USER_DEFINED);
+        v->token[a.id].added = true;
     }
-    return true;
+    return err->kind == ERR_NONE;
 }
 
 /* Those that are described: they take the place of what has the id. */
 static bool
-add_described(struct hf_vocab *v, const struct hf_value *list, bool by_id, struct err *err)
+add_described(struct hf_vocab *v, const struct hf_value *list, enum hf_added_form form, struct err *err)
 {
     struct hf_added_walk walk;
     struct hf_added a;
     bool end;
-    if (!hf_added_begin(&walk, list, by_id, err))
+    if (!hf_added_begin(&walk, list, form, err))
         return false;
     while (hf_added_next(&walk, v, &a, &end, err) && !end) {
         if (a.id >= v->n && is_phi3(v))
@@ -308,8 +306,8 @@ put_sentencepiece(struct keys *keys, struct hf_vocab *v, struct err *err)
     return read_pieces(v, err)
         && add_texts(v, err)
         && hf_value_members(&decoder, name, 1, &v->config, err)
-        && add_described(v, &decoder, true, err)
-        && (!is_phi3(v) || add_described(v, &v->part[HF_ADDED], false, err))
+        && add_described(v, &decoder, HF_ADDED_BY_ID, err)
+        && (!is_phi3(v) || add_described(v, &v->part[HF_ADDED], HF_ADDED_ARRAY, err))
         && hf_vocab_put(keys, v, "llama", "default", true, err)
         && hf_special_put(keys, v, v->n, err)
         && (!hf_is_gemma(v->options->family) || keys_put_bool(keys, ggml, "add_space_prefix", false, err));

@@ -40,7 +40,7 @@ read_parts(struct hf_bpe *b, struct hf_vocab *v, struct err *err)
     if (type.p && !hf_string_is(&type, "BPE"))
         return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: a tokenizer of type \"%s\", expected BPE",
             v->json.file, str_shown(shown, type.p, type.n));
-    return hf_value_kind(&v->model[HF_VOCAB]) == PULL_OBJECT || hf_value_wrong(&v->model[HF_VOCAB], "an object", err);
+    return v->model[HF_VOCAB].p || hf_value_wrong(&v->model[HF_VOCAB], "an object", err);
 }
 
 bool
@@ -85,23 +85,16 @@ set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t 
 static bool
 read_vocab(struct hf_bpe *b, struct err *err)
 {
-    struct pull json;
-    const struct hf_value *vocab = &b->v->model[HF_VOCAB];
-    hf_value_pull(&json, vocab);
-    pull_next(&json);
-    while (pull_next(&json) == PULL_KEY) {
-        struct hf_string text;
-        uint64_t id, at = pull_token_at(&json);
-        if (!hf_string_of(&text, &b->v->chars, &json.token, err))
+    struct hf_added_walk walk;
+    struct hf_added a;
+    bool end;
+    if (!hf_added_begin(&walk, &b->v->model[HF_VOCAB], HF_ADDED_IDS, err))
+        return false;
+    for (; hf_added_next(&walk, b->v, &a, &end, err) && !end; b->count++)
+        if (!set_token(b, &a.text, a.id, a.at, err))
             return false;
-        if (pull_next(&json) != PULL_NUMBER || !pull_as_u64(&json, &id))
-            return hf_value_fault(&json, vocab, "ids that are integers, and not negative", err);
-        if (!set_token(b, &text, id, at, err))
-            return false;
-        b->count++;
-    }
     b->next = b->count;
-    return true;
+    return err->kind == ERR_NONE;
 }
 
 /* What a file says of a token that is added; its id is UINT64_MAX when it says none. */
@@ -127,12 +120,12 @@ add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct e
 }
 
 static bool
-add_all(struct hf_bpe *b, const struct hf_value *list, bool by_id, struct err *err)
+add_all(struct hf_bpe *b, const struct hf_value *list, enum hf_added_form form, struct err *err)
 {
     struct hf_added_walk walk;
     struct hf_added a;
     bool end;
-    if (!hf_added_begin(&walk, list, by_id, err))
+    if (!hf_added_begin(&walk, list, form, err))
         return false;
     while (hf_added_next(&walk, b->v, &a, &end, err) && !end)
         if (!add_token(b, &a, list->file, err))
@@ -329,22 +322,20 @@ static bool
 read_texts(struct hf_bpe *b, struct err *err)
 {
     struct hf_value all;
-    struct pull json;
-    struct hf_added *list = NULL;
+    struct hf_added_walk walk;
+    struct hf_added *list = NULL, a;
     size_t n = 0, room = 0;
-    if (!hf_value_file(&all, &b->v->folder->file[HF_ADDED_TOKENS], err) || !all.p)
-        return err->kind == ERR_NONE;
-    hf_value_pull(&json, &all);
-    pull_next(&json);
-    while (err->kind == ERR_NONE && pull_next(&json) == PULL_KEY) {
-        struct hf_added a = { .normalized = true, .at = pull_token_at(&json) };
+    bool end;
+    if (!hf_value_file(&all, &b->v->folder->file[HF_ADDED_TOKENS], err) || !hf_added_begin(&walk, &all, HF_ADDED_IDS, err))
+        return false;
+    while (err->kind == ERR_NONE && hf_added_next(&walk, b->v, &a, &end, err) && !end) {
         struct hf_added *grown = array_grow(list, n, &room, sizeof *list, err);
-        list = grown ? grown : list;
-        if (!grown || !hf_string_of(&a.text, &b->v->chars, &json.token, err))
+        if (!grown)
             break;
-        if (pull_next(&json) != PULL_NUMBER || !pull_as_u64(&json, &a.id) || a.text.n == 0)
-            err_set(err, ERR_MALFORMED, a.at, "%s: a token has no text, or no id that is an integer and not negative", all.file);
+        list = grown;
         list[n++] = a;
+        if (a.text.n == 0)
+            err_set(err, ERR_MALFORMED, a.at, "%s: a token has no text", all.file);
     }
     if (n != 0)
         qsort(list, n, sizeof *list, by_id);
@@ -358,8 +349,8 @@ hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *e
 {
     static const char *const name[] = { "added_tokens_decoder" };
     struct hf_value decoder;
-    return read_parts(b, v, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], false, err)
-        && hf_value_members(&decoder, name, 1, &v->config, err) && add_all(b, &decoder, true, err)
+    return read_parts(b, v, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], HF_ADDED_ARRAY, err)
+        && hf_value_members(&decoder, name, 1, &v->config, err) && add_all(b, &decoder, HF_ADDED_BY_ID, err)
         && (decoder.p || read_texts(b, err))
         && hf_bpe_roles(b, characters, err);
 }

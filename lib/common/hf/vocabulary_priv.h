@@ -49,15 +49,21 @@ struct hf_added {
     uint64_t at;
 };
 
-/* Walk "added_tokens" of tokenizer.json, an array, or "added_tokens_decoder" of tokenizer_config.json, an object
- * by id. */
+/* The forms in which files list tokens. */
+enum hf_added_form {
+    HF_ADDED_ARRAY,             /* of objects: "added_tokens" of tokenizer.json */
+    HF_ADDED_BY_ID,             /* objects by id: "added_tokens_decoder" of tokenizer_config.json */
+    HF_ADDED_IDS                /* ids by text: a vocabulary, and added_tokens.json */
+};
+
+/* Walks such a list; one that is not there is empty. */
 struct hf_added_walk {
     struct hf_value list;
     struct pull json;
-    bool by_id;
+    enum hf_added_form form;
 };
 
-bool hf_added_begin(struct hf_added_walk *walk, const struct hf_value *list, bool by_id, struct err *err);
+bool hf_added_begin(struct hf_added_walk *walk, const struct hf_value *list, enum hf_added_form form, struct err *err);
 bool hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *added, bool *end, struct err *err);
 
 /* Whether it is named like one that has a meaning of its own. Source: does_token_look_special(). */

@@ -5,7 +5,7 @@
 
 #include "kernel/kernels.h"
 
-kernel_encode mxfp4_encode, nvfp4_encode;
+kernel_encode encode_mxfp4, encode_nvfp4;
 
 /* The scale byte of a block of this largest magnitude. */
 uint8_t mxfp4_exponent(float absmax);

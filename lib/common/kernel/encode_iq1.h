@@ -64,14 +64,10 @@ struct iq1_how {
     /* The first best of all splits in order of first, second, kind: 0 and 3 for IQ1_S. False: none is any good. */
     bool (*split_s)(struct iq1_run *run);
     bool (*split_m)(struct iq1_run *run);
-    /* The entry near `where` with the least sum of (w * t) * t, t = scale * level - x: the first of equal ones. */
-    bool (*nearest)(const struct encode_grid *g, uint32_t where, const float *x, const float *w, const float *levels,
-        float scale, uint16_t *code);
+    grid_nearest_fn *nearest;
 };
 
-bool iq1_s_encode_by(const struct iq1_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq1_m_encode_by(const struct iq1_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
+bool encode_iq1_by(const struct iq1_how *how, enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows,
+    size_t cols, const float *restrict importance);
 
 #endif

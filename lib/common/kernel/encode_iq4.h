@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dtype/dtype.h"
+
 enum { IQ4_RUN = 32, IQ4_RUNS = 8, IQ4_STEPS = 7 };
 
 /* Half way between the levels of iq4.h. A value takes the code that is the number of them not above it: a tie goes
@@ -20,9 +22,7 @@ struct iq4_how {
     void (*codes)(uint8_t *qs, const float *x, float id);
 };
 
-bool iq4_nl_encode_by(const struct iq4_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
-bool iq4_xs_encode_by(const struct iq4_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance);
+bool encode_iq4_by(const struct iq4_how *how, enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows,
+    size_t cols, const float *restrict importance);
 
 #endif

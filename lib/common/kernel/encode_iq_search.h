@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dtype/dtype.h"
 #include "kernel/encode_math.h"
 
 /* A codebook. `where` tells of a code, by its rank as in iq_grids.c, where its list starts in units of LIST_UNIT
@@ -67,11 +68,8 @@ struct iq_run {
 /* Scale and codes of a run that is not empty: the first best of the tries. False as kernel_encode. */
 typedef bool iq_search(struct iq_run *run, const struct iq_type *type);
 
-extern const struct iq_type iq2_xxs_type, iq2_xs_type, iq2_s_type, iq3_xxs_type, iq3_s_type;
-
-/* Rows to blocks of that type, as kernel_encode. */
-bool iq_encode_by(const struct iq_type *type, iq_search *search, uint8_t *restrict y, const float *restrict x,
-    size_t rows, size_t cols, const float *restrict importance);
+bool encode_iq_by(iq_search *search, enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows,
+    size_t cols, const float *restrict importance);
 
 static inline unsigned
 grid_digit(const struct encode_grid *g, unsigned code, int j)
@@ -95,6 +93,15 @@ grid_has(uint32_t where)
 {
     return where >> LIST_COUNT == 0;
 }
+
+/* Finds the entry near `where` with the least sum of (w * t) * t, t = scale * levels[digit] - x: the first of equal ones.
+ * False: no sum is finite. */
+typedef bool grid_nearest_fn(const struct encode_grid *g, uint32_t where, const float *x, const float *w,
+    const float *levels, float scale, uint16_t *code);
+grid_nearest_fn grid_nearest;
+
+/* What the digits of the IQ2 and IQ3 types stand for: 1 3 .. 15. */
+extern const float iq_levels[8];
 
 /* The code that a group's elements are nearest to, each by itself. */
 static inline unsigned
@@ -127,13 +134,9 @@ iq_fit(const struct encode_grid *g, const struct iq_run *run, int n, const uint1
     return fit;
 }
 
-/* The entry near `where` with the least sum of (v * t) * t, t = scale * level - x: the first of equal ones. */
-typedef bool iq_nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *v, float scale,
-    uint16_t *code);
-
 /* The groups with their bit set in `near` again, with the scale found; then the scale for them. */
 static inline bool
-iq_refit(struct iq_run *run, const struct iq_type *type, unsigned near, iq_nearest *nearest)
+iq_refit(struct iq_run *run, const struct iq_type *type, unsigned near, grid_nearest_fn *nearest)
 {
     const struct encode_grid *g = &encode_grids[type->grid];
     float id = 1 / run->scale;
@@ -148,7 +151,7 @@ iq_refit(struct iq_run *run, const struct iq_type *type, unsigned near, iq_neare
         if (!(near >> k & 1))
             continue;
         run->code[k] = (uint16_t)code;
-        if (!grid_has(where) && !nearest(g, where, x, run->v + g->digits * k, run->scale, &run->code[k]))
+        if (!grid_has(where) && !nearest(g, where, x, run->v + g->digits * k, iq_levels, run->scale, &run->code[k]))
             return false;
     }
 
@@ -160,7 +163,7 @@ iq_refit(struct iq_run *run, const struct iq_type *type, unsigned near, iq_neare
 
 /* What a search ends with. `near`: the groups that the best try found no entry for. */
 static inline bool
-iq_finish(struct iq_run *run, const struct iq_type *type, unsigned near, iq_nearest *nearest)
+iq_finish(struct iq_run *run, const struct iq_type *type, unsigned near, grid_nearest_fn *nearest)
 {
     if ((near != 0 || type->refit == REFIT_ALL) && run->scale > 0 && !iq_refit(run, type, near, nearest))
         return false;

@@ -5,6 +5,6 @@
 
 #include "kernel/kernels.h"
 
-kernel_encode q2_k_encode, q3_k_encode, q4_k_encode, q5_k_encode, q6_k_encode, q8_k_encode;
+kernel_encode encode_k, encode_q8_k;
 
 #endif

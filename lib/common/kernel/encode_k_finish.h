@@ -20,8 +20,7 @@ struct k_groups {
     float weight[K_GROUPS];                     /* the sum of its elements' weights; matters with importance only */
 };
 
-/* What to try; with importance (weighted) the same for all. */
-static const struct search_tries k_tries_weighted = { -0.9f, 0.05f, 36, false };
+/* What to try without importance. */
 static const struct search_tries q2_k_tries = { -0.5f, 0.1f, 15, true };
 static const struct search_tries q4_k_tries = { -1.0f, 0.1f, 20, false };
 static const struct search_tries q5_k_tries = { -0.5f, 0.1f, 15, false };
@@ -287,21 +286,29 @@ q45_k_head(uint8_t *restrict y, struct k_groups *restrict groups, const float *r
         codes_with_min(groups->codes + 32 * g, x + 32 * g, 32, top, d * (float)scales[g], dmin * (float)mins[g]);
 }
 
-/* y: 144 bytes */
+/* y: 144 or 176 bytes */
 static inline void
-q4_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, bool weighted)
+q45_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, int top, bool weighted)
 {
-    q45_k_head(y, groups, x, 15, weighted);
-    put_4_bits(y + 16, groups->codes);
+    q45_k_head(y, groups, x, top, weighted);
+    y += 16;
+    if (top == 31) {
+        put_bits(y, groups->codes, 4);
+        y += 32;
+    }
+    put_4_bits(y, groups->codes);
 }
 
-/* y: 176 bytes */
 static inline void
-q5_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, bool weighted)
+k_finish(enum dtype dtype, uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, bool weighted)
 {
-    q45_k_head(y, groups, x, 31, weighted);
-    put_bits(y + 16, groups->codes, 4);
-    put_4_bits(y + 48, groups->codes);
+    switch (dtype) {
+    case DTYPE_Q2_K: q2_k_finish(y, groups, x, weighted); break;
+    case DTYPE_Q3_K: q3_k_finish(y, groups, x, weighted); break;
+    case DTYPE_Q4_K: q45_k_finish(y, groups, x, 15, weighted); break;
+    case DTYPE_Q5_K: q45_k_finish(y, groups, x, 31, weighted); break;
+    default: q6_k_finish(y, groups, x);
+    }
 }
 
 #endif

@@ -80,11 +80,11 @@ greater(float a, float b)
 
 /* The value of largest magnitude, with its sign: of equal ones the first. 0 when all are 0 or NaN. */
 static inline float
-extreme(const float *x, int n)
+extreme(const float *x, size_t n)
 {
     float magnitude = 0.0f, value = 0.0f;
 
-    for (int i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (fabsf(x[i]) > magnitude) {
             magnitude = fabsf(x[i]);
             value = x[i];
@@ -94,18 +94,18 @@ extreme(const float *x, int n)
 
 /* The largest magnitude; a NaN among the values does not count. */
 static inline float
-absmax(const float *x, int n)
+absmax(const float *x, size_t n)
 {
     return fabsf(extreme(x, n));
 }
 
 /* The same as some types have it: it starts again behind a NaN. */
 static inline float
-absmax_since_nan(const float *x, int n)
+absmax_since_nan(const float *x, size_t n)
 {
     float a = 0.0f;
 
-    for (int i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         a = greater(a, fabsf(x[i]));
     return a;
 }
@@ -122,9 +122,9 @@ sum_of_squares(const float *x, size_t n)
 
 /* A weight for each of n floats whose importance is known: w = importance * sqrt(sigma + x^2). */
 static inline void
-weigh_by_importance(float *w, const float *x, const float *importance, float sigma, int n)
+weigh_by_importance(float *w, const float *x, const float *importance, float sigma, size_t n)
 {
-    for (int i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         w[i] = importance[i] * sqrtf(sigma + x[i] * x[i]);
 }
 

@@ -4,9 +4,28 @@
 #ifndef KERNEL_ENCODE_Q_H
 #define KERNEL_ENCODE_Q_H
 
+#include "dtype/ggml_block.h"
 #include "kernel/kernels.h"
 
-kernel_encode q4_0_encode, q4_1_encode, q5_0_encode, q5_1_encode, q8_0_encode, q1_0_encode, q2_0_encode;
-kernel_encode tq1_0_encode, tq2_0_encode;
+kernel_encode encode_q;                         /* Q4_0, Q4_1, Q5_0, Q5_1 */
+kernel_encode encode_q8_0, encode_q1_0, encode_q2_0, encode_tq1_0, encode_tq2_0;
+
+/* How Q4_0 to Q5_1 differ. A block is a factor, perhaps a minimum, perhaps the fifth bits, and 32 nibbles. */
+struct encode_q_type {
+    int top;                    /* codes 0 .. 2 top - 1, of which top stands for 0; with a minimum 0 .. top */
+    bool with_min, fifth_bits;
+    size_t nbytes;
+};
+
+static inline struct encode_q_type
+encode_q_type(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_Q4_0: return (struct encode_q_type){ 8, false, false, Q4_0_BYTES };
+    case DTYPE_Q4_1: return (struct encode_q_type){ 15, true, false, Q4_1_BYTES };
+    case DTYPE_Q5_0: return (struct encode_q_type){ 16, false, true, Q5_0_BYTES };
+    default: return (struct encode_q_type){ 31, true, true, Q5_1_BYTES };
+    }
+}
 
 #endif

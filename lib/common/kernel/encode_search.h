@@ -27,6 +27,9 @@ struct search_tries {
     bool absolute;                  /* the error counts by its magnitude, not by its square */
 };
 
+/* What ggml tries where elements have an importance. */
+static const struct search_tries search_tries_weighted = { -0.9f, 0.05f, 36, false };
+
 /* x = scale * code - *min, codes 0 .. top, *min >= 0 as a rule. */
 float search_with_min(uint8_t *codes, float *min, const float *x, const float *weights, int n, int top,
     const struct search_tries *tries);

@@ -11,24 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dtype/dtype.h"
+
+struct fp8_rows {
+    enum dtype dtype;               /* E4M3, E5M2 or the FNUZ form of one */
+    size_t rows, cols;
+    const uint8_t *x;
+    size_t x_stride;                /* does not matter to one row */
+    const float *scales;            /* the last of a row may be that of fewer columns */
+    size_t scale_cols;
+};
+
 /* Fill the tables of code values; before any of the others, once, before threads start. */
 void fp8_build(void);
 
-void fp8_e4m3_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
-void fp8_e4m3_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
-void fp8_e5m2_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
-void fp8_e5m2_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
-void fp8_e4m3fnuz_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
-void fp8_e4m3fnuz_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
-void fp8_e5m2fnuz_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
-void fp8_e5m2fnuz_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
+void fp8_f32(float *restrict y, size_t y_stride, const struct fp8_rows *m);
+void fp8_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m);
 
 #endif

@@ -1,9 +1,10 @@
-/* kernels: the sets, and which of them this CPU gets. The scalar set is complete; each other set is the one
- * below it with the members that its instructions make faster. */
+/* kernels: the sets, and which of them this CPU gets. The scalar set is complete; that for AVX2 is a copy of it with the
+ * members that these instructions make faster. */
 #include "kernel/kernels.h"
 
 #include "kernel/affine.h"
 #include "kernel/bits.h"
+#include "kernel/blocks.h"
 #include "kernel/codes4.h"
 #include "kernel/codes8.h"
 #include "kernel/convrot.h"
@@ -14,18 +15,12 @@
 #include "kernel/encode_k.h"
 #include "kernel/encode_q.h"
 #include "kernel/encode_iq.h"
-#include "kernel/fp4_blocks.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
-#include "kernel/iq4.h"
 #include "kernel/iq_grids.h"
-#include "kernel/iq_quants.h"
-#include "kernel/k_quants.h"
 #include "kernel/nan.h"
 #include "kernel/packs.h"
-#include "kernel/q_blocks.h"
 #include "kernel/round.h"
-#include "kernel/ternary.h"
 #include "kernel/turn.h"
 #include "kernel/widen.h"
 
@@ -79,20 +74,16 @@ static const struct kernels scalar = {
         [DTYPE_Q2_0] = q2_0_dequantize,
     },
     .encode = {
-        [DTYPE_Q4_0] = q4_0_encode,             [DTYPE_Q4_1] = q4_1_encode,
-        [DTYPE_Q5_0] = q5_0_encode,             [DTYPE_Q5_1] = q5_1_encode,
-        [DTYPE_Q8_0] = q8_0_encode,             [DTYPE_Q2_K] = q2_k_encode,
-        [DTYPE_Q3_K] = q3_k_encode,             [DTYPE_Q4_K] = q4_k_encode,
-        [DTYPE_Q5_K] = q5_k_encode,             [DTYPE_Q6_K] = q6_k_encode,
-        [DTYPE_Q8_K] = q8_k_encode,
-        [DTYPE_TQ1_0] = tq1_0_encode,           [DTYPE_TQ2_0] = tq2_0_encode,
-        [DTYPE_MXFP4] = mxfp4_encode,           [DTYPE_NVFP4] = nvfp4_encode,
-        [DTYPE_Q1_0] = q1_0_encode,             [DTYPE_Q2_0] = q2_0_encode,
-        [DTYPE_IQ2_XXS] = iq2_xxs_encode,       [DTYPE_IQ2_XS] = iq2_xs_encode,
-        [DTYPE_IQ3_XXS] = iq3_xxs_encode,       [DTYPE_IQ1_S] = iq1_s_encode,
-        [DTYPE_IQ4_NL] = iq4_nl_encode,         [DTYPE_IQ3_S] = iq3_s_encode,
-        [DTYPE_IQ2_S] = iq2_s_encode,           [DTYPE_IQ4_XS] = iq4_xs_encode,
-        [DTYPE_IQ1_M] = iq1_m_encode,
+        [DTYPE_Q4_0] = encode_q,        [DTYPE_Q4_1] = encode_q,        [DTYPE_Q5_0] = encode_q,
+        [DTYPE_Q5_1] = encode_q,        [DTYPE_Q8_0] = encode_q8_0,     [DTYPE_Q1_0] = encode_q1_0,
+        [DTYPE_Q2_0] = encode_q2_0,     [DTYPE_TQ1_0] = encode_tq1_0,   [DTYPE_TQ2_0] = encode_tq2_0,
+        [DTYPE_Q2_K] = encode_k,        [DTYPE_Q3_K] = encode_k,        [DTYPE_Q4_K] = encode_k,
+        [DTYPE_Q5_K] = encode_k,        [DTYPE_Q6_K] = encode_k,        [DTYPE_Q8_K] = encode_q8_k,
+        [DTYPE_IQ4_NL] = encode_iq4,    [DTYPE_IQ4_XS] = encode_iq4,
+        [DTYPE_IQ2_XXS] = encode_iq,    [DTYPE_IQ2_XS] = encode_iq,     [DTYPE_IQ2_S] = encode_iq,
+        [DTYPE_IQ3_XXS] = encode_iq,    [DTYPE_IQ3_S] = encode_iq,
+        [DTYPE_IQ1_S] = encode_iq1,     [DTYPE_IQ1_M] = encode_iq1,
+        [DTYPE_MXFP4] = encode_mxfp4,   [DTYPE_NVFP4] = encode_nvfp4,
     },
     .encode_e4m3 = encode_e4m3,
     .encode_e5m2 = encode_e5m2,
@@ -103,14 +94,8 @@ static const struct kernels scalar = {
     .encode_fp4 = encode_fp4,
     .encode_fp4_cpu = encode_fp4_cpu,
     .encode_int8_row = encode_int8_row,
-    .fp8_f32 = {
-        [DTYPE_F8_E4M3] = fp8_e4m3_f32,         [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_f32,
-        [DTYPE_F8_E5M2] = fp8_e5m2_f32,         [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_f32,
-    },
-    .fp8_bf16 = {
-        [DTYPE_F8_E4M3] = fp8_e4m3_bf16,        [DTYPE_F8_E4M3FNUZ] = fp8_e4m3fnuz_bf16,
-        [DTYPE_F8_E5M2] = fp8_e5m2_bf16,        [DTYPE_F8_E5M2FNUZ] = fp8_e5m2fnuz_bf16,
-    },
+    .fp8_f32 = fp8_f32,
+    .fp8_bf16 = fp8_bf16,
     .codes4_f32 = codes4_f32,
     .codes4_bf16 = codes4_bf16,
     .codes4_lanes_f32 = codes4_lanes_f32,
@@ -134,7 +119,7 @@ static const struct kernels scalar = {
 };
 
 #if defined(__x86_64__)
-static struct kernels avx2, avx512;         /* filled by kernels_pick */
+static struct kernels avx2;                 /* filled by kernels_pick */
 
 /* What kernel/x86/x86.h asks for; the builtin also asks whether the system saves the registers. */
 static bool
@@ -145,65 +130,40 @@ cpu_has_avx2(void)
     return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) && (c & bit_FMA)
         && (c & bit_PCLMUL);
 }
-
-static bool
-cpu_has_avx512(void)
-{
-    return cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512vbmi");
-}
 #endif
 
-/* Sets fastest first; `set` is NULL when this machine cannot run it. */
-enum { SETS = 3 };
-struct set {
-    const char *name;
-    const struct kernels *set;
-};
-
-static void
-sets_build(struct set sets[SETS])
+/* Returns the set for AVX2, or NULL when this machine cannot run it. */
+static const struct kernels *
+avx2_build(void)
 {
-    sets[0] = (struct set){ "avx512", NULL };
-    sets[1] = (struct set){ "avx2", NULL };
-    sets[2] = (struct set){ "scalar", &scalar };
-
-    fp8_build();
-    iq_grids_build();
 #if defined(__x86_64__)
     if (cpu_has_avx2()) {
         avx2 = scalar;
         avx2.name = "avx2";
         kernels_use_avx2(&avx2);
-        sets[1].set = &avx2;
-    }
-    if (cpu_has_avx512()) {
-        avx512 = avx2;
-        avx512.name = "avx512";
-        kernels_use_avx512(&avx512);
-        sets[0].set = &avx512;
+        return &avx2;
     }
 #endif
+    return NULL;
 }
 
 const struct kernels *
 kernels_pick(const char *amn_cpu, struct err *err)
 {
-    struct set sets[SETS];
+    const struct kernels *fast = avx2_build();
 
-    sets_build(sets);
-    for (int i = 0; i < SETS; i++) {
-        if (amn_cpu == NULL || amn_cpu[0] == '\0') {        /* an empty variable counts as unset */
-            if (sets[i].set != NULL)
-                return sets[i].set;
-        } else if (strcmp(amn_cpu, sets[i].name) == 0) {
-            if (sets[i].set == NULL)
-                err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "AMN_CPU: this CPU has no %s", sets[i].name);
-            return sets[i].set;
-        }
-    }
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "AMN_CPU: expected scalar, avx2 or avx512");
+    fp8_build();
+    iq_grids_build();
+    if (amn_cpu == NULL || amn_cpu[0] == '\0')              /* an empty variable counts as unset */
+        return fast != NULL ? fast : &scalar;
+    if (strcmp(amn_cpu, "scalar") == 0)
+        return &scalar;
+    if (strcmp(amn_cpu, "avx2") != 0)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "AMN_CPU: expected scalar or avx2");
+    else if (fast == NULL)
+        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "AMN_CPU: this CPU has no avx2");
+    else
+        return fast;
     return NULL;
 }
 

@@ -1,4 +1,6 @@
 /* kernels: the codecs as pure functions on buffers, and the set of them picked for this CPU.
+ * The layer knows no tensor, no scheme and no file: buffers come with their sizes, and every variant gives the bits of the
+ * scalar one. Begin with struct kernels below; a definition is in ref/, and is what its variant in x86/ is compared with.
  *
  * Bits are the contract: every member of every set gives the same bytes for the same input. A NaN result is
  * always the one canonical NaN: BF16 0x7FC0, F16 0x7E00, F32 0x7FC00000. No member but an encoder can fail, none
@@ -19,6 +21,7 @@
 #include "kernel/convrot.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/encode_mx.h"
+#include "kernel/fp8.h"
 #include "kernel/loss.h"
 
 /* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
@@ -36,13 +39,9 @@ typedef void kernel_block_f32(float *restrict y, const uint8_t *restrict src, si
 /* The same with the rounding to BF16 inside: y holds nblocks * elems codes. */
 typedef void kernel_block_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks);
 
-/* Rows of FP8 codes times a scale for every scale_cols columns, the last of which may be fewer:
- * y[r * y_stride + c] = code(x[r * x_stride + c]) * scales[c / scale_cols], one F32 multiplication, for r < rows,
- * c < cols. Strides count elements; scale_cols is not 0. */
-typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
-typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols);
+/* fp8.h: rows of float8 codes times scales. */
+typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const struct fp8_rows *m);
+typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m);
 
 /* codes4.h: elements [first, first + n) of a row of 4-bit codes, with a table of 16 values, a scale and perhaps a zero
  * point a group. */
@@ -91,10 +90,10 @@ typedef void kernel_turn(uint8_t *restrict y, size_t y_stride, const uint8_t *re
 /* crc.h: the CRC-32 of n bytes behind others. */
 typedef uint32_t kernel_crc(uint32_t crc, const uint8_t *x, size_t n);
 
-/* Rows of floats to blocks of one ggml type: rows * cols / elems blocks, cols a multiple of elems. What the rows of a tensor
- * are matters only with `importance`, cols weights that are not negative, the same for every row; NULL: none, and any run
- * of blocks is a row. y and x do not overlap. False: there is no grid point near values that large or not finite. */
-typedef bool kernel_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+/* Rows of floats to blocks of `dtype`: rows * cols / elems blocks, cols a multiple of elems. What the rows of a tensor are
+ * matters only with `importance`, cols weights that are not negative, the same for every row; NULL: none, and any run of
+ * blocks is a row. y and x do not overlap. False: there is no grid point near values that large or not finite. */
+typedef bool kernel_encode(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance);
 
 /* encode_fp8.h: floats to float8 codes, and the largest magnitude of each group. */
@@ -115,7 +114,7 @@ typedef float kernel_encode_int8_row(int8_t *restrict y, const float *restrict x
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
 
 struct kernels {
-    const char *name;                               /* "scalar", "avx2", "avx512" */
+    const char *name;                               /* "scalar", "avx2" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
     kernel_round8 *round_int8;
     kernel_widen *widen[DTYPE_COUNT];               /* F64 F32 F16 BF16; else NULL */
@@ -128,8 +127,8 @@ struct kernels {
     kernel_encode_most *encode_most;
     kernel_encode_bnb4 *encode_nf4, *encode_fp4, *encode_fp4_cpu;
     kernel_encode_int8_row *encode_int8_row;
-    kernel_fp8_f32 *fp8_f32[DTYPE_COUNT];           /* by float8 dtype; never NULL for those four */
-    kernel_fp8_bf16 *fp8_bf16[DTYPE_COUNT];         /* likewise */
+    kernel_fp8_f32 *fp8_f32;
+    kernel_fp8_bf16 *fp8_bf16;
     kernel_codes4_f32 *codes4_f32;
     kernel_codes4_bf16 *codes4_bf16;
     kernel_codes4_lanes_f32 *codes4_lanes_f32;
@@ -151,8 +150,8 @@ struct kernels {
     kernel_loss *loss;
 };
 
-/* The fastest set this CPU runs, or the one that AMN_CPU (scalar, avx2, avx512) names. NULL and ERR_USAGE
- * for another name, ERR_UNSUPPORTED for a set this CPU lacks. Call once at start; valid for ever. */
+/* Returns the fastest set that this CPU runs, or the one that AMN_CPU (scalar, avx2) names. NULL and ERR_USAGE for another
+ * name, ERR_UNSUPPORTED for a set this CPU lacks. Call once at start; valid for ever. */
 const struct kernels *kernels_pick(const char *amn_cpu, struct err *err);
 
 /* Blocks of `dtype` (its block_f32 is not NULL) to nblocks * elems values of `to`: BF16, F16 or F32. */

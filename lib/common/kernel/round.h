@@ -5,13 +5,11 @@
 #ifndef KERNEL_ROUND_H
 #define KERNEL_ROUND_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "kernel/kernels.h"
 
-void round_bf16(uint16_t *restrict y, const float *restrict x, size_t n);
-void round_f16(uint16_t *restrict y, const float *restrict x, size_t n);
+kernel_round16 round_bf16, round_f16;
 
 /* The same to integers, -127 to 127: what is beyond becomes these, NaN 0. */
-void round_int8(int8_t *restrict y, const float *restrict x, size_t n);
+kernel_round8 round_int8;
 
 #endif

@@ -5,12 +5,8 @@
 #ifndef KERNEL_WIDEN_H
 #define KERNEL_WIDEN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "kernel/kernels.h"
 
-void widen_f64(float *restrict y, const uint8_t *restrict x, size_t n);
-void widen_f32(float *restrict y, const uint8_t *restrict x, size_t n);
-void widen_f16(float *restrict y, const uint8_t *restrict x, size_t n);
-void widen_bf16(float *restrict y, const uint8_t *restrict x, size_t n);
+kernel_widen widen_f64, widen_f32, widen_f16, widen_bf16;
 
 #endif

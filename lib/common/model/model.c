@@ -193,7 +193,7 @@ model_data(const struct model *m, uint32_t file, uint64_t *from, uint64_t *to)
         if (t->extent.file != file)
             continue;
         if (t->layout && layout_extent(t->layout, &n))
-            n *= dtype_facts(t->dtype)->bytes;
+            dtype_row_bytes(&n, t->dtype, n);
         *from = num_min(*from, t->extent.at);
         *to = num_max(*to, t->extent.at + n);
     }

@@ -19,7 +19,7 @@
 #include "plan/fingerprint.h"
 #include "plan/shards.h"
 #include "writer/lay_out.h"
-#include "writer/shard_index.h"
+#include "hf/shard_index.h"
 
 /* A job while it runs. */
 struct model_dir_job {
@@ -52,13 +52,13 @@ struct dir_file {
 static bool
 is_own(const struct model_dir_job *job, const char *name)
 {
-    char own[SHARD_NAME];
+    char own[HF_SHARD_NAME];
     struct configs_part part;
     size_t n = job->shards.n;
     if (n == 1)
-        return strcmp(name, shard_name(own, &job->shards, 0)) == 0;
-    return strcmp(name, shard_index_name(own, &job->shards)) == 0 || (configs_part(&part, name, ".safetensors")
-        && part.number >= 1 && part.number <= n && strcmp(name, shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
+        return strcmp(name, hf_shard_name(own, &job->shards, 0)) == 0;
+    return strcmp(name, hf_shard_index_name(own, &job->shards)) == 0 || (configs_part(&part, name, ".safetensors")
+        && part.number >= 1 && part.number <= n && strcmp(name, hf_shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
 }
 
 /* What lies there already could be taken for a part of this model, and this model's files for a part of it. */
@@ -130,7 +130,7 @@ check_dir(const struct model_dir_job *job, struct err *err)
 {
     const struct model_dir *dir = job->dir;
     struct stat st;
-    char last[SHARD_NAME];
+    char last[HF_SHARD_NAME];
     uint64_t n;
     if (stat(dir->path, &st) != 0)
         return errno == ENOENT || err_sys(err, ERR_CREATE, errno, "the directory cannot be examined");
@@ -139,8 +139,8 @@ check_dir(const struct model_dir_job *job, struct err *err)
     if (dir->resume && has_file(dir, JOURNAL_NAME, &n, err) && n != 0)
         return true;
     job->p->outputs->compares = dir->resume
-        && has_file(dir, job->shards.n == 1 ? shard_name(last, &job->shards, 0)
-        : shard_index_name(last, &job->shards), &n, err);
+        && has_file(dir, job->shards.n == 1 ? hf_shard_name(last, &job->shards, 0)
+        : hf_shard_index_name(last, &job->shards), &n, err);
     return err->kind == ERR_NONE && check_entries(job, err);
 }
 
@@ -165,11 +165,11 @@ make_dir(const struct model_dir *dir, struct err *err)
 static bool
 add_outputs(const struct model_dir_job *job, struct err *err)
 {
-    char name[SHARD_NAME];
+    char name[HF_SHARD_NAME];
     bool ok = add_output(job, JOURNAL_NAME, err) && side_files_add(&job->side, err);
     for (size_t i = 0; ok && i < job->shards.n; i++)
-        ok = add_output(job, shard_name(name, &job->shards, i), err);
-    ok = ok && (job->shards.n == 1 || add_output(job, shard_index_name(name, &job->shards), err)) && outputs_check(job->p->outputs, err);
+        ok = add_output(job, hf_shard_name(name, &job->shards, i), err);
+    ok = ok && (job->shards.n == 1 || add_output(job, hf_shard_index_name(name, &job->shards), err)) && outputs_check(job->p->outputs, err);
     if (ok)
         outputs_sweep(job->p->outputs);
     return ok;
@@ -265,7 +265,7 @@ write_file(struct model_dir_job *job, size_t i, struct err *err)
     struct pieces *pieces = lay_out(job, i, err);
     if (!pieces)
         return false;
-    shard_name(e.name, &job->shards, i);
+    hf_shard_name(e.name, &job->shards, i);
     char *path = folder_path(job->dir->path, strlen(job->dir->path), e.name, err);
     e.nbytes = pieces_nbytes(pieces);
     job->p->pieces = pieces;
@@ -304,7 +304,7 @@ static bool
 measure(struct model_dir_job *job, struct fingerprint *f, struct err *err)
 {
     const struct model *m = job->p->model;
-    const struct model_config *q = job->dir->quantization;
+    const struct hf_quantization *q = job->dir->quantization;
     fingerprint_add(f, job->dir->release, strlen(job->dir->release));
     for (size_t i = 0; i < job->shards.n; i++) {
         struct pieces *pieces = lay_out(job, i, err);
@@ -319,7 +319,7 @@ measure(struct model_dir_job *job, struct fingerprint *f, struct err *err)
         fingerprint_add(f, config->name, strlen(config->name));
         fingerprint_add(f, config->text, config->n);
     }
-    fingerprint_add(f, q ? q->quantization.p : NULL, q ? q->quantization.len : 0);
+    fingerprint_add(f, q ? q->text.p : NULL, q ? q->text.len : 0);
     fingerprint_add(f, q ? q->too : NULL, q && q->too ? strlen(q->too) : 0);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->nsrc; i++)
@@ -332,12 +332,12 @@ write_index(const struct model_dir_job *job, struct err *err)
 {
     struct str text = { 0 };
     struct sink *sink = NULL;
-    char name[SHARD_NAME];
+    char name[HF_SHARD_NAME];
     if (job->shards.n == 1)
         return true;
-    char *path = folder_path(job->dir->path, strlen(job->dir->path), shard_index_name(name, &job->shards), err);
+    char *path = folder_path(job->dir->path, strlen(job->dir->path), hf_shard_index_name(name, &job->shards), err);
     const struct sink_options options = { .path = path, .sync = true, .direct = SINK_DIRECT_NEVER };
-    bool ok = path && shard_index_text(&text, job->choice, &job->shards, err)
+    bool ok = path && hf_shard_index_text(&text, job->choice, &job->shards, err)
         && outputs_open(job->p->outputs, &sink, &options, err) && sink_write(sink, text.p, text.len, err)
         && outputs_commit(job->p->outputs, sink, err);
     sink_close(sink);
@@ -367,7 +367,7 @@ write_all(struct model_dir_job *job, struct err *err)
     struct meter *meter = job->p->model->meter;
     struct fingerprint f = { 0 };
     bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err);
-    shards_keep_stem(&job->shards, source_name(job->p->model->src[0]));
+    job->shards.stem = hf_shard_stem(source_name(job->p->model->src[0]));
     ok = ok && side_files_find(&job->side, err) && (check_dir(job, err) || in_dir(job->dir, err))
         && model_spool(job->p->model, err) && measure(job, &f, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
         && add_outputs(job, err) && begin(job, f.hash, err);

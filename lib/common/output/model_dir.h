@@ -9,14 +9,14 @@
 #define OUTPUT_MODEL_DIR_H
 
 #include "pipeline/pipeline.h"
-#include "plan/model_config.h"
+#include "hf/quantization.h"
 #include "writer/writer.h"
 
 struct model_dir {
     const char *path;           /* made when it is not there; else it holds no model yet, or with `resume` our journal */
     uint64_t shard_size;        /* bytes of tensor data a file; one tensor may be more */
     const char *release;        /* of the tool: another one goes on with nothing of this one's */
-    const struct model_config *quantization;    /* what config.json says of what is encoded, or NULL; borrowed */
+    const struct hf_quantization *quantization;    /* what config.json says of what is encoded, or NULL; borrowed */
     bool resume, no_clobber;    /* no_clobber: a directory that is there is empty */
     enum sink_direct direct;
     uint64_t nbytes;            /* out: of all files of weights, once they are known */

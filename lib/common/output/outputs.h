@@ -1,3 +1,7 @@
+/* Layer output: where bytes go: one file, the files of a split model, a model directory with its index, side files and journal.
+ * Knows no scheme, no kernel and no layout of a header; what a directory has to contain comes from hf.
+ * Begin with model_dir.h; outputs are the files of a job, whatever their kind. */
+
 /* outputs: the files that a job writes, whatever is in them. None of them is an input, and no two are one file.
  *
  * Files are told apart by identity, not by name: by device and inode, or before the file exists by those of its folder

@@ -7,13 +7,13 @@
 
 #include "base/num.h"
 #include "base/folder.h"
+#include "hf/config_text.h"
+#include "hf/folder.h"
 #include "output/sink/sink.h"
-#include "writer/plain_config.h"
 
 enum { STEP = 256 << 10 };
 
-#define CONFIG "config.json"
-#define TEMPLATES "additional_chat_templates/"
+#define TEMPLATES HF_TEMPLATES "/"
 
 /* --- one file */
 
@@ -64,30 +64,6 @@ copy_file(const struct side_files *f, const char *name, struct err *err)
 
 /* --- which */
 
-/* Weights, whoever reads them; indices of their files; hidden names. */
-static bool
-is_left(const char *name)
-{
-    static const char *const endings[] = { ".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz",
-        ".npy", ".h5", ".msgpack", ".onnx", ".onnx_data", ".tflite", ".gz", ".zst", ".xz" };
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (str_ends(name, endings[i]))
-            return true;
-    return name[0] == '.';
-}
-
-/* What would no longer be true of weights that are decoded: the configs of quantizers. */
-static bool
-is_about_quantization(const char *name)
-{
-    static const char *const names[] = { "hf_quant_config.json", "quantization_config.json", "quantize_config.json",
-        "quant_config.json", "quanto_qmap.json" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Lists a file that is copied. It is opened once, so that one that cannot be read is an error before any work is done. */
 static bool
 find_entry(struct side_files *f, const char *name, struct err *err)
@@ -113,7 +89,7 @@ is_copied(const struct side_files *f, const char *in, const char *name)
 {
     if (*in)
         return str_ends(name, ".jinja");
-    return !is_left(name) && strcmp(name, CONFIG) != 0 && !((f->decodes || f->quantization) && is_about_quantization(name));
+    return hf_folder_copies(name, f->decodes || f->quantization);
 }
 
 /* Lists the files of one folder that are copied. */
@@ -146,34 +122,11 @@ side_files_find(struct side_files *f, struct err *err)
 }
 
 static bool
-add_quantization(struct str *text, const struct model_config *q, struct err *err)
-{
-    return quantized_config_text(text, "quantization_config", &q->quantization, err)
-        && (!q->too || quantized_config_text(text, q->too, &q->quantization, err));
-}
-
-/* The text of config.json as the catalog keeps it, that of the directory, beside the file, or named; NULL without one. */
-static const struct catalog_config *
-find_config(const struct side_files *f)
-{
-    for (size_t i = 0; i < catalog_config_count(f->model->catalog); i++)
-        if (strcmp(catalog_config_at(f->model->catalog, i)->name, CONFIG) == 0)
-            return catalog_config_at(f->model->catalog, i);
-    return NULL;
-}
-
-static bool
 write_config(const struct side_files *f, const struct catalog_config *config, struct err *err)
 {
-    const struct model_config *quantization = f->quantization;
     struct str text = { 0 };
-    bool ok = true;
-    if (f->decodes || quantization)
-        ok = plain_config_text(&text, config->text, config->n, err);
-    else
-        str_add(&text, config->text, config->n);
-    ok = ok && (!quantization || add_quantization(&text, quantization, err));
-    ok = ok && (!text.failed || err_memory(err, text.room)) && write_file(f, CONFIG, text.p, NULL, text.len, err);
+    bool ok = hf_config_text(&text, config, f->decodes, f->quantization, err)
+        && write_file(f, config->name, text.p, NULL, text.len, err);
     str_clear(&text);
     return ok;
 }
@@ -191,7 +144,8 @@ add_output(const struct side_files *f, const char *name, struct err *err)
 bool
 side_files_add(const struct side_files *f, struct err *err)
 {
-    bool ok = !find_config(f) || add_output(f, CONFIG, err);
+    const struct catalog_config *config = hf_folder_config(f->model->catalog);
+    bool ok = !config || add_output(f, config->name, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
         ok = add_output(f, f->names.name[i], err);
     return ok;
@@ -215,7 +169,7 @@ make_folder(const struct side_files *f, struct err *err)
 bool
 side_files_write(const struct side_files *f, struct err *err)
 {
-    const struct catalog_config *config = find_config(f);
+    const struct catalog_config *config = hf_folder_config(f->model->catalog);
     bool ok = (!config || write_config(f, config, err)) && make_folder(f, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
         ok = copy_file(f, f->names.name[i], err);

@@ -8,7 +8,7 @@
 #include "base/names.h"
 #include "model/model.h"
 #include "output/outputs.h"
-#include "plan/model_config.h"
+#include "hf/quantization.h"
 
 /* Files of more than this are left where they are, with a note. */
 #define SIDE_FILE_MAX (UINT64_C(256) << 20)
@@ -18,7 +18,7 @@ struct side_files {
     struct outputs *outputs;
     const char *to;             /* the directory */
     bool decodes;               /* some weight of the model is decoded */
-    const struct model_config *quantization;    /* or NULL */
+    const struct hf_quantization *quantization;    /* or NULL */
     struct names names;         /* those that are copied; owned */
 };
 

@@ -25,6 +25,16 @@ struct split_job {
     struct split_part *part;
 };
 
+bool
+split_files_name(struct str *name, const char *path, size_t i, size_t n, struct err *err)
+{
+    static const char suffix[] = ".gguf";
+    size_t stem = strlen(path) - (str_ends(path, suffix) ? strlen(suffix) : 0);
+    str_add(name, path, stem);
+    str_format(name, "-%05u-of-%05u%s", (unsigned)i + 1, (unsigned)n, suffix);
+    return !name->failed || err_memory(err, name->room);
+}
+
 static bool
 check_absent(const char *path, struct err *err)
 {
@@ -54,7 +64,7 @@ survey(struct split_job *job, struct err *err)
             return false;
         job->split->nbytes += pieces_nbytes(pieces);
         pieces_free(pieces);
-        if (!shard_split_name(&part->path, job->split->path, i, job->shards.n, err) || !check_absent(part->path.p, err)
+        if (!split_files_name(&part->path, job->split->path, i, job->shards.n, err) || !check_absent(part->path.p, err)
             || !outputs_add(job->p->outputs, part->path.p, err))
             return false;
     }

@@ -19,6 +19,9 @@ struct split_files {
     size_t n;                   /* out: how many */
 };
 
+/* Appends "PATH-00001-of-00003.gguf", the name of file i of n, for a path that ends with .gguf or not, also of an only one. */
+bool split_files_name(struct str *name, const char *path, size_t i, size_t n, struct err *err);
+
 /* Write them. The pipeline is one for a whole output, but for its pieces, sink and range, as with model_dir_write(). A
  * pipe is spooled first. ERR_CREATE: one of the files is there already. */
 bool split_files_write(struct split_files *split, struct pipeline *p, struct choice *choice,

@@ -30,7 +30,8 @@ band_strip(struct strip *strip, const struct piece *piece, unsigned p)
 static void
 find_wanted(struct bands *b, const struct piece *piece, uint64_t from, uint64_t to)
 {
-    uint64_t row = b->cols * dtype_facts(piece->to)->bytes;
+    uint64_t row = 0;
+    dtype_row_bytes(&row, piece->to, b->cols);
     if (piece->at == PIECE_NOWHERE) {
         b->to = num_ceil_div(piece->nbytes, row);
         return;

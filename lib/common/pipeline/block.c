@@ -7,13 +7,13 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
-#include "dtype/half.h"
 #include "pipeline/encoder.h"
 #include "pipeline/verify.h"
 
 enum {
     PART_ALIGN = 64,            /* parts in the window, and scratch memory, start at multiples of a cache line */
-    ELEM_MAX = 8                /* bytes of the widest element */
+    ELEM_MAX = 8,               /* bytes of the widest element */
+    OPERATION_FLOATS = 1024     /* elements that go through operations at a time */
 };
 
 bool
@@ -36,6 +36,7 @@ workspace_clear(struct workspace *b)
     free(b->room);
     free(b->floats);
     free(b->grain.p);
+    free(b->tile);
     *b = (struct workspace){ 0 };
 }
 
@@ -258,34 +259,52 @@ static bool
 element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err);
 
-/* One more for each F32, in the precision that its input has. */
-static void
-add_one(uint8_t *y, uint64_t n, bool half)
+/* The parts of a composed tensor, for composed_run(). */
+struct composed_source {
+    const struct maker *m;
+    const struct built *built;
+    size_t size;                /* bytes of an element */
+};
+
+static bool
+read_composed(void *of, size_t part, uint64_t first, uint64_t n, uint8_t *y, struct err *err)
 {
-    for (uint64_t i = 0; i < n; i++, y += sizeof(float)) {
-        float x;
-        memcpy(&x, y, sizeof x);
-        x = half ? half_to_float(half_of_float(x + 1)) : x + 1;
-        memcpy(y, &x, sizeof x);
-    }
+    const struct composed_source *source = of;
+    return element_run(source->m, source->built->part[part], first, n, source->size, y, err);
 }
 
-/* Elements [first, first + count) of what is put together: run by run, as far as each goes in its input. */
+/* Elements [first, first + count) of a composed tensor, in F32 where there are operations, before these. */
 static bool
-made_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+composed_elements(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
-    const struct made *made = piece->of.built->made;
-    if (made->n == 0)
-        memcpy(y, made->numbers + first, (size_t)count * size);
-    for (uint64_t n; made->n != 0 && count != 0; first += n, count -= n, y += n * size) {
-        uint64_t part = first / made->count, at = first % made->count, col = at % made->cols;
-        n = num_min(count, made->pairs != 0 ? made->cols - col : made->count - at);
-        at = made_row(made, at / made->cols) * made->cols + col;
-        if (!element_run(m, piece->of.built->part[part], made->part[part].first + at, n, size, y, err))
+    struct composed_source source = { m, piece->of.built, size };
+    if (!m->b->tile && (m->b->tile = malloc(COMPOSED_TILE)) == NULL)
+        return err_memory(err, COMPOSED_TILE);
+    return composed_run(source.built->composed, first, count, size, y, m->b->tile, read_composed, &source, err);
+}
+
+/* Elements [first, first + count) of a composed tensor: some at a time through its operations, those of one part together. */
+static bool
+composed_bytes(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+    struct err *err)
+{
+    const struct composed *composed = piece->of.built->composed;
+    float x[OPERATION_FLOATS];
+    if (composed->nops == 0)
+        return composed_elements(m, piece, first, count, size, y, err);
+    for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
+        const struct composed_part *part = &composed->part[composed_find(composed, first)];
+        n = num_min(num_min(count, OPERATION_FLOATS), part->end - first);
+        if (!composed_elements(m, piece, first, n, sizeof *x, (uint8_t *)x, err))
             return false;
-        if (made->add_one)
-            add_one(y, n, made->part[part].copy && made->part[part].copy->dtype == DTYPE_F16);
+        operations_apply(composed->op, composed->nops, x, (size_t)n, part->copy && part->copy->dtype == DTYPE_F16);
+        if (piece->to == DTYPE_F32)
+            memcpy(y, x, (size_t)n * size);
+        else
+            kernels_cast(m->p->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)x, (size_t)n);
+        if (piece->to == DTYPE_F16)
+            nonfinite_add(&m->b->values, piece->to, y, (size_t)n);
     }
     return true;
 }
@@ -295,8 +314,8 @@ static bool
 element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
-    if (piece->kind == PIECE_MADE)
-        return made_run(m, piece, first, count, size, y, err);
+    if (piece->kind == PIECE_COMPOSED)
+        return composed_bytes(m, piece, first, count, size, y, err);
     if (is_cast(piece))
         return cast_run(m, piece, first, count, y, err);
     if (piece->kind == PIECE_COPY)

@@ -21,6 +21,7 @@ struct workspace {
         uint8_t *p;             /* room for `room` bytes; owned */
         size_t room;
     } grain;
+    uint8_t *tile;              /* COMPOSED_TILE bytes, once something is composed; owned */
     struct nonfinite values;    /* that a rounding to fewer bits made infinite, or that were */
 };
 
@@ -31,7 +32,7 @@ enum { BLOCK_WINDOW = 320 << 10, BLOCK_SPARE = 64 << 10 };
 bool workspace_init(struct workspace *b, size_t block, struct err *err);        /* bytes of a block */
 void workspace_clear(struct workspace *b);
 
-/* Elements [first, first + n) of a COPY, VIEW or DECODE as floats. What is no number is ERR_MALFORMED. */
+/* Elements [first, first + n) of a piece of elements as floats. What is no number is ERR_MALFORMED. */
 bool block_floats(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *elements,
     uint64_t first, size_t n, float *x, struct err *err);
 

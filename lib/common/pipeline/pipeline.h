@@ -1,3 +1,7 @@
+/* Layer pipeline: the only loop that moves weight bytes; it makes blocks of pieces, and hands them to a sink in turn.
+ * Knows no file format, no scheme or encoder by name, and nothing of how many files an output has.
+ * Begin here, with pipeline_run(); then block.h, which makes any range of bytes. */
+
 /* pipeline: makes pieces block by block; the only loop that moves weight bytes.
  *
  * The output is cut at multiples of a block, counted from the first byte written, so that every write

@@ -10,13 +10,13 @@
 struct tensor
 chosen_source(const struct chosen *chosen)
 {
-    const struct made *made = chosen->made;
-    const struct weight *w = made && made->n != 0 ? made->part[0].decode : chosen->decode;
+    const struct composed *composed = chosen->composed;
+    const struct weight *w = composed && composed->n != 0 ? composed->part[0].decode : chosen->decode;
     struct tensor t = { 0 };
     if (w)
         t = *w->part[0];
-    else if (chosen->copy || (made && made->n != 0))
-        t = made ? *made->part[0].copy : *chosen->copy;
+    else if (chosen->copy || (composed && composed->n != 0))
+        t = composed ? *composed->part[0].copy : *chosen->copy;
     t.big_endian = false;
     t.layout = NULL;
     t.sign = 0;
@@ -26,11 +26,11 @@ chosen_source(const struct chosen *chosen)
         t.name_len = w->name_len;
         t.shape = w->shape;
     }
-    if (made)
-        t.shape = made->shape;
-    if (made && made->n == 0) {
-        t.name = made->name;
-        t.name_len = (uint32_t)strlen(made->name);
+    if (composed)
+        t.shape = composed->shape;
+    if (composed && composed->n == 0) {
+        t.name = composed->name;
+        t.name_len = (uint32_t)strlen(composed->name);
     }
     if (chosen->name) {
         t.name = chosen->name;

@@ -1,3 +1,7 @@
+/* Layer plan: which tensors an output has and what each is composed of, then its bytes in order, as pieces.
+ * Knows no file format, no loader and no descriptor; reads no weight.
+ * Begin here, with choice_make(); then composed.h and pieces.h. */
+
 /* choice: the tensors of an output, in the order of their weights in the input, and what becomes of each. Names and
  * shapes only: where they lie in the output is up to a writer. */
 #ifndef PLAN_CHOICE_H
@@ -8,34 +12,15 @@
 #include "catalog/catalog.h"
 #include "encode/encode.h"
 #include "encode/mix.h"
+#include "plan/composed.h"
 #include "scheme/roles.h"
 
-/* Elements of an input tensor or a weight, one of which is not NULL, from `first` on. */
-struct made_part {
-    const struct tensor *copy;
-    const struct weight *decode;
-    uint64_t first;
-};
-
-/* A tensor of the output that is put together. */
-struct made {
-    struct shape shape;
-    const struct made_part *part;   /* n of them, of `count` elements each, one behind the other; none: it is numbers, F32 */
-    size_t n;
-    uint64_t count;
-    const float *numbers;
-    const char *name;           /* of numbers; static */
-    uint64_t cols;              /* elements of a row */
-    uint64_t pairs;             /* 0, or: of each 2 * pairs rows of a part, row 2 * j + s is the one that was row j + s * pairs */
-    bool add_one;               /* to each element, which is F32 then: of F16 in F16 */
-};
-
-/* An input tensor that is kept, a weight to decode, or what is made of several: exactly one is not NULL. With an encoding,
+/* An input tensor that is kept, a weight to decode, or a composed tensor: exactly one is not NULL. With an encoding,
  * what is encoded, and one part of that. */
 struct chosen {
     const struct tensor *copy;
     const struct weight *decode;
-    const struct made *made;    /* lives as long as the catalog */
+    const struct composed *composed;    /* lives as long as the catalog */
     enum dtype dtype;           /* of its elements: in the output, or those that are encoded */
     unsigned part;
     struct encoding *encoding;  /* or NULL; borrowed */

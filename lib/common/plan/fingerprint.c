@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "plan/fused.h"
 
@@ -83,17 +84,20 @@ static void add_piece(struct fingerprint *f, const struct piece *piece);
 static void
 add_built(struct fingerprint *f, const struct built *built)
 {
-    const struct made *made = built->made;
+    const struct composed *composed = built->composed;
     uint64_t n = 0;
-    add_shape(f, &made->shape);
-    ADD_NUMBERS(f, made->n, made->count, made->cols, made->pairs, made->add_one);
-    for (size_t i = 0; i < made->n; i++) {
-        ADD_NUMBERS(f, made->part[i].first);
+    add_shape(f, &composed->shape);
+    ADD_NUMBERS(f, composed->n, composed->nops);
+    for (size_t i = 0; i < composed->nops; i++)
+        ADD_NUMBERS(f, composed->op[i].kind, bits_of_float(composed->op[i].value));
+    for (size_t i = 0; i < composed->n; i++) {
+        ADD_NUMBERS(f, composed->part[i].first, composed->part[i].end);
+        add_layout(f, composed->part[i].layout);
         add_piece(f, built->part[i]);
     }
-    add_text(f, made->name);
-    if (made->numbers && shape_numel(&made->shape, &n))
-        fingerprint_add(f, made->numbers, (size_t)n * sizeof *made->numbers);
+    add_text(f, composed->name);
+    if (composed->numbers && shape_numel(&composed->shape, &n))
+        fingerprint_add(f, composed->numbers, (size_t)n * sizeof *composed->numbers);
 }
 
 /* What encode() is given, but for the encoder's own numbers, which fit() makes of the rest; and facts, which are those of
@@ -146,7 +150,7 @@ add_piece(struct fingerprint *f, const struct piece *piece)
     case PIECE_DECODE:
         add_weight(f, piece->of.weight);
         break;
-    case PIECE_MADE:
+    case PIECE_COMPOSED:
         add_built(f, piece->of.built);
         break;
     case PIECE_ENCODE:

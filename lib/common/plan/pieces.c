@@ -36,7 +36,7 @@ pieces_new(struct err *err)
 static void
 free_built(const struct built *built)
 {
-    for (size_t i = 0; built && i < built->made->n; i++)
+    for (size_t i = 0; built && i < built->composed->n; i++)
         piece_free(built->part[i]);
     free((void *)built);
 }
@@ -44,7 +44,7 @@ free_built(const struct built *built)
 void
 piece_free(struct piece *piece)
 {
-    if (piece && piece->kind == PIECE_MADE)
+    if (piece && piece->kind == PIECE_COMPOSED)
         free_built(piece->of.built);
     free(piece);
 }
@@ -72,7 +72,7 @@ pieces_free(struct pieces *p)
             free((void *)p->list[i].of.text);
         else if (p->list[i].kind == PIECE_VIEW)
             free((void *)p->list[i].of.view);
-        else if (p->list[i].kind == PIECE_MADE)
+        else if (p->list[i].kind == PIECE_COMPOSED)
             free_built(p->list[i].of.built);
         else if (p->list[i].kind == PIECE_ENCODE)
             free_encoded((void *)p->list[i].of.encoded);
@@ -177,8 +177,8 @@ find_elements(struct piece *piece, struct piece_view *view, struct layout *order
     } else if (chosen->copy) {
         piece->kind = PIECE_COPY;
         piece->of.tensor = chosen->copy;
-    } else if (chosen->made) {
-        piece->kind = PIECE_MADE;
+    } else if (chosen->composed) {
+        piece->kind = PIECE_COMPOSED;
         piece->of.built = NULL;
     }
     piece->name = chosen->name;
@@ -206,17 +206,18 @@ copy_view(void *memory, const struct piece_view *view)
 
 /* The pieces of what is put together. */
 static const struct built *
-build(const struct made *made, enum dtype to, struct err *err)
+build(const struct composed *composed, enum dtype to, struct err *err)
 {
-    size_t n = sizeof(struct built) + made->n * sizeof(struct piece *);
+    size_t n = sizeof(struct built) + composed->n * sizeof(struct piece *);
     struct built *built = calloc(1, n);
     if (!built) {
         err_memory(err, n);
         return NULL;
     }
-    built->made = made;
-    for (size_t i = 0; i < made->n; i++) {
-        const struct chosen of = { .copy = made->part[i].copy, .decode = made->part[i].decode, .dtype = to };
+    built->composed = composed;
+    for (size_t i = 0; i < composed->n; i++) {
+        const struct chosen of = { .copy = composed->part[i].copy, .decode = composed->part[i].decode,
+            .dtype = composed->nops != 0 ? DTYPE_F32 : to };
         if ((built->part[i] = piece_elements(&of, err)) == NULL) {
             free_built(built);
             return NULL;
@@ -259,7 +260,7 @@ piece_elements(const struct chosen *chosen, struct err *err)
     copy->at = PIECE_NOWHERE;
     if (more != 0)
         copy->of.view = copy_view(copy + 1, &view);
-    if (copy->kind == PIECE_MADE && (copy->of.built = build(chosen->made, chosen->dtype, err)) == NULL) {
+    if (copy->kind == PIECE_COMPOSED && (copy->of.built = build(chosen->composed, chosen->dtype, err)) == NULL) {
         free(copy);
         copy = NULL;
     }
@@ -318,11 +319,11 @@ pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err)
         return add_encoded(p, chosen, err);
     if (!find_elements(&piece, &view, &order, chosen, err))
         return false;
-    if (piece.kind == PIECE_MADE && (piece.of.built = build(chosen->made, chosen->dtype, err)) == NULL)
+    if (piece.kind == PIECE_COMPOSED && (piece.of.built = build(chosen->composed, chosen->dtype, err)) == NULL)
         return false;
     if (add_elements(p, &piece, err))
         return true;
-    if (piece.kind == PIECE_MADE)
+    if (piece.kind == PIECE_COMPOSED)
         free_built(piece.of.built);
     return false;
 }
@@ -437,10 +438,10 @@ piece_input(const struct piece *piece, unsigned i)
 static const struct piece *
 take_component(const struct piece *elements, size_t *i)
 {
-    bool made = elements->kind == PIECE_MADE;
-    size_t n = made ? elements->of.built->made->n : 1;
+    bool composed = elements->kind == PIECE_COMPOSED;
+    size_t n = composed ? elements->of.built->composed->n : 1;
     if (*i < n)
-        return made ? elements->of.built->part[*i] : elements;
+        return composed ? elements->of.built->part[*i] : elements;
     *i -= n;
     return NULL;
 }
@@ -467,8 +468,8 @@ piece_output(struct tensor *t, const struct piece *piece)
         chosen.decode = elements->of.weight;
     else if (elements->kind == PIECE_COPY || elements->kind == PIECE_VIEW)
         chosen.copy = piece_input(elements, 0);
-    else if (elements->kind == PIECE_MADE)
-        chosen.made = elements->of.built->made;
+    else if (elements->kind == PIECE_COMPOSED)
+        chosen.composed = elements->of.built->composed;
     else
         return false;
     if (piece != elements) {

@@ -12,7 +12,7 @@ enum piece_kind {
     PIECE_COPY,                 /* an input tensor, row-major and little-endian whatever its layout */
     PIECE_VIEW,                 /* the same of one whose matrices are transposed */
     PIECE_DECODE,               /* elements of a weight */
-    PIECE_MADE,                 /* several tensors or weights put together */
+    PIECE_COMPOSED,             /* parts of tensors or weights put together */
     PIECE_ENCODE,               /* a part that a weight becomes */
     PIECE_ZERO,                 /* padding */
     PIECE_LATE                  /* what is known once everything before it has been made: a checksum, a directory */
@@ -40,7 +40,7 @@ struct built;
 
 struct piece {
     enum piece_kind kind;
-    enum dtype to;              /* of the elements of a COPY, VIEW, DECODE or MADE: a COPY or VIEW is cast when it has another */
+    enum dtype to;              /* of the elements of a COPY, VIEW, DECODE or COMPOSED: a COPY or VIEW is cast when it has another */
     uint64_t at, nbytes;        /* in the output, or PIECE_NOWHERE; nbytes may be 0 */
     const char *name;           /* of a tensor that is called otherwise than in the input: as struct chosen has it */
     uint32_t name_len;
@@ -49,19 +49,20 @@ struct piece {
         const struct tensor *tensor;    /* COPY */
         const struct piece_view *view;        /* VIEW: owned by the pieces */
         const struct weight *weight;    /* DECODE */
-        const struct built *built;      /* MADE: owned by the pieces */
+        const struct built *built;      /* COMPOSED: owned by the pieces */
         const struct encoded *encoded;  /* ENCODE: owned by the pieces */
         const struct late *late;        /* LATE: borrowed */
     } of;
 };
 
-/* What is put together: a COPY, VIEW or DECODE of all elements of each part, in the type of the whole. */
+/* A composed tensor and, for each part, a COPY, VIEW or DECODE of all elements of its source: in the type of the whole, or F32
+ * where there are operations. */
 struct built {
-    const struct made *made;    /* borrowed */
-    struct piece *part[];       /* made->n of them */
+    const struct composed *composed;    /* borrowed */
+    struct piece *part[];               /* composed->n of them */
 };
 
-/* The elements of a weight, as a COPY, VIEW, DECODE or MADE that is no piece of the output itself, and what becomes of them. The
+/* The elements of a weight, as a COPY, VIEW, DECODE or COMPOSED that is not a piece of the output itself, and what becomes of them. The
  * pieces of its parts have one `elements` together. */
 struct encoded {
     const struct piece *elements;
@@ -89,7 +90,7 @@ void pieces_free(struct pieces *p);                     /* takes NULL */
 
 /* Append a piece. All together have less than 2^63 bytes: else ERR_LIMIT. */
 bool pieces_text(struct pieces *p, struct str *text, struct err *err);      /* takes the text, and clears it */
-bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY, VIEW, DECODE, MADE or ENCODE */
+bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY to ENCODE */
 bool pieces_view(struct pieces *p, const struct piece_view *view, struct err *err);           /* copied */
 bool pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err);
 bool pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err);
@@ -118,21 +119,13 @@ uint64_t pieces_next_late(const struct pieces *p, uint64_t at);
 /* Whether bytes [from, to) can be made alone: a LATE piece needs all that is before it. Else ERR_UNSUPPORTED. */
 bool pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *err);
 
-/* Part i, below SCHEME_PARTS, of what a piece is made of: its tensor, or one of its weight; NULL when there is none. A MADE
+/* Part i, below SCHEME_PARTS, of what a piece is made of: its tensor, or one of its weight; NULL when there is none. A COMPOSED
  * has none itself, but each of the pieces that it is put together of. */
 const struct tensor *piece_input(const struct piece *piece, unsigned i);
 
-/* Returns the i-th piece that a piece, or what it encodes, is put together of: of one that is not MADE itself, once; then those
+/* Returns the i-th piece that a piece, or what it encodes, is put together of: of one that is not COMPOSED itself, once; then those
  * of the other weights in its fused group. NULL after the last. */
 const struct piece *piece_component(const struct piece *piece, size_t i);
-
-/* Row r of a part as its input has it. */
-static inline uint64_t
-made_row(const struct made *made, uint64_t r)
-{
-    uint64_t head = 2 * made->pairs, i = made->pairs != 0 ? r % head : 0;
-    return made->pairs != 0 ? r - i + i / 2 + i % 2 * made->pairs : r;
-}
 
 /* The part that an ENCODE is. */
 const struct encode_part *encoded_part(const struct piece *piece);

@@ -53,13 +53,13 @@ reduction_settle(struct reduction *r, struct err *err)
     bool fuses = r->encoder->fuses;
     for (size_t i = 0; i < r->nrules; i++) {
         struct reduction_rule *rule = &r->rules[i];
-        bool gguf = r->encoder->type != DTYPE_UNKNOWN;
+        bool blocks = r->encoder->type != DTYPE_UNKNOWN;
         unsigned plain = 0;
         while (dtype_targets[plain] && strcasecmp(rule->scheme, dtype_targets[plain]) != 0)
             plain++;
-        rule->encoder = dtype_targets[plain] ? NULL : encode_find(rule->scheme, gguf);
+        rule->encoder = dtype_targets[plain] ? NULL : encode_find(rule->scheme, blocks);
         rule->plain = dtype_targets[plain] ? dtype_target(plain) : DTYPE_UNKNOWN;
-        if (!dtype_targets[plain] && (!rule->encoder || (rule->encoder->type != DTYPE_UNKNOWN) != gguf))
+        if (!dtype_targets[plain] && (!rule->encoder || (rule->encoder->type != DTYPE_UNKNOWN) != blocks))
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is no scheme that goes into one file with %s",
                 str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
         fuses = fuses || (rule->encoder && rule->encoder->fuses);
@@ -124,7 +124,7 @@ is_stack(const struct tensor *t)
         && shape_dim(&t->shape, 2) >= LEAST;
 }
 
-/* Why a tensor of another model than one of GGUF's keys is left alone by its name, or NULL: schemes.md 11. */
+/* Why a tensor of a model without a mix is left alone by its name, or NULL: schemes.md 11. */
 static const char *
 spared_by_name(const struct tensor *t, uint64_t cols, const struct encoder *e)
 {
@@ -161,13 +161,13 @@ static bool
 look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct err *err)
 {
     const struct tensor *t = &one->t;
-    bool gguf = r->encoder->type != DTYPE_UNKNOWN;
+    bool blocks = r->encoder->type != DTYPE_UNKNOWN;
     uint64_t numel = 0;
     const char **why = &one->chosen->why;
     *stays = true;
     if (!dtype_is_float(t->dtype))
         return true;
-    if (t->shape.rank < 2 || (gguf && mix_is_vector(t)))
+    if (t->shape.rank < 2 || (blocks && mix_is_vector(t)))
         return *why = "no matrix", true;
     one->cols = shape_dim(&t->shape, t->shape.rank - 1);
     if (!shape_numel(&t->shape, &numel) || numel == 0)
@@ -280,11 +280,11 @@ compare(const void *a, const void *b)
 static bool
 decide_all(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    bool gguf = r->encoder->type != DTYPE_UNKNOWN, ok = true;
-    const struct mix *mix = gguf && !r->assigned && !r->uniform ? mix_find(r->encoder->name) : NULL;
+    bool blocks = r->encoder->type != DTYPE_UNKNOWN, ok = true;
+    const struct mix *mix = blocks && !r->assigned && !r->uniform ? mix_find(r->encoder->name) : NULL;
     struct mix_state state;
     const struct mix_model model = choice->model.arch ? choice->model : mix_model_of(choice->input);
-    bool keyed = gguf && model.arch, mixed = keyed && mix && !r->pure;
+    bool keyed = blocks && model.arch, mixed = keyed && mix && !r->pure;
     if (mixed)
         mix_begin(&state, mix, &model, r->importance.n != 0);
     struct one *list = calloc(choice->n + 1, sizeof *list);
@@ -305,7 +305,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
         }
         ok = ok && (!list[i].encoder || encode(&list[i], r, memory, err));
     }
-    if (ok && gguf && !r->uniform)
+    if (ok && blocks && !r->uniform)
         warn_of_few_bits(r, list, choice->n, memory);
     free(list);
     return ok;

@@ -15,7 +15,7 @@ struct reduction {
     struct reduction_rule *rules;       /* nrules, the first that matches counts; owned */
     size_t nrules, rules_room;
     struct importance importance;       /* owned */
-    bool pure;                          /* every matrix of floats becomes the one type; of GGUF's keys those that a mix takes */
+    bool pure;                          /* every matrix of floats becomes the one type; with a mix those that it takes */
     bool apart;                         /* weights that loaders fuse have scales of their own */
     bool uniform;                       /* all that is eligible becomes the one type */
     const struct encoder *const *assigned;      /* or: of each tensor of the choice, or NULL for one that stays; borrowed */
@@ -28,7 +28,7 @@ bool reduction_rule(struct reduction *r, const char *text, struct err *err);
 /* Find the encoders that the rules name, in the container of r->encoder. ERR_USAGE. */
 bool reduction_settle(struct reduction *r, struct err *err);
 
-/* Replace the weights that are eligible by the parts that they become. A model of GGUF's keys has the types of the mix that the
+/* Replace the weights that are eligible by the parts that they become. A model of llama.cpp has the types of the mix that the
  * encoder is called by, if there is one; of others what is eligible is a tensor of F64, F32, F16 or BF16, in the output, of two
  * dimensions or more, of at least 32 x 32, that is called ".weight" and none of embeddings, norms, heads and routers. A rule or
  * a glob to include takes any matrix of floats. The others stay, and say why. Encodings are allocated of `memory`. ERR_USAGE when

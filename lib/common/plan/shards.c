@@ -1,8 +1,6 @@
 #include "plan/shards.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/num.h"
@@ -35,7 +33,7 @@ bool
 shards_cut(struct shards *s, const struct choice *choice, uint64_t most, uint64_t align, struct err *err)
 {
     size_t room = 0;
-    *s = (struct shards){ .stem = "model" };
+    *s = (struct shards){ 0 };
     struct shard *shard = add(s, &room, 0, err);
     for (size_t i = 0; shard && i < choice->n; i++) {
         uint64_t nbytes, sum;
@@ -56,44 +54,4 @@ shards_clear(struct shards *s)
 {
     free(s->list);
     *s = (struct shards){ 0 };
-}
-
-/* WEIGHTS_NAME of diffusers, SAFETENSORS_WEIGHTS_NAME of PEFT: other names are not loaded. */
-void
-shards_keep_stem(struct shards *s, const char *path)
-{
-    static const char *const stems[] = { "diffusion_pytorch_model", "adapter_model" };
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
-        size_t n = strlen(stems[i]);
-        if (strncmp(name, stems[i], n) == 0 && (name[n] == '.' || name[n] == '-'))
-            s->stem = stems[i];
-    }
-}
-
-const char *
-shard_name(char buf[SHARD_NAME], const struct shards *s, size_t i)
-{
-    if (s->n == 1)
-        snprintf(buf, SHARD_NAME, "%s.safetensors", s->stem);
-    else
-        snprintf(buf, SHARD_NAME, "%s-%05u-of-%05u.safetensors", s->stem, (unsigned)i + 1, (unsigned)s->n);
-    return buf;
-}
-
-const char *
-shard_index_name(char buf[SHARD_NAME], const struct shards *s)
-{
-    snprintf(buf, SHARD_NAME, "%s.safetensors.index.json", s->stem);
-    return buf;
-}
-
-bool
-shard_split_name(struct str *name, const char *path, size_t i, size_t n, struct err *err)
-{
-    static const char suffix[] = ".gguf";
-    size_t stem = strlen(path) - (str_ends(path, suffix) ? strlen(suffix) : 0);
-    str_add(name, path, stem);
-    str_format(name, "-%05u-of-%05u%s", (unsigned)i + 1, (unsigned)n, suffix);
-    return !name->failed || err_memory(err, name->room);
 }

@@ -13,10 +13,10 @@ compare(const void *pa, const void *pb)
 
 /* Whether a piece is put together of several, or encodes what is. */
 static bool
-is_made(const struct piece *piece)
+is_composed(const struct piece *piece)
 {
     const struct piece *first = piece_component(piece, 0);
-    return piece->kind == PIECE_MADE ? first != NULL : piece->kind == PIECE_ENCODE && first != piece
+    return piece->kind == PIECE_COMPOSED ? first != NULL : piece->kind == PIECE_ENCODE && first != piece
         && first != piece->of.encoded->elements;
 }
 
@@ -77,7 +77,7 @@ streaming_order(struct streaming *arrival, const struct pieces *pieces, bool *fo
     for (size_t i = 0; i < pieces_count(pieces) && *forward; i++) {
         const struct piece *piece = pieces_at(pieces, i);
         const struct tensor *codes = piece_input(piece, 0);
-        *forward = !is_made(piece);
+        *forward = !is_composed(piece);
         if (!codes)
             continue;
         *forward = is_run(piece) && (!before || (codes->extent.file == before->extent.file

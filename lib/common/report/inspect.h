@@ -1,4 +1,6 @@
-/* inspect: what a model is and what quantization took from it, for programs and for people. */
+/* inspect: what a model is and what quantization took from it, for programs and for people. The layer report turns what
+ * others found out into JSON and text; it decides nothing, opens nothing and knows no options. Begin here: page.h and ndjson.h
+ * are what all reports are written with, summary.h and listing.h what several say. */
 #ifndef REPORT_INSPECT_H
 #define REPORT_INSPECT_H
 
@@ -7,7 +9,7 @@
 #include "scheme/roles.h"
 
 /* The model as amn-remember --to writes it. */
-struct remembered {
+struct inspect_remembered {
     enum dtype to;
     bool bytes_known, size_known;   /* false: it cannot be decoded, or not written */
     uint64_t bytes;                 /* of tensor data */
@@ -21,7 +23,7 @@ struct inspect {
     uint32_t nfiles;                /* of the model */
     const struct catalog *catalog;
     const struct roles *roles;
-    struct remembered remembered;
+    struct inspect_remembered remembered;
     bool metadata;                  /* all of it in the text too */
     bool arrays;                    /* metadata arrays in full */
     const char *heading;            /* over the text: the model, as messages show it; NULL: none */

@@ -1,33 +1,22 @@
-/* listing: an aligned table of tensors for people: name, type, shape, size, and what else there is to say of each.
- *
- * Its widths come from all rows, so each row is set twice: once to be measured, then to be printed. */
+/* listing: an aligned table of tensors for people: name, type, shape, size, and what else there is to say of each. */
 #ifndef REPORT_LISTING_H
 #define REPORT_LISTING_H
 
 #include "catalog/tensor.h"
 #include "report/page.h"
 
-enum { LISTING_NAME, LISTING_TYPE, LISTING_SHAPE, LISTING_SIZE, LISTING_COLUMNS };
-
-/* The cells that are aligned; one more follows them. */
+/* What is listed; borrowed. */
 struct listing {
-    struct page page;
-    struct str cell[LISTING_COLUMNS];
-    size_t width[LISTING_COLUMNS];
+    size_t n;                   /* tensors */
+    uint64_t nbytes;            /* of all of them; more when some have no size */
+    bool more;
+    const char *title;          /* of the last cell */
+    const char *totals;         /* in the last cell of the last line */
+    const void *own;            /* for: */
+    struct tensor (*at)(const void *own, size_t i, uint64_t *nbytes);
+    void (*add_last)(struct str *cell, const void *own, size_t i);    /* called once for each tensor, in order */
 };
 
-void listing_init(struct listing *t, FILE *file);
-
-/* Set the cells of a row: the titles, a tensor, or the totals; more than the `nbytes` when some have no size. */
-void listing_titles(struct listing *t);
-void listing_tensor(struct listing *t, const struct tensor *tensor, uint64_t nbytes);
-void listing_totals(struct listing *t, size_t tensors, uint64_t nbytes, bool more);
-
-/* Measure the row that is set, or print it with its last cell, which may be empty. */
-void listing_measure(struct listing *t);
-void listing_print(struct listing *t, const char *last);
-
-/* page_finish(), and the cells are cleared. */
-bool listing_finish(struct listing *t, struct err *err);
+void listing_add(struct page *page, const struct listing *list);
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/version.h"
 #include "report/ndjson.h"
 
 /* Bytes of all parts of a weight. */
@@ -29,20 +28,13 @@ weight_at(const struct choice *choice, size_t i)
 /* --- JSON */
 
 static void
-set_f64(struct ndjson *j, const char *key, double v)
-{
-    ndjson_key(j, key);
-    ndjson_f64(j, v);
-}
-
-static void
 add_loss(struct ndjson *j, const struct loss *l)
 {
-    ndjson_set_u64(j, "elements", l->n);
-    set_f64(j, "mean_absolute_error", l->distance);
-    set_f64(j, "max_error", l->most);
-    set_f64(j, "sqnr_db", l->sqnr);
-    set_f64(j, "cosine", l->cosine);
+    ndjson_u64(j, "elements", l->n);
+    ndjson_f64(j, "mean_absolute_error", l->distance);
+    ndjson_f64(j, "max_error", l->most);
+    ndjson_f64(j, "sqnr_db", l->sqnr);
+    ndjson_f64(j, "cosine", l->cosine);
 }
 
 bool
@@ -59,24 +51,19 @@ loss_report_json(FILE *out, const struct choice *choice, const struct losses *lo
             continue;
         const struct loss loss = losses_of(losses, e);
         nbytes += nbytes_of(e);
-        ndjson_object(&j);
-        ndjson_set_u64(&j, "report", VERSION_REPORT);
-        ndjson_key(&j, "name");
-        ndjson_bytes(&j, e->weight.name, e->weight.name_len);
-        ndjson_set_text(&j, "scheme", e->encoder->name);
-        ndjson_set_u64(&j, "nbytes", nbytes_of(e));
+        ndjson_begin(&j);
+        ndjson_bytes(&j, "name", e->weight.name, e->weight.name_len);
+        ndjson_text(&j, "scheme", e->encoder->name);
+        ndjson_u64(&j, "nbytes", nbytes_of(e));
         add_loss(&j, &loss);
-        ndjson_object_end(&j);
-        ndjson_line(&j);
+        ndjson_end(&j);
     }
     const struct loss all = losses_of(losses, NULL);
-    ndjson_object(&j);
-    ndjson_set_u64(&j, "report", VERSION_REPORT);
-    ndjson_set_u64(&j, "total", choice->encoded);
-    ndjson_set_u64(&j, "nbytes", nbytes);
+    ndjson_begin(&j);
+    ndjson_u64(&j, "total", choice->encoded);
+    ndjson_u64(&j, "nbytes", nbytes);
     add_loss(&j, &all);
-    ndjson_object_end(&j);
-    ndjson_line(&j);
+    ndjson_end(&j);
     return page_finish(&page, err);
 }
 
@@ -171,8 +158,8 @@ static void
 put_drawing(FILE *out, const struct drawing *d, const char *what, bool db)
 {
     double top = db ? d->most_db : d->most_error;
-    fprintf(out, "<h2>%s by layer</h2>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" role=\"img\" aria-label=\"%s by layer\">\n", what,
-        LEFT + WIDTH + 20, TOP + HEIGHT + 40, LEFT + WIDTH + 20, what);
+    fprintf(out, "<h2>%s by layer</h2>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" role=\"img\" aria-label=\"%s by layer\">\n",
+        what, LEFT + WIDTH + 20, TOP + HEIGHT + 40, LEFT + WIDTH + 20, what);
     for (int i = 0; i <= 4; i++) {
         double y = TOP + HEIGHT - HEIGHT * i / 4.0;
         fprintf(out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/><text x=\"%d\" y=\"%.1f\" "
@@ -187,7 +174,8 @@ put_drawing(FILE *out, const struct drawing *d, const char *what, bool db)
         put_text(out, p->e->weight.name, p->e->weight.name_len);
         fprintf(out, ": %.4g</title></circle>\n", v);
     }
-    fprintf(out, "<text x=\"%d\" y=\"%d\">layer 0</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%" PRIu64 "</text>\n</svg>\n",
+    fprintf(out, "<text x=\"%d\" y=\"%d\">layer 0</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%" PRIu64
+        "</text>\n</svg>\n",
         LEFT, TOP + HEIGHT + 20, LEFT + WIDTH, TOP + HEIGHT + 20, d->layers - 1);
 }
 
@@ -250,10 +238,11 @@ loss_report_html(FILE *out, const struct choice *choice, const struct losses *lo
         fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Lethe distance of ", out);
         put_text(out, title, strlen(title));
         fputs("</title>\n<style>body{font:14px sans-serif;margin:2em}td,th{padding:2px 10px;text-align:right}"
-            "td:first-child,th:first-child{text-align:left}svg text{font-size:11px;fill:#555}ul{columns:2}</style></head><body>\n"
-            "<h1>Lethe distance of ", out);
+            "td:first-child,th:first-child{text-align:left}svg text{font-size:11px;fill:#555}ul{columns:2}</style>"
+            "</head><body>\n<h1>Lethe distance of ", out);
         put_text(out, title, strlen(title));
-        fprintf(out, "</h1>\n<p>%zu weights of %" PRIu64 " elements: %.6g mean absolute error.</p>\n", d.n, all.n, all.distance);
+        fprintf(out, "</h1>\n<p>%zu weights of %" PRIu64 " elements: %.6g mean absolute error.</p>\n", d.n, all.n,
+            all.distance);
         put_drawing(out, &d, "SQNR (dB)", true);
         put_drawing(out, &d, "Mean absolute error", false);
         put_kinds(out, &d);

@@ -3,56 +3,59 @@
 enum { SHORT_ARRAY = 16, HEAD = 8 };
 
 static void
-add_elements(struct ndjson *j, const struct meta_array *array, uint64_t max, bool arrays)
+add_elements(struct ndjson *j, const char *key, const struct meta_array *array, uint64_t max, bool arrays)
 {
     struct meta_iter it = meta_first(array);
     struct meta_value element;
-    ndjson_array(j);
+    ndjson_array(j, key);
     for (uint64_t i = 0; i < max && meta_next(&it, &element); i++)
-        meta_json(j, &element, arrays);
+        meta_json(j, NULL, &element, arrays);
     ndjson_array_end(j);
 }
 
 static void
-add_array(struct ndjson *j, const struct meta_array *array, bool arrays)
+add_array(struct ndjson *j, const char *key, const struct meta_array *array, bool arrays)
 {
     if (arrays || array->count <= SHORT_ARRAY) {
-        add_elements(j, array, array->count, arrays);
+        add_elements(j, key, array, array->count, arrays);
         return;
     }
-    ndjson_object(j);
-    ndjson_set_text(j, "type", meta_type_name(array->type));
-    ndjson_set_u64(j, "length", array->count);
-    ndjson_key(j, "head");
-    add_elements(j, array, HEAD, arrays);
+    ndjson_object(j, key);
+    ndjson_text(j, "type", meta_type_name(array->type));
+    ndjson_u64(j, "length", array->count);
+    add_elements(j, "head", array, HEAD, arrays);
     ndjson_object_end(j);
 }
 
 /* Arrays nest no deeper than limits.gguf_depth: the container has checked. */
 void
-meta_json(struct ndjson *j, const struct meta_value *value, bool arrays)
+meta_json(struct ndjson *j, const char *key, const struct meta_value *value, bool arrays)
 {
+    if (!value) {
+        ndjson_null(j, key);
+        return;
+    }
     switch (value->type) {
     case META_U8: case META_U16: case META_U32: case META_U64:
-        ndjson_u64(j, value->as.u);
+        ndjson_u64(j, key, value->as.u);
         break;
     case META_I8: case META_I16: case META_I32: case META_I64:
-        ndjson_i64(j, value->as.i);
+        ndjson_i64(j, key, value->as.i);
         break;
     case META_F32: case META_F64:
-        ndjson_f64(j, value->as.f);
+        ndjson_f64(j, key, value->as.f);
         break;
     case META_BOOL:
-        ndjson_bool(j, value->as.u != 0);
+        ndjson_bool(j, key, value->as.u != 0);
         break;
     case META_STRING:
-        ndjson_bytes(j, value->as.s.p, value->as.s.n);
+        ndjson_bytes(j, key, value->as.s.n ? value->as.s.p : "", value->as.s.n);
         break;
     case META_ARRAY:
-        add_array(j, &value->as.a, arrays);
+        add_array(j, key, &value->as.a, arrays);
         break;
     case META_TYPES:
-        ndjson_null(j);
+        ndjson_null(j, key);
         break;
     }
 }

@@ -5,60 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
+
 #define EXACT (UINT64_C(1) << 53)
 
 void
 ndjson_init(struct ndjson *j, struct page *page)
 {
     *j = (struct ndjson){ .page = page };
-}
-
-/* What every value begins with. */
-static struct str *
-begin(struct ndjson *j)
-{
-    if (j->comma)
-        str_text(&j->page->text, ",");
-    j->comma = true;
-    return &j->page->text;
-}
-
-void
-ndjson_object(struct ndjson *j)
-{
-    str_text(begin(j), "{");
-    j->comma = false;
-}
-
-void
-ndjson_object_end(struct ndjson *j)
-{
-    str_text(&j->page->text, "}");
-    j->comma = true;
-    page_turn(j->page);
-}
-
-void
-ndjson_array(struct ndjson *j)
-{
-    str_text(begin(j), "[");
-    j->comma = false;
-}
-
-void
-ndjson_array_end(struct ndjson *j)
-{
-    str_text(&j->page->text, "]");
-    j->comma = true;
-    page_turn(j->page);
-}
-
-void
-ndjson_line(struct ndjson *j)
-{
-    str_text(&j->page->text, "\n");
-    j->comma = false;
-    page_turn(j->page);
 }
 
 /* Bytes of p[0..n) to take at once: a long string goes in pieces, cut between characters. A valid character
@@ -90,100 +44,149 @@ add_quoted(struct page *page, const char *p, size_t n)
 }
 
 void
-ndjson_key_bytes(struct ndjson *j, const char *key, size_t n)
+ndjson_key(struct ndjson *j, const char *key, size_t n)
 {
-    begin(j);
+    if (j->comma)
+        str_text(&j->page->text, ",");
     add_quoted(j->page, key, n);
     str_text(&j->page->text, ":");
     j->comma = false;
 }
 
-void
-ndjson_key(struct ndjson *j, const char *key)
+/* What every value begins with. */
+static struct str *
+begin(struct ndjson *j, const char *key)
 {
-    ndjson_key_bytes(j, key, strlen(key));
+    if (key)
+        ndjson_key(j, key, strlen(key));
+    if (j->comma)
+        str_text(&j->page->text, ",");
+    j->comma = true;
+    page_turn(j->page);
+    return &j->page->text;
 }
 
-void
-ndjson_null(struct ndjson *j)
+static void
+open_with(struct ndjson *j, const char *key, const char *bracket)
 {
-    str_text(begin(j), "null");
+    str_text(begin(j, key), bracket);
+    j->comma = false;
 }
 
-void
-ndjson_bool(struct ndjson *j, bool v)
+static void
+close_with(struct ndjson *j, const char *bracket)
 {
-    str_text(begin(j), v ? "true" : "false");
-}
-
-void
-ndjson_u64(struct ndjson *j, uint64_t v)
-{
-    str_format(begin(j), v > EXACT ? "\"%" PRIu64 "\"" : "%" PRIu64, v);
+    str_text(&j->page->text, bracket);
+    j->comma = true;
     page_turn(j->page);
 }
 
 void
-ndjson_i64(struct ndjson *j, int64_t v)
+ndjson_object(struct ndjson *j, const char *key)
+{
+    open_with(j, key, "{");
+}
+
+void
+ndjson_object_end(struct ndjson *j)
+{
+    close_with(j, "}");
+}
+
+void
+ndjson_array(struct ndjson *j, const char *key)
+{
+    open_with(j, key, "[");
+}
+
+void
+ndjson_array_end(struct ndjson *j)
+{
+    close_with(j, "]");
+}
+
+void
+ndjson_begin(struct ndjson *j)
+{
+    ndjson_object(j, NULL);
+    ndjson_u64(j, "report", VERSION_REPORT);
+}
+
+void
+ndjson_end(struct ndjson *j)
+{
+    close_with(j, "}\n");
+    j->comma = false;
+}
+
+void
+ndjson_null(struct ndjson *j, const char *key)
+{
+    str_text(begin(j, key), "null");
+}
+
+void
+ndjson_bool(struct ndjson *j, const char *key, bool v)
+{
+    str_text(begin(j, key), v ? "true" : "false");
+}
+
+void
+ndjson_u64(struct ndjson *j, const char *key, uint64_t v)
+{
+    str_format(begin(j, key), v > EXACT ? "\"%" PRIu64 "\"" : "%" PRIu64, v);
+}
+
+void
+ndjson_i64(struct ndjson *j, const char *key, int64_t v)
 {
     bool exact = v >= -(int64_t)EXACT && v <= (int64_t)EXACT;
-    str_format(begin(j), exact ? "%" PRId64 : "\"%" PRId64 "\"", v);
-    page_turn(j->page);
+    str_format(begin(j, key), exact ? "%" PRId64 : "\"%" PRId64 "\"", v);
 }
 
 void
-ndjson_f64(struct ndjson *j, double v)
+ndjson_f64(struct ndjson *j, const char *key, double v)
 {
-    if (!isfinite(v)) {
-        ndjson_null(j);
-        return;
-    }
-    char text[32];
-    for (int digits = 15; digits <= 17; digits++) {
+    char text[32] = "null";
+    for (int digits = 15; isfinite(v) && digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, v);
         if (strtod(text, NULL) == v)
             break;
     }
-    str_text(begin(j), text);
-    page_turn(j->page);
+    str_text(begin(j, key), text);
 }
 
 void
-ndjson_bytes(struct ndjson *j, const char *p, size_t n)
+ndjson_bytes(struct ndjson *j, const char *key, const char *p, size_t n)
 {
-    begin(j);
-    add_quoted(j->page, p, n);
-}
-
-void
-ndjson_text(struct ndjson *j, const char *text)
-{
-    if (text)
-        ndjson_bytes(j, text, strlen(text));
+    struct str *text = begin(j, key);
+    if (p)
+        add_quoted(j->page, p, n);
     else
-        ndjson_null(j);
+        str_text(text, "null");
 }
 
 void
-ndjson_set_text(struct ndjson *j, const char *key, const char *text)
+ndjson_text(struct ndjson *j, const char *key, const char *text)
 {
-    ndjson_key(j, key);
-    ndjson_text(j, text);
+    ndjson_bytes(j, key, text, text ? strlen(text) : 0);
 }
 
 void
-ndjson_set_u64(struct ndjson *j, const char *key, uint64_t v)
+ndjson_known(struct ndjson *j, const char *key, bool known, uint64_t v)
 {
-    ndjson_key(j, key);
-    ndjson_u64(j, v);
-}
-
-void
-ndjson_set_known(struct ndjson *j, const char *key, bool known, uint64_t v)
-{
-    ndjson_key(j, key);
     if (known)
-        ndjson_u64(j, v);
+        ndjson_u64(j, key, v);
     else
-        ndjson_null(j);
+        ndjson_null(j, key);
+}
+
+void
+ndjson_dims(struct ndjson *j, const char *key, const struct shape *shape)
+{
+    const uint8_t *p = shape->packed;
+    ndjson_array(j, key);
+    for (uint32_t i = 0; i < shape->rank; i++)
+        ndjson_u64(j, NULL, shape_next(&p));
+    ndjson_array_end(j);
 }

@@ -6,6 +6,7 @@
 #ifndef REPORT_NDJSON_H
 #define REPORT_NDJSON_H
 
+#include "catalog/shape.h"
 #include "report/page.h"
 
 struct ndjson {
@@ -15,28 +16,26 @@ struct ndjson {
 
 void ndjson_init(struct ndjson *j, struct page *page);
 
-void ndjson_object(struct ndjson *j);
+/* A line: an object that begins with the version of the report. */
+void ndjson_begin(struct ndjson *j);
+void ndjson_end(struct ndjson *j);
+
+/* The name, of any bytes, of the next value in an object; for a name that is text each value takes it as `key`. An element
+ * of an array, and a value whose name is written, has no key: NULL. */
+void ndjson_key(struct ndjson *j, const char *key, size_t n);
+
+void ndjson_object(struct ndjson *j, const char *key);
 void ndjson_object_end(struct ndjson *j);
-void ndjson_array(struct ndjson *j);
+void ndjson_array(struct ndjson *j, const char *key);
 void ndjson_array_end(struct ndjson *j);
-/* End of the line: what comes next is a value of its own. */
-void ndjson_line(struct ndjson *j);
-
-/* The name of the next value in an object. */
-void ndjson_key(struct ndjson *j, const char *key);
-void ndjson_key_bytes(struct ndjson *j, const char *key, size_t n);
-
-void ndjson_null(struct ndjson *j);
-void ndjson_bool(struct ndjson *j, bool v);
-void ndjson_u64(struct ndjson *j, uint64_t v);
-void ndjson_i64(struct ndjson *j, int64_t v);
-void ndjson_f64(struct ndjson *j, double v);                /* the fewest digits that give v back */
-void ndjson_text(struct ndjson *j, const char *text);       /* NULL: null */
-void ndjson_bytes(struct ndjson *j, const char *p, size_t n);
-
-/* A name and its value at once. */
-void ndjson_set_text(struct ndjson *j, const char *key, const char *text);
-void ndjson_set_u64(struct ndjson *j, const char *key, uint64_t v);
-void ndjson_set_known(struct ndjson *j, const char *key, bool known, uint64_t v);      /* else null */
+void ndjson_null(struct ndjson *j, const char *key);
+void ndjson_bool(struct ndjson *j, const char *key, bool v);
+void ndjson_u64(struct ndjson *j, const char *key, uint64_t v);
+void ndjson_i64(struct ndjson *j, const char *key, int64_t v);
+void ndjson_f64(struct ndjson *j, const char *key, double v);               /* the fewest digits that give v back */
+void ndjson_text(struct ndjson *j, const char *key, const char *text);      /* NULL: null */
+void ndjson_bytes(struct ndjson *j, const char *key, const char *p, size_t n);          /* the same */
+void ndjson_known(struct ndjson *j, const char *key, bool known, uint64_t v);           /* else null */
+void ndjson_dims(struct ndjson *j, const char *key, const struct shape *shape);         /* an array of numbers */
 
 #endif

@@ -1,7 +1,6 @@
 #include "report/outline.h"
 
 #include "base/num.h"
-#include "base/version.h"
 #include "plan/fused.h"
 #include "report/ndjson.h"
 
@@ -28,7 +27,7 @@ needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
     return s;
 }
 
-/* What bytes [from, to) of a piece that is no MADE need. */
+/* What bytes [from, to) of a piece that is not COMPOSED need. */
 static void
 add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
@@ -37,29 +36,33 @@ add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece,
         if (!t)
             continue;
         struct span s = needs(piece, p, from, to);
-        ndjson_object(j);
-        ndjson_set_text(j, "file", in->files[t->extent.file]);
-        ndjson_key(j, "tensor");
-        ndjson_bytes(j, t->name, t->name_len);
-        ndjson_set_u64(j, "offset", t->extent.at + s.at);
-        ndjson_set_u64(j, "nbytes", s.len);
+        ndjson_object(j, NULL);
+        ndjson_text(j, "file", in->files[t->extent.file]);
+        ndjson_bytes(j, "tensor", t->name, t->name_len);
+        ndjson_u64(j, "offset", t->extent.at + s.at);
+        ndjson_u64(j, "nbytes", s.len);
         ndjson_object_end(j);
     }
 }
 
-/* The same of bytes [from, to) of a MADE: whole heads where rows of a head change places. */
+/* The same of bytes [from, to) of a COMPOSED. */
 static void
-add_made(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
+add_composed(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
-    const struct made *made = piece->of.built->made;
-    uint64_t size = dtype_facts(piece->to)->bytes, part = made->count * size;
-    uint64_t grain = (made->pairs != 0 ? 2 * made->pairs * made->cols : 1) * size;
-    for (size_t i = 0; i < made->n; i++) {
-        uint64_t at = i * part, first = made->part[i].first * size;
-        uint64_t a = num_max(from, at), b = num_min(to, at + part);
-        if (a < b)
-            add_needs(j, in, piece->of.built->part[i], first + (a - at) / grain * grain,
-                first + num_ceil_div(b - at, grain) * grain);
+    const struct composed *composed = piece->of.built->composed;
+    uint64_t size = dtype_facts(piece->to)->bytes, first = from / size, last = num_ceil_div(to, size);
+    for (size_t i = 0; i < composed->n; i++) {
+        const struct composed_part *part = &composed->part[i];
+        const struct piece *source = piece->of.built->part[i];
+        uint64_t begin = composed_begin(composed, i), a = num_max(first, begin), b = num_min(last, part->end), bytes;
+        if (a >= b)
+            continue;
+        a -= begin;
+        b -= begin;
+        if (part->layout)
+            layout_bounds(part->layout, a, b - a, &a, &b);
+        bytes = dtype_facts(source->to)->bytes;
+        add_needs(j, in, source, (part->first + a) * bytes, (part->first + b) * bytes);
     }
 }
 
@@ -68,14 +71,13 @@ add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece
 {
     uint64_t from = num_max(in->from, piece->at) - piece->at, to = num_min(in->to, piece->at + piece->nbytes) - piece->at;
     const struct piece *elements = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece;
-    ndjson_key(j, "inputs");
-    ndjson_array(j);
-    if (elements->kind != PIECE_MADE)
+    ndjson_array(j, "inputs");
+    if (elements->kind != PIECE_COMPOSED)
         add_needs(j, in, piece, from, to);
     else if (elements == piece)
-        add_made(j, in, piece, from, to);
+        add_composed(j, in, piece, from, to);
     else
-        add_made(j, in, elements, 0, elements->nbytes);
+        add_composed(j, in, elements, 0, elements->nbytes);
     for (size_t i = 0; piece != elements && !encoded_part(piece)->bytes && piece->of.encoded->fused
         && i < piece->of.encoded->encoding->fused->n; i++)
         if (piece->of.encoded->fused[i] != elements)
@@ -86,22 +88,14 @@ add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece
 static void
 add_piece(struct ndjson *j, const struct outline *in, const struct piece *piece, const struct tensor *t)
 {
-    const uint8_t *dims = t->shape.packed;
-    ndjson_object(j);
-    ndjson_set_u64(j, "report", VERSION_REPORT);
-    ndjson_key(j, "name");
-    ndjson_bytes(j, t->name, t->name_len);
-    ndjson_set_text(j, "dtype", dtype_name(t->dtype));
-    ndjson_key(j, "shape");
-    ndjson_array(j);
-    for (uint32_t i = 0; i < t->shape.rank; i++)
-        ndjson_u64(j, shape_next(&dims));
-    ndjson_array_end(j);
-    ndjson_set_u64(j, "offset", piece->at);
-    ndjson_set_u64(j, "nbytes", piece->nbytes);
+    ndjson_begin(j);
+    ndjson_bytes(j, "name", t->name, t->name_len);
+    ndjson_text(j, "dtype", dtype_name(t->dtype));
+    ndjson_dims(j, "shape", &t->shape);
+    ndjson_u64(j, "offset", piece->at);
+    ndjson_u64(j, "nbytes", piece->nbytes);
     add_inputs(j, in, piece);
-    ndjson_object_end(j);
-    ndjson_line(j);
+    ndjson_end(j);
 }
 
 /* Whether some byte of the piece is asked for; one without bytes is where it lies. */

@@ -1,6 +1,7 @@
 #include "report/preview.h"
 
-#include "base/version.h"
+#include <stdio.h>
+
 #include "report/listing.h"
 #include "report/ndjson.h"
 #include "report/summary.h"
@@ -29,7 +30,8 @@ nbytes_of_all(const struct choice *choice)
 static const char *
 becomes(const struct chosen *chosen)
 {
-    return chosen->encoding ? "encoded" : chosen->made ? "made" : chosen->decode ? "decoded" : chosen->dtype != chosen->copy->dtype ? "converted" : "kept";
+    return chosen->encoding ? "encoded" : chosen->composed ? "made" : chosen->decode ? "decoded"
+        : chosen->dtype != chosen->copy->dtype ? "converted" : "kept";
 }
 
 /* What it would be called if nothing were renamed. */
@@ -55,38 +57,21 @@ file_of(const struct preview *in, size_t *at, size_t i)
 /* --- JSON */
 
 static void
-set_bytes(struct ndjson *j, const char *key, const char *p, size_t n)
-{
-    ndjson_key(j, key);
-    if (p)
-        ndjson_bytes(j, p, n);
-    else
-        ndjson_null(j);
-}
-
-static void
 add_tensor(struct ndjson *j, const struct chosen *chosen, const struct str *file)
 {
     const struct tensor t = chosen_tensor(chosen), old = unnamed(chosen);
-    const uint8_t *dims = t.shape.packed;
-    ndjson_object(j);
-    ndjson_set_u64(j, "report", VERSION_REPORT);
-    set_bytes(j, "name", t.name, t.name_len);
-    ndjson_set_text(j, "dtype", dtype_name(t.dtype));
-    ndjson_key(j, "shape");
-    ndjson_array(j);
-    for (uint32_t i = 0; i < t.shape.rank; i++)
-        ndjson_u64(j, shape_next(&dims));
-    ndjson_array_end(j);
-    ndjson_set_u64(j, "nbytes", nbytes_of(&t));
-    ndjson_set_text(j, "becomes", becomes(chosen));
-    ndjson_set_text(j, "scheme", chosen->decode ? summary_code(chosen->decode) : NULL);
-    ndjson_set_text(j, "encoder", chosen->encoding ? chosen->encoding->encoder->name : NULL);
-    ndjson_set_text(j, "why", chosen->encoding ? NULL : chosen->why);
-    set_bytes(j, "input", chosen->name ? old.name : NULL, old.name_len);
-    set_bytes(j, "file", file ? file->p : NULL, file ? file->len : 0);
-    ndjson_object_end(j);
-    ndjson_line(j);
+    ndjson_begin(j);
+    ndjson_bytes(j, "name", t.name, t.name_len);
+    ndjson_text(j, "dtype", dtype_name(t.dtype));
+    ndjson_dims(j, "shape", &t.shape);
+    ndjson_u64(j, "nbytes", nbytes_of(&t));
+    ndjson_text(j, "becomes", becomes(chosen));
+    ndjson_text(j, "scheme", chosen->decode ? summary_code(chosen->decode) : NULL);
+    ndjson_text(j, "encoder", chosen->encoding ? chosen->encoding->encoder->name : NULL);
+    ndjson_text(j, "why", chosen->encoding ? NULL : chosen->why);
+    ndjson_bytes(j, "input", chosen->name ? old.name : NULL, old.name_len);
+    ndjson_bytes(j, "file", file ? file->p : NULL, file ? file->len : 0);
+    ndjson_end(j);
 }
 
 bool
@@ -99,26 +84,40 @@ preview_json(FILE *out, const struct preview *in, struct err *err)
     ndjson_init(&j, &page);
     for (size_t i = 0; i < in->choice->n && page.sys == 0; i++)
         add_tensor(&j, &in->choice->list[i], file_of(in, &file, i));
-    ndjson_object(&j);
-    ndjson_set_u64(&j, "report", VERSION_REPORT);
-    ndjson_set_u64(&j, "tensors", in->choice->n);
-    ndjson_set_u64(&j, "nbytes", nbytes_of_all(in->choice));
-    ndjson_set_u64(&j, "files", in->shards ? in->shards->n : 1);
-    ndjson_set_u64(&j, "size", in->size);
-    ndjson_object_end(&j);
-    ndjson_line(&j);
+    ndjson_begin(&j);
+    ndjson_u64(&j, "tensors", in->choice->n);
+    ndjson_u64(&j, "nbytes", nbytes_of_all(in->choice));
+    ndjson_u64(&j, "files", in->shards ? in->shards->n : 1);
+    ndjson_u64(&j, "size", in->size);
+    ndjson_end(&j);
     return page_finish(&page, err);
 }
 
 /* --- text */
 
+struct preview_rows {
+    const struct preview *in;
+    size_t *file;               /* of the row before */
+};
+
+static struct tensor
+tensor_at(const void *own, size_t i, uint64_t *nbytes)
+{
+    const struct preview_rows *rows = own;
+    const struct tensor t = chosen_tensor(&rows->in->choice->list[i]);
+    *nbytes = nbytes_of(&t);
+    return t;
+}
+
 /* What becomes of it, how its weight was quantized, what it was called, and where it goes. */
 static void
-add_purpose(struct str *out, const struct chosen *chosen, const struct str *file)
+add_purpose(struct str *out, const void *own, size_t i)
 {
+    const struct preview_rows *rows = own;
+    const struct chosen *chosen = &rows->in->choice->list[i];
+    const struct str *file = file_of(rows->in, rows->file, i);
     char label[SUMMARY_LABEL];
     const struct tensor old = unnamed(chosen);
-    out->len = 0;
     str_text(out, becomes(chosen));
     if (chosen->encoding)
         str_format(out, " as %s", chosen->encoding->encoder->label);
@@ -136,44 +135,19 @@ add_purpose(struct str *out, const struct chosen *chosen, const struct str *file
     }
 }
 
-static void
-set_totals(struct listing *t, const struct preview *in)
-{
-    listing_totals(t, in->choice->n, nbytes_of_all(in->choice), false);
-}
-
 bool
 preview_text(FILE *out, const struct preview *in, struct err *err)
 {
-    struct listing t;
-    struct str last = { 0 };
-    size_t n = in->choice->n, file = 0;
-    listing_init(&t, out);
-    listing_titles(&t);
-    listing_measure(&t);
-    set_totals(&t, in);
-    listing_measure(&t);
-    for (size_t i = 0; i < n; i++) {
-        const struct tensor tensor = chosen_tensor(&in->choice->list[i]);
-        listing_tensor(&t, &tensor, nbytes_of(&tensor));
-        listing_measure(&t);
-    }
-    listing_titles(&t);
-    listing_print(&t, "Becomes");
-    for (size_t i = 0; i < n && t.page.sys == 0; i++) {
-        const struct tensor tensor = chosen_tensor(&in->choice->list[i]);
-        listing_tensor(&t, &tensor, nbytes_of(&tensor));
-        add_purpose(&last, &in->choice->list[i], file_of(in, &file, i));
-        t.page.text.failed |= last.failed;
-        listing_print(&t, last.p ? last.p : "");
-    }
-    char size[STR_SIZE];
-    last.len = 0;
-    str_format(&last, "%s with headers", str_size(size, in->size));
+    struct page page;
+    size_t file = 0;
+    const struct preview_rows rows = { in, &file };
+    char size[STR_SIZE], totals[64 + STR_SIZE];
+    int n = snprintf(totals, sizeof totals, "%s with headers", str_size(size, in->size));
     if (in->shards)
-        str_format(&last, ", in %zu file%s", in->shards->n, in->shards->n == 1 ? "" : "s");
-    set_totals(&t, in);
-    listing_print(&t, last.p ? last.p : "");
-    str_clear(&last);
-    return listing_finish(&t, err);
+        snprintf(totals + n, sizeof totals - (size_t)n, ", in %zu file%s", in->shards->n, in->shards->n == 1 ? "" : "s");
+    const struct listing list = { .n = in->choice->n, .nbytes = nbytes_of_all(in->choice), .title = "Becomes", .totals = totals,
+        .own = &rows, .at = tensor_at, .add_last = add_purpose };
+    page_init(&page, out);
+    listing_add(&page, &list);
+    return page_finish(&page, err);
 }

@@ -70,7 +70,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     *q = (struct aqlm){ shape_dim(codes, 1), shape_dim(books, 0), shape_dim(books, 1), shape_dim(books, 2),
         shape_dim(books, 3), dtype_facts(f->codes->dtype)->bytes, NULL };
     w->own = q;
-    if (!table_check_type(f, f->codes, IS(I8) | IS(I16) | IS(I32), ROLE_WEIGHT, err)
+    if (!table_check_type(f, f->codes, DTYPE_SET(HAS(I8), HAS(I16), HAS(I32)), ROLE_WEIGHT, err)
             || !limits_check(q->books, COUNT_MAX, "codebooks", err)
             || !limits_check(w->part[BOOKS]->extent.nbytes, BOOKS_MAX, "bytes of codebooks", err))
         return false;
@@ -162,16 +162,14 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
             q->entries, q->og, q->ig);
 }
 
-#define FLOAT_TYPES (IS(F16) | IS(BF16) | IS(F32))
-
 const struct scheme aqlm_schemes[] = {
     {
         .code = "aqlm",
         .name = "AQLM",
         ROWS({ .codes = ".codes", .dtypes = SCALARS, .becomes = ".weight", .is = is_aqlm, .fits = fits,
             .shapes = "[out/og, in/ig, n], codebooks [n, entries, og, ig], scales [out/og, 1, 1, 1]", .companions = {
-            COMPANION(".codebooks", FLOAT_TYPES, NAMED, CODEBOOK, .part = BOOKS),
-            COMPANION(".scales", FLOAT_TYPES, REQUIRED, SCALE, .part = SCALES) } }),
+            COMPANION(".codebooks", FLOAT_16, NAMED, CODEBOOK, .part = BOOKS),
+            COMPANION(".scales", FLOAT_16, REQUIRED, SCALE, .part = SCALES) } }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [BOOKS] = NEED_WHOLE, [SCALES] = NEED_AGAIN },
         .run = run,

@@ -106,7 +106,7 @@ const struct scheme bitnet_schemes[] = {
         .name = "BitNet",
         .ask = "linear_class in config.json, beside it or with --config, can tell which",
         ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_bitnet,
-            .companions = { COMPANION(".weight_scale", IS(F32) | IS(BF16) | IS(F16), EVIDENCE, SCALE, .part = SCALE) } }),
+            .companions = { COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE) } }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN },
         .run = run,

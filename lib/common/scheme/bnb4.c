@@ -45,15 +45,17 @@ own(const struct weight *w)
 
 enum { MAP = 16, NESTED = 256, MINUS_ZERO = 8 };
 
-/* Whether part p is one-dimensional with n elements, unless that is ANY. */
+#define UNREAD UINT64_MAX
+
+/* Whether part p is one-dimensional with n elements, unless that is UNREAD. */
 static bool
 check_length(const struct weight *w, unsigned p, uint64_t n, struct err *err)
 {
     const struct tensor *t = w->part[p];
     char count[24] = "n";
-    if (t->shape.rank == 1 && (n == ANY || shape_dim(&t->shape, 0) == n))
+    if (t->shape.rank == 1 && (n == UNREAD || shape_dim(&t->shape, 0) == n))
         return true;
-    if (n != ANY)
+    if (n != UNREAD)
         snprintf(count, sizeof count, "%" PRIu64, n);
     return table_wrong(t, w->part[CODES], err, "[%s]", count);
 }
@@ -64,7 +66,7 @@ is_nested(const struct weight *w)
     return w->part[ABSMAX]->dtype == DTYPE_U8;
 }
 
-/* The parts against each other and against a number of blocks, both ANY while the blob was not read. */
+/* The parts against each other and against a number of blocks, both UNREAD while the blob was not read. */
 static bool
 check_parts(const struct claims *c, const struct weight *w, uint64_t blocks, uint64_t nested, struct err *err)
 {
@@ -129,7 +131,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     const char *type = claims_strip_name(blob, "nf4", &ignored) ? "nf4"
         : claims_strip_name(blob, "fp4", &ignored) ? "fp4" : NULL;
     struct bnb4_weight *b = claims_alloc(f->claims, sizeof *b, err);
-    if (!b || !check_codes(f->codes, err) || !check_parts(f->claims, w, ANY, ANY, err))
+    if (!b || !check_codes(f->codes, err) || !check_parts(f->claims, w, UNREAD, UNREAD, err))
         return false;
     *b = (struct bnb4_weight){ .type = !type ? TYPE_UNREAD : strcmp(type, "fp4") == 0 ? TYPE_FP4 : TYPE_NF4 };
     w->own = b;
@@ -222,14 +224,14 @@ const struct scheme bnb4_schemes[] = {
         ROWS({ .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, .companions = {
             COMPANION(".quant_state.bitsandbytes__nf4", IS(U8), EVIDENCE, STATE, .left = LEFT_PACKED),
             OR(".quant_state.bitsandbytes__fp4", .left = LEFT_PACKED),
-            COMPANION(".absmax", IS(F32) | IS(U8), REQUIRED, SCALE, .part = ABSMAX, .left = LEFT_PACKED),
+            COMPANION(".absmax", DTYPE_SET(HAS(F32), HAS(U8)), REQUIRED, SCALE, .part = ABSMAX, .left = LEFT_PACKED),
             COMPANION(".quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
             COMPANION(".nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX, .left = LEFT_PACKED),
             COMPANION(".nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP, .left = LEFT_PACKED) } }, {
             /* GPTQModel's names */
             .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, .companions = {
             COMPANION("_quant_state", IS(U8), EVIDENCE, STATE),
-            COMPANION("_absmax", IS(F32) | IS(U8), REQUIRED, SCALE, .part = ABSMAX),
+            COMPANION("_absmax", DTYPE_SET(HAS(F32), HAS(U8)), REQUIRED, SCALE, .part = ABSMAX),
             COMPANION("_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
             COMPANION("_nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX),
             COMPANION("_nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP) } }),

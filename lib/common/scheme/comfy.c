@@ -270,7 +270,7 @@ static bool
 measure(struct comfy_checked *w, const struct comfy_format *f, struct err *err)
 {
     const struct shape *s = &w->codes->shape;
-    if ((w->f->row->dtypes & UINT64_C(1) << w->codes->dtype) == 0)
+    if (!dtype_in(w->f->row->dtypes, w->codes->dtype))
         return bad_codes(w, f->name, "codes of another type", err);
     w->stacked = s->rank == 3;
     w->experts = w->stacked ? shape_dim(s, 0) : 1;
@@ -467,7 +467,6 @@ static const struct companion also[] = {
     BELONGS(".proj_up", STATE), BELONGS(".svdquant_lora_a", STATE), BELONGS(".svdquant_lora_b", STATE), { 0 },
 };
 
-#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
 #define ROW_OF(dtypes_, ...) ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, .companions = { __VA_ARGS__ } })
 #define COMFY(code_, name_, how, dtypes_, ...) { .code = code_, .name = "ComfyUI " name_, .fit = fit, how, \
     ROW_OF(dtypes_, __VA_ARGS__) }
@@ -484,13 +483,14 @@ const struct scheme comfy_schemes[] = {
     [1 + MXFP8] = COMFY(NULL, "mxfp8", NAMED_ONLY, IS(F8_E4M3),
         COMPANION(".weight_scale", E8M0, REQUIRED, SCALE, .shapes = GRID)),
     [1 + NVFP4] = COMFY(SCHEME_NVFP4_COMFY, "nvfp4", FP4_BY_ROWS, IS(U8),
-        COMPANION(".weight_scale", IS(U8) | IS(F8_E4M3), REQUIRED, SCALE, .part = FP4_SCALE, .shapes = GRID),
+        COMPANION(".weight_scale", DTYPE_SET(HAS(U8), HAS(F8_E4M3)), REQUIRED, SCALE, .part = FP4_SCALE, .shapes = GRID),
         ONE_SCALE(".weight_scale_2", .part = FP4_SCALE_2),
         COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = FP4_SMOOTH, .shapes = COLS)),
     [1 + W4A4] = COMFY("w4a4-comfy", "convrot_w4a4", COMFY_BY_ROWS, IS(I8),
         COMPANION(".weight_scale", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ROW)),
     [1 + W4A8] = COMFY("w4a8-comfy", "asym_w4a8_int8", COMFY_BY_ROWS, IS(I8),
-        COMPANION(".weight_s_rel", IS(F8_E4M3) | IS(U8) | IS(F32), REQUIRED, SCALE, .part = COMFY_GROUPS, .shapes = GROUPS,
+        COMPANION(".weight_s_rel", DTYPE_SET(HAS(F8_E4M3), HAS(U8), HAS(F32)), REQUIRED, SCALE, .part = COMFY_GROUPS,
+            .shapes = GROUPS,
             .left = LEFT_SCALES),
         COMPANION(".weight_s_channel", IS(F32), REQUIRED, SCALE, .part = COMFY_SCALE, .shapes = ROW, .left = LEFT_SCALES),
         COMPANION(".weight_codebook", IS(F32), OPTIONAL, CODEBOOK, .part = COMFY_CODEBOOK, .shapes = SIXTEEN,

@@ -470,9 +470,10 @@ const struct scheme ct_packed_schemes[] = {
         .code = "ct-packed",
         .name = "compressed-tensors pack-quantized",
         ROWS({ .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .companions = {
-            COMPANION(".weight_shape", IS(I64) | IS(I32), REQUIRED, SHAPE),
+            COMPANION(".weight_shape", DTYPE_SET(HAS(I64), HAS(I32)), REQUIRED, SHAPE),
             COMPANION(".weight_scale", FLOAT, REQUIRED, SCALE, .part = SCALE),
-            COMPANION(".weight_zero_point", IS(I32) | IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO, .left = LEFT_SCALES),
+            COMPANION(".weight_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO,
+                .left = LEFT_SCALES),
             COMPANION(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [G_IDX] = NEED_WHOLE },

@@ -102,7 +102,7 @@ const struct scheme eetq_schemes[] = {
         .name = "EETQ",
         ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = fits,
             .shapes = "[in, out], weight_scales [out]", .companions = {
-            COMPANION(".weight_scales", IS(F16) | IS(BF16) | IS(F32), NAMED, SCALE, .part = SCALES) } }),
+            COMPANION(".weight_scales", FLOAT_16, NAMED, SCALE, .part = SCALES) } }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALES] = NEED_RUN },
         .run = run,

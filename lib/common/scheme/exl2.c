@@ -235,8 +235,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 
 #define BEHIND_SCALES COMPANION(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \
     COMPANION(".q_groups", IS(I16), REQUIRED, STATE, .part = GROUPS), \
-    COMPANION(".q_invperm", IS(I32) | IS(I16), REQUIRED, G_IDX, .part = INVPERM), \
-    COMPANION(".q_perm", IS(I32) | IS(I16), OPTIONAL, G_IDX), COMPANION(".q_group_map", IS(I16), OPTIONAL, G_IDX)
+    COMPANION(".q_invperm", DTYPE_SET(HAS(I32), HAS(I16)), REQUIRED, G_IDX, .part = INVPERM), \
+    COMPANION(".q_perm", DTYPE_SET(HAS(I32), HAS(I16)), OPTIONAL, G_IDX), COMPANION(".q_group_map", IS(I16), OPTIONAL, G_IDX)
 
 const struct scheme exl2_schemes[] = {
     {

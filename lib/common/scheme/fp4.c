@@ -218,14 +218,14 @@ gptoss_fits(const struct table_match *f)
 /* Of what is decoded, and of what is only recognised. */
 #define NVFP4_PARTS SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE), \
     SCALE(".weight_scale_2", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES), \
-    SCALE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, .part = FP4_SMOOTH)
+    SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH)
 #define NVFP4_NAMES SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE), \
-    SCALE(".weight_scale_2", IS(F32), REQUIRED, .left = LEFT_SCALES), SCALE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL)
+    SCALE(".weight_scale_2", IS(F32), REQUIRED, .left = LEFT_SCALES), SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL)
 
 /* The names of ModelOpt's experts. */
 #define EXPERT_PARTS SCALE("_weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE), \
     SCALE("_weight_scale_2", IS(F32), REQUIRED, .part = FP4_SCALE_2), \
-    SCALE("_pre_quant_scale", SMOOTH_TYPES, OPTIONAL, .part = FP4_SMOOTH)
+    SCALE("_pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH)
 
 #define WEIGHT .codes = ".weight", .dtypes = FP4, .becomes = ".weight"
 #define PACKED .codes = ".weight_packed", .dtypes = FP4, .becomes = ".weight"
@@ -243,7 +243,7 @@ const struct scheme fp4_schemes[] = {
         PACKED, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
         .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
     RECOGNISED("nvfp4-svd", "ModelOpt NVFP4_SVD", {
-        .codes = ".weight", .dtypes = FP4 | FLOAT8, .becomes = ".weight",
+        .codes = ".weight", .dtypes = DTYPE_SET(HAS(U8), HAS(F4), HAS_FLOAT8), .becomes = ".weight",
         .companions = { COMPANION(".svdquant_lora_a", ANY, EVIDENCE, STATE, .left = LEFT_SCALES),
             COMPANION(".svdquant_lora_b", ANY, OPTIONAL, STATE, .left = LEFT_SCALES) },
         ALSO(BELONGS(".weight_scale", SCALE), BELONGS(".weight_scale_2", SCALE), BELONGS(".pre_quant_scale", SCALE)) }),
@@ -270,13 +270,13 @@ const struct scheme fp4_schemes[] = {
             "one an expert", .companions = { EXPERT_PARTS } }) },
     { .code = "mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS(
         { WEIGHT, .is = is_mxfp4, .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
-            SCALE(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, .part = FP4_SMOOTH) } },
+            SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH) } },
         { EXPERTS, .is = is_mxfp4, .companions = { SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
     RECOGNISED(NULL, "MXFP4 or MXFP6", {
         WEIGHT, .fits = table_never, .shapes = "16 or 24 bytes of codes for each weight_scale",
         .companions = { SCALE(".weight_scale", E8M0, EVIDENCE) } }),
     { .code = "fp4-deepseek", .name = "DeepSeek FP4", .fit = fit_deepseek, FP4_BY_ROWS, ROWS({
-        .codes = ".weight", .dtypes = IS(I8) | IS(F4), .becomes = ".weight", .fits = deepseek_fits,
+        .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(F4)), .becomes = ".weight", .fits = deepseek_fits,
         .shapes = "16 or 32 codes, two a byte, for each scale",
         .companions = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },

@@ -133,7 +133,8 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
         step_fp8(d, y, DTYPE_F8_E4M3, own->codes, n, own->scales, GROUP, own->v);
         return n;
     }
-    d->k->fp8_f32[DTYPE_F8_E4M3](own->v, n, own->codes, n, 1, n, &more, n);
+    d->k->fp8_f32(own->v, n, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = n, .x = own->codes,
+        .scales = &more, .scale_cols = n });
     for (size_t i = 0; i < n; i++)
         own->v[i] *= scale_value(DTYPE_F8_E8M0, p, i / GROUP);
     kernels_round(d->k, d->to, y, own->v, n);

@@ -161,13 +161,13 @@ is_cast(const struct table_match *f)
         || (t->name_len >= n && memcmp(t->name + t->name_len - n, weight, n) == 0));
 }
 
-#define SCALE_TYPES (IS(F32) | IS(BF16) | IS(F16) | IS(F8_E8M0) | IS(U8))
+#define SCALE_TYPES DTYPE_SET(HAS_FLOAT_16, HAS(F8_E8M0), HAS(U8))
 
 /* A scale that is shared, of which no row says anything. */
 static bool
 check_fused(const struct weight *w, struct err *err)
 {
-    return (SCALE_TYPES & UINT64_C(1) << w->part[SCALE]->dtype) != 0
+    return dtype_in(SCALE_TYPES, w->part[SCALE]->dtype)
         || table_wrong(w->part[SCALE], w->part[CODES], err, "U8, F8_E8M0, F16, BF16, F32 as scale of FP8");
 }
 
@@ -275,7 +275,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained %" PRIu64 "x%" PRIu64 " scale", type, f->b0, f->b1);
 }
 
-#define SMOOTH_PART COMPANION(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH)
+#define SMOOTH_PART COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH)
 #define ZERO_POINT_PART COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
 
 static const struct scheme_row rows[] = {

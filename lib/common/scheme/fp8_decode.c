@@ -86,18 +86,18 @@ read_scales(const struct decoding *d, const struct fp8_place *p, float *scales, 
 static void
 piece(const struct decoding *d, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1, uint8_t *y)
 {
-    enum dtype type = d->w->part[CODES]->dtype;
     uint64_t stride = fp8_own(d->w)->cols;
-    const uint8_t *x = decoding_bytes(d, CODES, at);
+    struct fp8_rows m = { .dtype = d->w->part[CODES]->dtype, .rows = rows, .cols = cols, .x = decoding_bytes(d, CODES, at),
+        .x_stride = stride, .scales = scales, .scale_cols = b1 };
     bool smooth = d->w->part[SMOOTH] != NULL;
     if (d->to == DTYPE_BF16 && !smooth)
-        d->k->fp8_bf16[type]((uint16_t *)(void *)y, stride, x, stride, rows, cols, scales, b1);
+        d->k->fp8_bf16((uint16_t *)(void *)y, stride, &m);
     else if (d->to == DTYPE_F32 && !smooth)
-        d->k->fp8_f32[type]((float *)(void *)y, stride, x, stride, rows, cols, scales, b1);
+        d->k->fp8_f32((float *)(void *)y, stride, &m);
     else
-        for (; rows > 0; rows--, x += stride, y += stride * dtype_facts(d->to)->bytes) {
+        for (m.rows = 1; rows > 0; rows--, m.x += stride, y += stride * dtype_facts(d->to)->bytes) {
             float *v = ((struct fp8_room *)d->room)->v;
-            d->k->fp8_f32[type](v, cols, x, cols, 1, cols, scales, b1);
+            d->k->fp8_f32(v, cols, &m);
             smooth_apply(d, SMOOTH, v, at % stride, cols);
             kernels_round(d->k, d->to, y, v, cols);
         }

@@ -45,13 +45,20 @@ matrix_of(const struct weight *w, uint64_t i)
     return i / per_matrix(w);
 }
 
+/* Where the block of element i begins. */
+static uint64_t
+block_at(const struct tensor *codes, uint64_t i)
+{
+    return shape_offset(&codes->shape, codes->dtype, i);
+}
+
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
-    const struct dtype_facts *f = dtype_facts(w->part[CODES]->dtype);
+    const struct tensor *codes = w->part[CODES];
     if (part == CODES) {
-        uint64_t block = first / f->elems;
-        *s = (struct span){ .at = block * f->bytes, .len = (num_ceil_div(first + count, f->elems) - block) * f->bytes };
+        uint64_t from = block_at(codes, first), last = block_at(codes, first + count - 1);
+        *s = (struct span){ .at = from, .len = last + dtype_facts(codes->dtype)->bytes - from };
     } else {
         uint64_t from = matrix_of(w, first), to = matrix_of(w, first + count - 1);
         *s = (struct span){ .at = 4 * from, .len = 4 * (to - from + 1) };
@@ -83,8 +90,8 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const struct tensor *codes = d->w->part[CODES];
     const struct dtype_facts *f = dtype_facts(codes->dtype);
     struct ggml_room *room = d->room;
-    uint64_t block = at / f->elems, cut = at % f->elems, whole = count / f->elems;
-    const uint8_t *x = decoding_bytes(d, CODES, block * f->bytes);
+    uint64_t cut = at % f->elems, whole = count / f->elems;
+    const uint8_t *x = decoding_bytes(d, CODES, block_at(codes, at));
     bool careful = d->w->part[SCALE] || codes->big_endian;
     if (!careful && cut == 0 && whole != 0) {
         kernels_block(d->k, codes->dtype, d->to, y, x, (size_t)whole);
@@ -138,7 +145,7 @@ describe_named(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "%s", w->part[CODES]->type_name);
 }
 
-#define BLOCKS (IS(UNKNOWN) - IS(Q4_0))
+#define BLOCKS DTYPE_SET([DTYPE_SCALARS ... DTYPE_UNKNOWN - 1] = true)
 
 const struct scheme ggml_schemes[] = {
     {

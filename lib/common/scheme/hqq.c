@@ -65,7 +65,7 @@ enum { FIELD = 64 };                                    /* bytes of the longest 
 
 /* The bytes of a field of one of some types; *n is 0 when there is none. */
 static bool
-read_field(const struct table_match *f, const char *suffix, uint64_t dtypes, const char *expected, uint8_t p[FIELD],
+read_field(const struct table_match *f, const char *suffix, const bool *dtypes, const char *expected, uint8_t p[FIELD],
     size_t *n, struct err *err)
 {
     const struct tensor *t = field(f, suffix);
@@ -73,7 +73,7 @@ read_field(const struct table_match *f, const char *suffix, uint64_t dtypes, con
     *n = 0;
     if (!t)
         return true;
-    if (!(dtypes & UINT64_C(1) << t->dtype) || t->shape.rank > 1 || t->extent.nbytes > FIELD)
+    if (!dtype_in(dtypes, t->dtype) || t->shape.rank > 1 || t->extent.nbytes > FIELD)
         return table_wrong(t, f->codes, err, "%s", expected);
     *n = (size_t)t->extent.nbytes;
     return contents->read(contents->of, t, p, err);
@@ -84,7 +84,7 @@ read_flag(const struct table_match *f, const char *suffix, bool *set, struct err
 {
     uint8_t p[FIELD];
     size_t n;
-    if (!read_field(f, suffix, IS(U8) | IS(BOOL), "one U8", p, &n, err))
+    if (!read_field(f, suffix, DTYPE_SET(HAS(U8), HAS(BOOL)), "one U8", p, &n, err))
         return false;
     for (size_t i = 0; i < n; i++)
         *set = *set || p[i] != 0;
@@ -139,14 +139,13 @@ static bool
 find_matrix(const struct table_match *f, struct hqq *q, uint64_t numel, bool viewed, struct err *err)
 {
     const struct tensor *codes = f->codes;
-    const struct dtype_facts *type = dtype_facts(codes->dtype);
     uint32_t unit = q->planes.unit, planes = q->planes.count;
     uint64_t row, height = dim_rows(codes);
     if (codes->shape.rank != 2 || codes->dtype < DTYPE_U8
         || (!viewed && codes->dtype != (unit == 1 ? DTYPE_U8 : DTYPE_I32)))
         return table_wrong(codes, codes, err, "a matrix of %s, as HQQ codes of %" PRIu32 " bits",
             viewed ? "any type" : unit == 1 ? "U8" : "I32", q->planes.bits);
-    if (!num_mul(&row, dim_cols(codes), type->bytes) || row % unit != 0)
+    if (!dtype_row_bytes(&row, codes->dtype, dim_cols(codes)) || row % unit != 0)
         return table_wrong(codes, codes, err, "rows of whole units of HQQ");
     q->cols = row / unit;
     q->rows = q->cols != 0 ? numel / q->cols : 0;
@@ -307,8 +306,6 @@ static const struct companion fields[] = {
     BELONGS(".quant_scale", STATE), BELONGS(".quant_zero", STATE), BELONGS(".offload_meta", STATE),
     BELONGS(".encoded_state_dict", STATE), BELONGS(".stores_quant_config", STATE), { 0 },
 };
-
-#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
 
 const struct scheme hqq_schemes[] = {
     RECOGNISED("sinq", "SINQ", {

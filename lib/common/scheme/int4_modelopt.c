@@ -114,7 +114,7 @@ const struct scheme int4_modelopt_schemes[] = {
         ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int4, .companions = {
             COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
             COMPANION(".weight_scale_2", FLOAT, OPTIONAL, SCALE),
-            COMPANION(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH),
+            COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH),
             COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SMOOTH] = NEED_RUN },

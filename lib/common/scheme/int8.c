@@ -132,7 +132,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 #define INT8_ROW(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \
     COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
     COMPANION(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO), \
-    COMPANION(".pre_quant_scale", SMOOTH_TYPES, OPTIONAL, SCALE, .part = SMOOTH) } })
+    COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH) } })
 
 const struct scheme int8_schemes[] = {
     {

@@ -336,8 +336,6 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
                 bits_in(m->open, sizes[i]), sizes[i]);
 }
 
-#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
-
 #define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \
     [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct step_room), .decode = decode, \
     .describe = describe, __VA_ARGS__ }

@@ -285,13 +285,11 @@ describe_bits(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, groups of %" PRIu64, q->planes.bits, q->cols);
 }
 
-#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
-
 const struct scheme quanto_schemes[] = {
     {
         .code = "quanto",
         .name = "quanto",
-        ROWS({ .codes = "._data", .dtypes = IS(I8) | FLOAT8, .becomes = "", .fits = bytes_fit,
+        ROWS({ .codes = "._data", .dtypes = DTYPE_SET(HAS(I8), HAS_FLOAT8), .becomes = "", .fits = bytes_fit,
             .is = has_no_shift, .shapes = "[out, ..], _scale of one or [out, 1 ..]", .companions = {
             COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
             COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
@@ -310,7 +308,7 @@ const struct scheme quanto_schemes[] = {
         ROWS({ .codes = "._data._data", .dtypes = IS(U8), .becomes = "", .fits = bits_fit,
             .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", .companions = {
             COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
-            COMPANION("._shift", FLOAT_16 | IS(U8) | IS(I8), REQUIRED, ZERO_POINT, .part = SHIFT) } }),
+            COMPANION("._shift", DTYPE_SET(HAS_FLOAT_16, HAS(U8), HAS(I8)), REQUIRED, ZERO_POINT, .part = SHIFT) } }),
         .fit = fit_bits,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SHIFT] = NEED_RUN },
         .run = run,

@@ -42,11 +42,11 @@ const struct scheme block_schemes[] = {
         .companions = { COMPANION(".weight_sf", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".weight_sf_rowmajor", SCALE), BELONGS(".weight_global_scale", SCALE)) }),
     RECOGNISED("gemma", "Gemma INT8, INT4 or INT2", {
-        .codes = ".weight", .dtypes = IS(U8) | IS(I8), .becomes = ".weight", .companions = {
+        .codes = ".weight", .dtypes = DTYPE_SET(HAS(U8), HAS(I8)), .becomes = ".weight", .companions = {
             COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
             COMPANION(".input_activation_scale", FLOAT, EVIDENCE, ACTIVATION),
             COMPANION(".output_activation_scale", FLOAT, OPTIONAL, ACTIVATION) } }, {
-        .codes = ".embedding_quantized", .dtypes = IS(U8) | IS(I8), .becomes = ".weight",
+        .codes = ".embedding_quantized", .dtypes = DTYPE_SET(HAS(U8), HAS(I8)), .becomes = ".weight",
         .companions = { COMPANION(".embedding_scale", FLOAT, EVIDENCE, SCALE) } }),
     RECOGNISED("gemma-or-int3", "Gemma INT4 or INT2, or Quark INT3 or UINT8", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_by_rows, .companions = { INT4_PARTS } }),

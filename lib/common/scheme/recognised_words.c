@@ -23,7 +23,7 @@ const struct scheme paroquant_schemes[] = {
 
 const struct scheme word_schemes[] = {
     RECOGNISED("svdquant", "SVDQuant", {
-        .codes = ".qweight", .dtypes = IS(I8) | IS(I32), .becomes = ".weight",
+        .codes = ".qweight", .dtypes = DTYPE_SET(HAS(I8), HAS(I32)), .becomes = ".weight",
         .companions = { COMPANION(".wscales", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".wzeros", ZERO_POINT), BELONGS(".wcscales", SCALE), BELONGS(".wtscale", SCALE),
             BELONGS(".smooth_factor", SCALE), BELONGS(".smooth_factor_orig", SCALE), BELONGS(".smooth", SCALE),

@@ -32,13 +32,11 @@
 enum { CODES, SCALE, ZERO };                            /* parts */
 enum { IN_ROWS, IN_COLUMNS, UNCONFIGURED };             /* in sdnq_schemes */
 
-#define FLOAT_16 (IS(F32) | IS(BF16) | IS(F16))
-
 /* What a type of SDNQ is stored as. */
 struct sdnq_type {
     unsigned bits;
     bool is_signed, packed;
-    uint64_t dtypes;
+    enum dtype stored;
     unsigned exponent;                                  /* bits of it; 0: an integer, or F8 as it is */
 };
 
@@ -67,7 +65,7 @@ struct module {
 static bool
 set_packed(struct sdnq_type *type, unsigned bits, bool is_signed, unsigned exponent)
 {
-    *type = (struct sdnq_type){ bits, is_signed, true, IS(U8), exponent };
+    *type = (struct sdnq_type){ bits, is_signed, true, DTYPE_U8, exponent };
     return true;
 }
 
@@ -88,13 +86,13 @@ static bool
 find_type(struct sdnq_type *type, const char *name)
 {
     static const struct { const char *name; struct sdnq_type type; } plain[] = {
-        { "int8", { 8, true, false, IS(I8), 0 } },                  { "uint8", { 8, false, false, IS(U8), 0 } },
-        { "float8_e4m3fn", { 8, true, false, IS(F8_E4M3), 0 } },    { "fp8", { 8, true, false, IS(F8_E4M3), 0 } },
-        { "float8_e5m2", { 8, true, false, IS(F8_E5M2), 0 } },
-        { "float8_e4m3fn_sdnq", { 8, true, true, IS(U8), 4 } },
-        { "fp7", { 7, true, true, IS(U8), 3 } }, { "fp6", { 6, true, true, IS(U8), 3 } },
-        { "fp5", { 5, true, true, IS(U8), 2 } }, { "fp4", { 4, true, true, IS(U8), 2 } },
-        { "fp3", { 3, true, true, IS(U8), 1 } }, { "fp2", { 2, true, true, IS(U8), 1 } },
+        { "int8", { 8, true, false, DTYPE_I8, 0 } },               { "uint8", { 8, false, false, DTYPE_U8, 0 } },
+        { "float8_e4m3fn", { 8, true, false, DTYPE_F8_E4M3, 0 } }, { "fp8", { 8, true, false, DTYPE_F8_E4M3, 0 } },
+        { "float8_e5m2", { 8, true, false, DTYPE_F8_E5M2, 0 } },
+        { "float8_e4m3fn_sdnq", { 8, true, true, DTYPE_U8, 4 } },
+        { "fp7", { 7, true, true, DTYPE_U8, 3 } }, { "fp6", { 6, true, true, DTYPE_U8, 3 } },
+        { "fp5", { 5, true, true, DTYPE_U8, 2 } }, { "fp4", { 4, true, true, DTYPE_U8, 2 } },
+        { "fp3", { 3, true, true, DTYPE_U8, 1 } }, { "fp2", { 2, true, true, DTYPE_U8, 1 } },
     };
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(plain[i].name, name) == 0) {
@@ -288,9 +286,9 @@ check_companions(const struct module *m, const struct sdnq_type *type, struct er
     const struct shape *s = &m->scale->shape;
     bool grouped = s->rank == 3 && shape_dim(s, 2) == 1 && shape_dim(s, 1) > 1;
     char name[STR_SHOWN];
-    if ((FLOAT_16 & UINT64_C(1) << m->scale->dtype) == 0)
+    if (!dtype_in(FLOAT_16, m->scale->dtype))
         return bad(m, m->scale, "F32, BF16 or F16", err);
-    if ((type->dtypes & UINT64_C(1) << m->codes->dtype) == 0)
+    if (type->stored != m->codes->dtype)
         return bad(m, m->codes, "codes of the type in the configuration", err);
     if (m->zero && type->is_signed)
         return bad(m, m->zero, "no zero_point, as the type is signed", err);
@@ -389,7 +387,7 @@ choose_unscaled(const struct module *m, struct err *err)
     char name[STR_SHOWN];
     struct sdnq_type type;
     bool ignored = true;
-    if (!m->name || !find_type(&type, m->name) || !(type.dtypes & UINT64_C(1) << m->codes->dtype)
+    if (!m->name || !find_type(&type, m->name) || type.stored != m->codes->dtype
         || claims_is_report_on_shard(m->claims))
         return CLAIM_NO;
     if (!config_ignores(m->claims->config, m->p.base, m->p.base_len, &ignored, err))
@@ -407,7 +405,7 @@ choose_unconfigured(struct table_match *f, struct module *m, struct weight *w, s
 {
     bool codes = m->codes->dtype == DTYPE_I8 || m->codes->dtype == DTYPE_U8;
     bool svd = dtype_is_float8(m->codes->dtype) && beside(m, ".svd_up");
-    if (!(FLOAT_16 & UINT64_C(1) << m->scale->dtype) || (!codes && !svd))
+    if (!dtype_in(FLOAT_16, m->scale->dtype) || (!codes && !svd))
         return CLAIM_NO;
     m->open = svd ? "with svd_up" : "without its configuration";
     enum claim claim = table_match(f, w, err);
@@ -574,7 +572,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static const struct scheme_row rows[] = {
-    { .codes = ".weight", .dtypes = IS(I8) | IS(U8) | FLOAT8, .becomes = ".weight", .choose = choose, .companions = {
+    { .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8), HAS_FLOAT8), .becomes = ".weight", .choose = choose,
+      .companions = {
         COMPANION(".scale", ANY, EVIDENCE, SCALE, .part = SCALE),
         COMPANION(".zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO) },
         ALSO(BELONGS(".svd_up", STATE), BELONGS(".svd_down", STATE), BELONGS(".scale_2", SCALE),

@@ -6,8 +6,6 @@
 #include "scheme/roles.h"
 #include "scheme/table.h"
 
-#define SMOOTH_TYPES (IS(F32) | IS(BF16) | IS(F16))
-
 /* Whether it is one for each of the columns of a matrix; NULL is none, and right. */
 bool smooth_check(const struct tensor *smooth, const struct tensor *codes, uint64_t cols, struct err *err);
 

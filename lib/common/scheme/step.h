@@ -58,11 +58,12 @@ static inline void
 step_fp8(const struct decoding *d, void *y, enum dtype type, const uint8_t *x, size_t n,
     const float *scales, size_t group, float *v)
 {
+    const struct fp8_rows row = { .dtype = type, .rows = 1, .cols = n, .x = x, .scales = scales, .scale_cols = group };
     if (d->to == DTYPE_BF16) {
-        d->k->fp8_bf16[type](y, n, x, n, 1, n, scales, group);
+        d->k->fp8_bf16(y, n, &row);
         return;
     }
-    d->k->fp8_f32[type](v, n, x, n, 1, n, scales, group);
+    d->k->fp8_f32(v, n, &row);
     kernels_round(d->k, d->to, y, v, n);
 }
 

@@ -147,12 +147,6 @@ table_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 
 /* --- one row */
 
-static bool
-type_is(uint64_t dtypes, const struct tensor *t)
-{
-    return (dtypes & UINT64_C(1) << t->dtype) != 0;
-}
-
 static void
 has_both(const struct table_match *f, const struct tensor *a, const struct tensor *b, struct err *err)
 {
@@ -190,14 +184,14 @@ table_set_cols(const struct table_match *f, struct weight *w, uint64_t cols, str
 }
 
 bool
-table_check_type(const struct table_match *f, const struct tensor *t, uint64_t dtypes, enum role role, struct err *err)
+table_check_type(const struct table_match *f, const struct tensor *t, const bool *dtypes, enum role role, struct err *err)
 {
     char types[128] = "";
     size_t n = 0;
-    if (type_is(dtypes, t))
+    if (dtype_in(dtypes, t->dtype))
         return true;
     for (enum dtype d = 0; d < DTYPE_SCALARS; d++)
-        if (dtypes & UINT64_C(1) << d && n < sizeof types)
+        if (dtype_in(dtypes, d) && n < sizeof types)
             n += (size_t)snprintf(types + n, sizeof types - n, "%s%s", n ? ", " : "", dtype_name(d));
     return table_wrong(t, f->codes, err, "%s as %s of %s", types, role_name(role), f->scheme->name);
 }
@@ -230,7 +224,7 @@ find_companions(struct table_match *f, struct err *err)
             const struct tensor *t = claims_find(f->claims, f->base.base, f->base.base_len, with[next].suffix);
             if (next != head)
                 f->with[next] = NULL;
-            if (!t || (with[head].presence == EVIDENCE && !type_is(with[head].dtypes, t)))
+            if (!t || (with[head].presence == EVIDENCE && !dtype_in(with[head].dtypes, t->dtype)))
                 continue;
             if (f->with[head]) {
                 has_both(f, f->with[head], t, err);
@@ -320,7 +314,7 @@ table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *
     for (size_t i = 0; i < scheme->nrows && claim == CLAIM_NO; i++) {
         const struct scheme_row *row = &scheme->rows[i];
         struct table_match f = { .claims = c, .scheme = scheme, .row = row, .codes = codes };
-        if (row->codes && type_is(row->dtypes, codes) && claims_strip_name(codes, row->codes, &f.base))
+        if (row->codes && dtype_in(row->dtypes, codes->dtype) && claims_strip_name(codes, row->codes, &f.base))
             claim = row->choose ? row->choose(&f, w, err) : table_match(&f, w, err);
     }
     return claim;

@@ -7,14 +7,18 @@
 
 #include "scheme/claims.h"
 
-/* Sets of types. */
-#define IS(type) (UINT64_C(1) << DTYPE_##type)
-#define ANY UINT64_MAX
-#define SCALARS (IS(Q4_0) - 1)
-#define FLOAT (IS(F16) | IS(BF16) | IS(F32) | IS(F64))
-#define FLOAT8 (IS(F8_E4M3) | IS(F8_E5M2) | IS(F8_E4M3FNUZ) | IS(F8_E5M2FNUZ))
-#define E8M0 (IS(U8) | IS(F8_E8M0))
-#define FP4 (IS(U8) | IS(F4))
+/* Sets of types; HAS is a member of one, as in DTYPE_SET(HAS(I8), HAS(U8)). */
+#define HAS(type) [DTYPE_##type] = true
+#define HAS_FLOAT_16 HAS(F16), HAS(BF16), HAS(F32)
+#define HAS_FLOAT8 HAS(F8_E4M3), HAS(F8_E5M2), HAS(F8_E4M3FNUZ), HAS(F8_E5M2FNUZ)
+#define IS(type) DTYPE_SET(HAS(type))
+#define ANY DTYPE_SET([0 ... DTYPE_COUNT - 1] = true)
+#define SCALARS DTYPE_SET([0 ... DTYPE_SCALARS - 1] = true)
+#define FLOAT_16 DTYPE_SET(HAS_FLOAT_16)
+#define FLOAT DTYPE_SET(HAS_FLOAT_16, HAS(F64))
+#define FLOAT8 DTYPE_SET(HAS_FLOAT8)
+#define E8M0 DTYPE_SET(HAS(U8), HAS(F8_E8M0))
+#define FP4 DTYPE_SET(HAS(U8), HAS(F4))
 
 /* Whether a companion has to be there. A row with neither of the first two claims whatever is called like its codes. */
 enum presence {
@@ -37,7 +41,7 @@ enum left {
 /* A tensor beside the codes: base + suffix. */
 struct companion {
     const char *suffix;
-    uint64_t dtypes;            /* a set of types */
+    const bool *dtypes;         /* a set of types */
     enum presence presence;
     enum role role;
     unsigned part;              /* of the weight that it becomes; 0: none */
@@ -50,7 +54,7 @@ enum { COMPANIONS = 9 };
 struct scheme_row {
     const char *codes;          /* suffix of the codes' name; what is before it is the base. NULL: another row of the
                                  * file chooses this one */
-    uint64_t dtypes;            /* of the codes */
+    const bool *dtypes;         /* of the codes */
     const char *becomes;        /* suffix of the decoded weight, behind the base */
     enum left left;             /* of the codes */
     bool bare;                  /* leaves what every other weight takes besides (schemes.md 1.4) */
@@ -111,7 +115,7 @@ bool table_wrong(const struct tensor *t, const struct tensor *codes, struct err 
 bool table_set_cols(const struct table_match *f, struct weight *w, uint64_t cols, struct err *err);
 
 /* Whether a companion is of one of these types; else ERR_MALFORMED, which names them. */
-bool table_check_type(const struct table_match *f, const struct tensor *t, uint64_t dtypes, enum role role, struct err *err);
+bool table_check_type(const struct table_match *f, const struct tensor *t, const bool *dtypes, enum role role, struct err *err);
 
 /* Let the rows of a scheme look at codes that nobody has claimed. */
 enum claim table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *codes, struct weight *w,

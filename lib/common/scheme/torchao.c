@@ -33,25 +33,23 @@
 enum { CODES, SCALE, ZERO, WHOLE_SCALE };               /* parts; WHOLE_SCALE: per_tensor_scale */
 enum { IN_ROWS, IN_COLUMNS };                           /* in torchao_schemes: how scales lie */
 
-#define FLOAT_16 (IS(F16) | IS(BF16) | IS(F32))
-
 /* What the codes are. */
 enum torchao_kind { KIND_F8, KIND_I8, KIND_FP4, KIND_INT4, KIND_UINT4 };
 
 static const struct type {
     const char *name;
     enum torchao_kind kind;
-    uint64_t codes, scales, zeros;                      /* sets of types; zeros: 0 for none */
+    const bool *codes, *scales, *zeros;                 /* sets of types; zeros: NULL for none */
     uint32_t per_item;                                  /* codes of an item of qdata */
     bool columns;                                       /* scales and zeros are stored turned around, [G, N] */
 } types[] = {
-    { "Float8Tensor", KIND_F8, FLOAT8, FLOAT_16, 0, 1, false },
+    { "Float8Tensor", KIND_F8, FLOAT8, FLOAT_16, NULL, 1, false },
     { "Int8Tensor", KIND_I8, IS(I8), FLOAT_16, IS(I8), 1, false },
     { "IntxUnpackedToInt8Tensor", KIND_I8, IS(I8), FLOAT_16, IS(I8), 1, false },
-    { "MXTensor", KIND_F8, FLOAT8, E8M0, 0, 1, false },
-    { "MXTensor", KIND_FP4, IS(U8), E8M0, 0, 2, false },
-    { "NVFP4Tensor", KIND_FP4, IS(U8), IS(F8_E4M3), 0, 2, false },
-    { "Int4Tensor", KIND_INT4, IS(I8) | IS(U8), FLOAT_16, FLOAT_16, 2, true },
+    { "MXTensor", KIND_F8, FLOAT8, E8M0, NULL, 1, false },
+    { "MXTensor", KIND_FP4, IS(U8), E8M0, NULL, 2, false },
+    { "NVFP4Tensor", KIND_FP4, IS(U8), IS(F8_E4M3), NULL, 2, false },
+    { "Int4Tensor", KIND_INT4, DTYPE_SET(HAS(I8), HAS(U8)), FLOAT_16, FLOAT_16, 2, true },
     { "Int4PlainInt32Tensor", KIND_UINT4, IS(I32), FLOAT_16, IS(I8), 8, true },
 };
 
@@ -133,7 +131,7 @@ find_type(const struct table_match *f, struct torchao *t, const char *name, cons
     char shown[STR_SHOWN];
     snprintf(t->name, sizeof t->name, "%.40s", str_shown(shown, name, strlen(name)));
     for (size_t i = 0; i < sizeof types / sizeof *types && !t->type; i++)
-        if (strcmp(types[i].name, name) == 0 && types[i].codes & UINT64_C(1) << f->codes->dtype)
+        if (strcmp(types[i].name, name) == 0 && dtype_in(types[i].codes, f->codes->dtype))
             t->type = &types[i];
     if (!t->type)
         t->open = "which is not decoded";
@@ -182,7 +180,7 @@ set_shape(const struct table_match *f, struct weight *w, struct torchao *t, stru
 
 /* Scales, or zero points: their type, and one for each block. */
 static bool
-check_grid(const struct table_match *f, const struct torchao *t, const struct tensor *grid, uint64_t dtypes, struct err *err)
+check_grid(const struct table_match *f, const struct torchao *t, const struct tensor *grid, const bool *dtypes, struct err *err)
 {
     uint64_t across = num_ceil_div(t->cols, t->b1), numel, blocks;
     if (!table_check_type(f, grid, dtypes, grid == f->with[WITH_SCALE] ? ROLE_SCALE : ROLE_ZERO_POINT, err))
@@ -209,7 +207,7 @@ check_parts(const struct table_match *f, const struct weight *w, struct torchao 
     }
     if ((t->type->per_item != 1 && t->b1 % 2 != 0) || (t->type->columns && t->b0 != 1))
         return wrong(f, "block_size", "one of 4-bit codes: a part of a row, even", err);
-    if (w->part[WHOLE_SCALE] && (t->type->scales != IS(F8_E4M3) || !dim_is_one(w->part[WHOLE_SCALE])
+    if (w->part[WHOLE_SCALE] && (!dtype_in(t->type->scales, DTYPE_F8_E4M3) || !dim_is_one(w->part[WHOLE_SCALE])
             || w->part[WHOLE_SCALE]->dtype != DTYPE_F32))
         return table_wrong(w->part[WHOLE_SCALE], f->codes, err, "one F32 in an NVFP4Tensor");
     return check_grid(f, t, w->part[SCALE], t->type->scales, err)

@@ -268,18 +268,16 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
             q->length);
 }
 
-#define FLOAT_TYPES (IS(F16) | IS(BF16) | IS(F32))
-
 const struct scheme vptq_schemes[] = {
     {
         .code = "vptq",
         .name = "VPTQ",
         ROWS({ .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight", .companions = {
-            COMPANION(".centroids.weight", FLOAT_TYPES, NAMED, CODEBOOK, .part = CENTROIDS),
-            COMPANION(".res_centroids.weight", FLOAT_TYPES, OPTIONAL, CODEBOOK, .part = RESIDUALS),
-            COMPANION(".perm", IS(I16) | IS(U16) | IS(I64), OPTIONAL, G_IDX, .part = PERM),
-            COMPANION(".weight_scale", FLOAT_TYPES, OPTIONAL, SCALE, .part = SCALE),
-            COMPANION(".weight_bias", FLOAT_TYPES, OPTIONAL, ZERO_POINT, .part = BIAS) },
+            COMPANION(".centroids.weight", FLOAT_16, NAMED, CODEBOOK, .part = CENTROIDS),
+            COMPANION(".res_centroids.weight", FLOAT_16, OPTIONAL, CODEBOOK, .part = RESIDUALS),
+            COMPANION(".perm", DTYPE_SET(HAS(I16), HAS(U16), HAS(I64)), OPTIONAL, G_IDX, .part = PERM),
+            COMPANION(".weight_scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
+            COMPANION(".weight_bias", FLOAT_16, OPTIONAL, ZERO_POINT, .part = BIAS) },
             ALSO(BELONGS(".res_indices", STATE), BELONGS(".outlier_indices", STATE),
                 BELONGS(".outlier_centroids.weight", CODEBOOK)) }),
         .fit = fit,

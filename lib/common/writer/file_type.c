@@ -40,7 +40,7 @@ file_type(const struct choice *choice)
 }
 
 bool
-file_is_quantized(const struct choice *choice)
+file_type_is_quantized(const struct choice *choice)
 {
     for (size_t i = 0; i < choice->n; i++)
         if (chosen_tensor(&choice->list[i]).dtype >= DTYPE_SCALARS)
@@ -49,11 +49,11 @@ file_is_quantized(const struct choice *choice)
 }
 
 bool
-file_types_changed(const struct choice *choice)
+file_type_changed(const struct choice *choice)
 {
     for (size_t i = 0; i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
-        if (c->encoding || c->decode || c->made || c->copy->dtype != c->dtype)
+        if (c->encoding || c->decode || c->composed || c->copy->dtype != c->dtype)
             return true;
     }
     return false;

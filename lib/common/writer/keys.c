@@ -368,7 +368,7 @@ keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *given
 {
     const struct meta *types;
     struct making m = { .keys = keys, .kind = kind, .given = given, .choice = choice,
-        .changed = choice->decodes || file_types_changed(choice), .quantized = file_is_quantized(choice),
+        .changed = choice->decodes || file_type_changed(choice), .quantized = file_type_is_quantized(choice),
         .file_type = file_type(choice) };
     *keys = (struct keys){ .max = catalog_limits(choice->input)->alloc };
     if (kind == KEYS_NONE)

@@ -1,6 +1,6 @@
-/* writer: how an output is laid out. A new format is one file and one row here: its limits, its order, what it makes of
- * metadata, its pieces. No writer moves weight bytes.
- */
+/* writer knows how one file of a format is laid out: its limits, its order of tensors, its metadata, its pieces.
+ * It must not know why a tensor is in the output, nor move the bytes of weights, nor write a file.
+ * Begin with struct writer: a format is one file and one row here. */
 #ifndef WRITER_WRITER_H
 #define WRITER_WRITER_H
 

@@ -115,7 +115,7 @@ check_size(struct gguf *g, struct info *t, struct err *err)
     if (row % type->elems != 0)
         return gguf_fail(g, err, ERR_MALFORMED, t->at, "rows of %" PRIu64 " elements, expected a multiple of %u for %s",
             row, type->elems, type->name);
-    if (!count_elements(t, &numel) || !num_mul(&t->nbytes, numel / type->elems, type->bytes))
+    if (!count_elements(t, &numel) || !dtype_rows_bytes(&t->nbytes, t->dtype, row != 0 ? numel / row : 0, row))
         return gguf_fail(g, err, ERR_MALFORMED, t->at, "%s of shape %s is more than 64 bits can count", type->name,
             shape_text(text, &shape));
     t->least = t->dtype == DTYPE_UNKNOWN ? numel != 0 : t->nbytes;

@@ -8,6 +8,8 @@
 
 enum { SAFETENSORS_PREFIX = 8 };        /* bytes of the header length */
 
+_Static_assert(DTYPE_COUNT <= UINT8_MAX + 1, "safetensors_entry.dtype");
+
 /* A tensor while its header is read. Small, because there may be a million; the catalog has it in full later. */
 struct safetensors_entry {
     uint64_t begin, end;            /* data_offsets */

@@ -4,14 +4,13 @@
 #include <math.h>
 
 #include "dtype/bfloat16.h"
-#include "dtype/half.h"
 #include "kernel/nan.h"
+#include "kernel/rounded.h"
 
 static inline float
-rounded(enum dtype in, float v)
+rounded_canonical(enum dtype in, float v)
 {
-    return in == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : in == DTYPE_F16 ? half_to_float(half_of_float(v))
-        : nan_canonical(v);
+    return nan_canonical(rounded(in, v));
 }
 
 /* Of element i of the run. */
@@ -22,10 +21,10 @@ value_of(const struct affine *a, size_t first, size_t i, uint8_t code)
     float v = a->map ? a->map[code] : (float)code;
 
     if (a->fused)
-        return rounded(a->in, fmaf(v, a->factors[g], a->terms[g]));
+        return rounded_canonical(a->in, fmaf(v, a->factors[g], a->terms[g]));
     if (a->term_first)
-        return rounded(a->in, rounded(a->in, v - a->terms[g]) * a->factors[g]);
-    return rounded(a->in, rounded(a->in, v * a->factors[g]) + a->terms[g]);
+        return rounded_canonical(a->in, rounded_canonical(a->in, v - a->terms[g]) * a->factors[g]);
+    return rounded_canonical(a->in, rounded_canonical(a->in, v * a->factors[g]) + a->terms[g]);
 }
 
 void

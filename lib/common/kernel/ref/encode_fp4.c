@@ -6,7 +6,7 @@
 
 #include "dtype/ggml_block.h"
 #include "kernel/encode_math.h"
-#include "kernel/fp4_blocks.h"
+#include "kernel/blocks.h"
 
 /* The code nearest to x, of equals the lowest: so never -0, and 0 for a NaN. values: of the 16 codes. */
 static uint8_t
@@ -77,9 +77,10 @@ mxfp4_exponent(float absmax)
 }
 
 bool
-mxfp4_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_mxfp4(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    (void)importance;
+    (void)dtype, (void)importance;
     for (size_t i = rows * cols / MXFP4_ELEMS; i > 0; i--, y += MXFP4_BYTES, x += MXFP4_ELEMS) {
         float values[16];
 
@@ -113,9 +114,10 @@ nvfp4_scale_code(float absmax)
 }
 
 bool
-nvfp4_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_nvfp4(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    (void)importance;
+    (void)dtype, (void)importance;
     for (size_t i = rows * cols / NVFP4_ELEMS; i > 0; i--, y += NVFP4_BYTES, x += NVFP4_ELEMS)
         for (int s = 0; s < 4; s++) {
             float values[16];

@@ -1,8 +1,7 @@
 /* encode_fp8: the codes are drawn in dtype/float8.c. */
 #include "kernel/encode_fp8.h"
 
-#include "dtype/bfloat16.h"
-#include "dtype/half.h"
+#include "kernel/rounded.h"
 
 /* What is left of x, in the quantizer's arithmetic. */
 static float
@@ -10,8 +9,7 @@ scaled(float x, const struct encode_fp8 *how)
 {
     float v = how->multiplies ? x * how->scale : x / how->scale;
 
-    v = how->quotient == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v))
-        : how->quotient == DTYPE_F16 ? half_to_float(half_of_float(v)) : v;
+    v = rounded(how->quotient, v);
     return how->adds_zero ? v + 0.0f : v;
 }
 

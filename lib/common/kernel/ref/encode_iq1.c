@@ -90,29 +90,7 @@ split_m(struct iq1_run *run)
     return any;
 }
 
-static bool
-nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *w, const float *levels, float scale,
-    uint16_t *code)
-{
-    const uint16_t *list = g->lists + (size_t)(where & ((1u << LIST_COUNT) - 1)) * LIST_UNIT;
-    float least = FLT_MAX;
-
-    for (unsigned n = where >> LIST_COUNT; n > 0; n--, list++) {
-        float error = 0;
-
-        for (int j = 0; j < 8; j++) {
-            float t = scale * levels[grid_digit(g, *list, j)] - x[j];
-            error += w[j] * t * t;
-        }
-        if (error < least) {
-            least = error;
-            *code = *list;
-        }
-    }
-    return least < FLT_MAX;
-}
-
-static const struct iq1_how plainly = { split_s, split_m, nearest };
+static const struct iq1_how plainly = { split_s, split_m, grid_nearest };
 
 /* Each element goes where as many are as are less, or equal and before it: no branch depends on the values. None is
  * NaN. */
@@ -314,43 +292,29 @@ iq1_m_store(uint8_t *y, const struct iq1_block *b)
 }
 
 bool
-iq1_s_encode_by(const struct iq1_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
+encode_iq1_by(const struct iq1_how *how, enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows,
+    size_t cols, const float *restrict importance)
 {
+    const bool small = dtype == DTYPE_IQ1_M;
+    size_t nbytes = small ? IQ1_M_BYTES : IQ1_S_BYTES;
     struct iq1_block b;
 
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += IQ1_S_BYTES) {
-            if (!block_make(how, &b, 32, 1e-12f, x, importance == NULL ? NULL : importance + c))
+        for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += nbytes) {
+            if (!block_make(how, &b, small ? IQ1_M_RUN : IQ_RUN, small ? 1e-7f : 1e-12f, x,
+                    importance == NULL ? NULL : importance + c))
                 return false;
-            iq1_s_store(y, &b);
+            if (small)
+                iq1_m_store(y, &b);
+            else
+                iq1_s_store(y, &b);
         }
     return true;
 }
 
 bool
-iq1_m_encode_by(const struct iq1_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+encode_iq1(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    struct iq1_block b;
-
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += IQ1_M_BYTES) {
-            if (!block_make(how, &b, 16, 1e-7f, x, importance == NULL ? NULL : importance + c))
-                return false;
-            iq1_m_store(y, &b);
-        }
-    return true;
-}
-
-bool
-iq1_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return iq1_s_encode_by(&plainly, y, x, rows, cols, importance);
-}
-
-bool
-iq1_m_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return iq1_m_encode_by(&plainly, y, x, rows, cols, importance);
+    return encode_iq1_by(&plainly, dtype, y, x, rows, cols, importance);
 }

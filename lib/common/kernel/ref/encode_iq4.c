@@ -12,7 +12,7 @@
 #include "dtype/ggml_block.h"
 #include "kernel/encode_iq.h"
 #include "kernel/encode_math.h"
-#include "kernel/iq4.h"
+#include "kernel/blocks.h"
 
 const float iq4_between[15] = { -115.5f, -93.5f, -74, -57, -42, -28.5f, -16, -4.5f, 7, 19, 31.5f, 45.5f, 61, 79, 101 };
 
@@ -26,14 +26,14 @@ code_of(float v)
     return code;
 }
 
-struct sums {
+struct iq4_sums {
     float qx, q2;
 };
 
-static struct sums
+static struct iq4_sums
 sums_with(const float *x, const float *w, float id)
 {
-    struct sums s = { 0, 0 };
+    struct iq4_sums s = { 0, 0 };
 
     for (int i = 0; i < IQ4_RUN; i++) {
         float q = iq4_levels[code_of(id * x[i])];
@@ -52,7 +52,7 @@ scale_of(const float *x, const float *w)
     if (fabsf(most) < 1e-15f)
         return 0;
 
-    struct sums s = sums_with(x, w, 1 / (-most / iq4_levels[0]));
+    struct iq4_sums s = sums_with(x, w, 1 / (-most / iq4_levels[0]));
     float scale = s.q2 > 0 ? s.qx / s.q2 : 0, best = scale * s.qx;
     for (int step = -IQ4_STEPS; step <= IQ4_STEPS; step++) {
         s = sums_with(x, w, (float)(step + iq4_levels[0]) / most);
@@ -114,20 +114,6 @@ iq4_nl_row(const struct iq4_how *how, uint8_t *y, const float *x, size_t nblocks
     }
 }
 
-bool
-iq4_nl_encode_by(const struct iq4_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    size_t nblocks = cols / IQ4_NL_ELEMS;
-
-    if (importance == NULL)
-        iq4_nl_row(how, y, x, rows * nblocks, NULL);
-    else
-        for (size_t r = 0; r < rows; r++)
-            iq4_nl_row(how, y + r * nblocks * IQ4_NL_BYTES, x + r * cols, nblocks, importance);
-    return true;
-}
-
 static void
 iq4_xs_block(const struct iq4_how *how, uint8_t *y, const float *x, const float *importance)
 {
@@ -152,9 +138,14 @@ iq4_xs_block(const struct iq4_how *how, uint8_t *y, const float *x, const float 
 }
 
 bool
-iq4_xs_encode_by(const struct iq4_how *how, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
+encode_iq4_by(const struct iq4_how *how, enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows,
+    size_t cols, const float *restrict importance)
 {
+    if (dtype == DTYPE_IQ4_NL) {
+        for (size_t r = 0; r < rows; r++, x += cols, y += cols / IQ4_NL_ELEMS * IQ4_NL_BYTES)
+            iq4_nl_row(how, y, x, cols / IQ4_NL_ELEMS, importance);
+        return true;
+    }
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += IQ4_XS_BYTES)
             iq4_xs_block(how, y, x, importance == NULL ? NULL : importance + c);
@@ -162,13 +153,8 @@ iq4_xs_encode_by(const struct iq4_how *how, uint8_t *restrict y, const float *re
 }
 
 bool
-iq4_nl_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_iq4(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    return iq4_nl_encode_by(&one_by_one, y, x, rows, cols, importance);
-}
-
-bool
-iq4_xs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return iq4_xs_encode_by(&one_by_one, y, x, rows, cols, importance);
+    return encode_iq4_by(&one_by_one, dtype, y, x, rows, cols, importance);
 }

@@ -18,7 +18,7 @@ enum { MOST_ENTRIES = 2048, DISTANCES = 256, HALF = 81 };
 struct encode_grid encode_grids[ENCODE_GRIDS];
 
 /* digit = (value - low) / step, rounded down. `room` counts codes of all lists, filled up. */
-static const struct source {
+static const struct grid_source {
     const int8_t *values;
     int entries, digits, low, step, distances;
     size_t room;
@@ -32,18 +32,18 @@ static const struct source {
 };
 
 /* A code as two halves, numbered by their digits: distances add up. */
-struct entries {
+struct grid_entries {
     uint16_t code[MOST_ENTRIES];
     uint8_t low[MOST_ENTRIES], high[MOST_ENTRIES];
 };
 
-struct distances {
+struct grid_distances {
     uint8_t of[HALF][HALF];         /* of two halves */
     int half;                       /* how many there are: 81 or 64 */
 };
 
 static void
-entries_make(struct entries *e, const struct source *s, const struct encode_grid *g)
+entries_make(struct grid_entries *e, const struct grid_source *s, const struct encode_grid *g)
 {
     for (int i = 0; i < s->entries; i++) {
         int part[2] = { 0, 0 };
@@ -62,7 +62,7 @@ entries_make(struct entries *e, const struct source *s, const struct encode_grid
 }
 
 static void
-distances_make(struct distances *d, const struct encode_grid *g)
+distances_make(struct grid_distances *d, const struct encode_grid *g)
 {
     d->half = g->levels == 3 ? 81 : 64;         /* 3^4, 8^2 */
     for (int a = 0; a < d->half; a++)
@@ -77,7 +77,7 @@ distances_make(struct distances *d, const struct encode_grid *g)
 
 /* The list of one code into `list`: how many it has. */
 static size_t
-list_make(uint16_t *list, const struct entries *e, int entries, int wanted, const uint8_t *low, const uint8_t *high)
+list_make(uint16_t *list, const struct grid_entries *e, int entries, int wanted, const uint8_t *low, const uint8_t *high)
 {
     uint8_t distance[MOST_ENTRIES];
     size_t at[DISTANCES] = { 0 }, n = 0;
@@ -102,15 +102,15 @@ list_make(uint16_t *list, const struct entries *e, int entries, int wanted, cons
 
 /* What only the making needs. */
 struct grid_room {
-    struct entries entries;
-    struct distances distances;
+    struct grid_entries entries;
+    struct grid_distances distances;
 };
 
 static void
-grid_make(struct encode_grid *g, const struct source *s, uint16_t *lists, uint32_t *where, struct grid_room *room)
+grid_make(struct encode_grid *g, const struct grid_source *s, uint16_t *lists, uint32_t *where, struct grid_room *room)
 {
-    struct entries *e = &room->entries;
-    struct distances *d = &room->distances;
+    struct grid_entries *e = &room->entries;
+    struct grid_distances *d = &room->distances;
     size_t end = 0;
 
     entries_make(e, s, g);

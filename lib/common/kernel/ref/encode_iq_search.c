@@ -15,8 +15,11 @@
 #include <assert.h>
 #include <string.h>
 
-static bool
-nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *v, float scale, uint16_t *code)
+const float iq_levels[8] = { 1, 3, 5, 7, 9, 11, 13, 15 };
+
+bool
+grid_nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *w, const float *levels, float scale,
+    uint16_t *code)
 {
     const uint16_t *list = g->lists + (size_t)(where & ((1u << LIST_COUNT) - 1)) * LIST_UNIT;
     float least = FLT_MAX;
@@ -25,8 +28,8 @@ nearest(const struct encode_grid *g, uint32_t where, const float *x, const float
         float error = 0;
 
         for (int j = 0; j < g->digits; j++) {
-            float t = scale * (float)(2 * grid_digit(g, *list, j) + 1) - x[j];
-            error += v[j] * t * t;
+            float t = scale * levels[grid_digit(g, *list, j)] - x[j];
+            error += w[j] * t * t;
         }
         if (error < least) {
             least = error;
@@ -58,7 +61,7 @@ search(struct iq_run *run, const struct iq_type *type)
             if (grid_has(where))
                 continue;
             near_now |= 1u << k;
-            if (!nearest(g, where, x, run->v + g->digits * k, scale, &code[k]))
+            if (!grid_nearest(g, where, x, run->v + g->digits * k, iq_levels, scale, &code[k]))
                 return false;
         }
         struct iq_fit fit = iq_fit(g, run, type->run, code);
@@ -69,7 +72,7 @@ search(struct iq_run *run, const struct iq_type *type)
             near = near_now;
         }
     }
-    return iq_finish(run, type, near, nearest);
+    return iq_finish(run, type, near, grid_nearest);
 }
 
 /* --- runs of a block ------------------------------------------------------------------------------------------ */
@@ -184,9 +187,9 @@ block_make(struct iq_block *b, const struct iq_type *type, iq_search *search, co
 
 /* Index of group k of a run. */
 static unsigned
-index_of(const struct iq_type *type, const struct iq_run *run, int k)
+index_of(enum encode_grid_id grid, const struct iq_run *run, int k)
 {
-    return grid_where(&encode_grids[type->grid], run->code[k]);
+    return grid_where(&encode_grids[grid], run->code[k]);
 }
 
 /* --- layouts -------------------------------------------------------------------------------------------------- */
@@ -199,7 +202,7 @@ iq2_xxs_store(uint8_t *y, const struct iq_block *b)
         uint32_t signs = (uint32_t)b->nibble[i] << 28;
 
         for (int k = 0; k < 4; k++) {
-            record[k] = (uint8_t)index_of(&iq2_xxs_type, &b->run[i], k);
+            record[k] = (uint8_t)index_of(GRID_IQ2_XXS, &b->run[i], k);
             signs |= (uint32_t)b->run[i].sign[k] << 7 * k;
         }
         store_word(record + 4, signs);
@@ -213,7 +216,7 @@ iq2_xs_store(uint8_t *y, const struct iq_block *b)
     for (int k = 0; k < 32; k++) {
         const struct iq_run *run = &b->run[k / 2];
 
-        store_word(y + 2 + 2 * k, index_of(&iq2_xs_type, run, k % 2) | (unsigned)run->sign[k % 2] << 9);
+        store_word(y + 2 + 2 * k, index_of(GRID_IQ2_XS, run, k % 2) | (unsigned)run->sign[k % 2] << 9);
     }
     for (int i = 0; i < 16; i++)
         y[66 + i / 2] |= (uint8_t)(b->nibble[i] << 4 * (i % 2));
@@ -224,7 +227,7 @@ iq2_s_store(uint8_t *y, const struct iq_block *b)
 {
     for (int k = 0; k < 32; k++) {
         const struct iq_run *run = &b->run[k / 2];
-        unsigned index = index_of(&iq2_s_type, run, k % 2);
+        unsigned index = index_of(GRID_IQ2_S, run, k % 2);
 
         y[2 + k] = (uint8_t)index;
         y[34 + k] = run->sign[k % 2];
@@ -241,7 +244,7 @@ iq3_xxs_store(uint8_t *y, const struct iq_block *b)
         uint32_t signs = (uint32_t)b->nibble[i] << 28;
 
         for (int k = 0; k < 8; k++)
-            y[2 + 8 * i + k] = (uint8_t)index_of(&iq3_xxs_type, &b->run[i], k);
+            y[2 + 8 * i + k] = (uint8_t)index_of(GRID_IQ3_XXS, &b->run[i], k);
         for (int k = 0; k < 4; k++)
             signs |= (uint32_t)b->run[i].sign[k] << 7 * k;
         store_word(y + 66 + 4 * i, signs);
@@ -263,7 +266,7 @@ iq3_s_store(uint8_t *y, const struct iq_block *b)
         if (run->empty)
             continue;
         for (int k = 0; k < 8; k++) {
-            unsigned index = index_of(&iq3_s_type, run, k);
+            unsigned index = index_of(GRID_IQ3_S, run, k);
 
             *qs++ = (uint8_t)index;
             qh[i] |= (uint8_t)(index >> 8 << k);
@@ -273,36 +276,40 @@ iq3_s_store(uint8_t *y, const struct iq_block *b)
     }
 }
 
-const struct iq_type iq2_xxs_type = {
-    .grid = GRID_IQ2_XXS, .run = 32, .tries = 6, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_ALL,
-    .sigma = 1, .factor = 1, .clear = true,
-    .store = iq2_xxs_store, .bytes = IQ2_XXS_BYTES,
-};
-const struct iq_type iq2_xs_type = {
-    .grid = GRID_IQ2_XS, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_NEAR,
-    .sigma = 1, .factor = 1, .clear = true,
-    .store = iq2_xs_store, .bytes = IQ2_XS_BYTES,
-};
-const struct iq_type iq2_s_type = {
-    .grid = GRID_IQ2_S, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-8f, .refit = REFIT_NEAR,
-    .sigma = 2, .share = 0.25f, .factor = 0.9875f,
-    .store = iq2_s_store, .bytes = IQ2_S_BYTES,
-};
-const struct iq_type iq3_xxs_type = {
-    .grid = GRID_IQ3_XXS, .run = 32, .tries = 15, .step = 0.2f, .least = 1e-8f, .even = true, .refit = REFIT_NEAR,
-    .sigma = 2, .factor = 1.0125f, .clear = true,
-    .store = iq3_xxs_store, .bytes = IQ3_XXS_BYTES,
-};
-const struct iq_type iq3_s_type = {
-    .grid = GRID_IQ3_S, .run = 32, .tries = 9, .step = 0.2f, .least = FLT_TRUE_MIN, .refit = REFIT_ALL_IF_NEAR,
-    .sigma = 2, .factor = 1.033f,
-    .store = iq3_s_store, .bytes = IQ3_S_BYTES,
+/* By type: IQ2_XXS to IQ3_S. */
+static const struct iq_type types[DTYPE_COUNT] = {
+    [DTYPE_IQ2_XXS] = {
+        .grid = GRID_IQ2_XXS, .run = 32, .tries = 6, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_ALL,
+        .sigma = 1, .factor = 1, .clear = true,
+        .store = iq2_xxs_store, .bytes = IQ2_XXS_BYTES,
+    },
+    [DTYPE_IQ2_XS] = {
+        .grid = GRID_IQ2_XS, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_NEAR,
+        .sigma = 1, .factor = 1, .clear = true,
+        .store = iq2_xs_store, .bytes = IQ2_XS_BYTES,
+    },
+    [DTYPE_IQ2_S] = {
+        .grid = GRID_IQ2_S, .run = 16, .tries = 9, .step = 0.1f, .least = 1e-8f, .refit = REFIT_NEAR,
+        .sigma = 2, .share = 0.25f, .factor = 0.9875f,
+        .store = iq2_s_store, .bytes = IQ2_S_BYTES,
+    },
+    [DTYPE_IQ3_XXS] = {
+        .grid = GRID_IQ3_XXS, .run = 32, .tries = 15, .step = 0.2f, .least = 1e-8f, .even = true, .refit = REFIT_NEAR,
+        .sigma = 2, .factor = 1.0125f, .clear = true,
+        .store = iq3_xxs_store, .bytes = IQ3_XXS_BYTES,
+    },
+    [DTYPE_IQ3_S] = {
+        .grid = GRID_IQ3_S, .run = 32, .tries = 9, .step = 0.2f, .least = FLT_TRUE_MIN, .refit = REFIT_ALL_IF_NEAR,
+        .sigma = 2, .factor = 1.033f,
+        .store = iq3_s_store, .bytes = IQ3_S_BYTES,
+    },
 };
 
 bool
-iq_encode_by(const struct iq_type *type, iq_search *search, uint8_t *restrict y, const float *restrict x,
-    size_t rows, size_t cols, const float *restrict importance)
+encode_iq_by(iq_search *search, enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
+    const struct iq_type *type = &types[dtype];
     struct iq_block b;
 
     for (size_t r = 0; r < rows; r++)
@@ -318,31 +325,8 @@ iq_encode_by(const struct iq_type *type, iq_search *search, uint8_t *restrict y,
 }
 
 bool
-iq2_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_iq(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    return iq_encode_by(&iq2_xxs_type, search, y, x, rows, cols, importance);
-}
-
-bool
-iq2_xs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return iq_encode_by(&iq2_xs_type, search, y, x, rows, cols, importance);
-}
-
-bool
-iq2_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return iq_encode_by(&iq2_s_type, search, y, x, rows, cols, importance);
-}
-
-bool
-iq3_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return iq_encode_by(&iq3_xxs_type, search, y, x, rows, cols, importance);
-}
-
-bool
-iq3_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return iq_encode_by(&iq3_s_type, search, y, x, rows, cols, importance);
+    return encode_iq_by(search, dtype, y, x, rows, cols, importance);
 }

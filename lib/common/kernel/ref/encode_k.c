@@ -40,7 +40,7 @@ q2_k_search(struct k_groups *groups, const float *restrict x, const float *restr
                 weights[i] = fabsf(xg[i]);
         groups->weight[g] = sum_of(weights, 16);
         groups->scale[g] = search_with_min(groups->codes + 16 * g, &groups->min[g], xg, weights, 16, 3,
-            importance != NULL ? &k_tries_weighted : &q2_k_tries);
+            importance != NULL ? &search_tries_weighted : &q2_k_tries);
     }
 }
 
@@ -90,97 +90,36 @@ q45_k_search(struct k_groups *groups, const float *restrict x, const float *rest
         }
         groups->weight[g] = sum_of(weights, 32);
         groups->scale[g] = search_with_min(groups->codes + 32 * g, &groups->min[g], xg, weights, 32, top,
-            importance != NULL ? &k_tries_weighted : plain);
+            importance != NULL ? &search_tries_weighted : plain);
     }
 }
 
-/* --- rows */
-
-typedef void block_encode(uint8_t *restrict y, const float *restrict x, const float *restrict importance);
-
 static void
-q2_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+k_search(enum dtype dtype, struct k_groups *groups, const float *restrict x, const float *restrict importance)
 {
-    struct k_groups groups;
-
-    q2_k_search(&groups, x, importance);
-    q2_k_finish(y, &groups, x, importance != NULL);
+    switch (dtype) {
+    case DTYPE_Q2_K: q2_k_search(groups, x, importance); break;
+    case DTYPE_Q3_K: q3_k_search(groups, x, importance); break;
+    case DTYPE_Q4_K: q45_k_search(groups, x, importance, 15, &q4_k_tries); break;
+    case DTYPE_Q5_K: q45_k_search(groups, x, importance, 31, &q5_k_tries); break;
+    default: q6_k_search(groups, x, importance);
+    }
 }
 
-static void
-q3_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+bool
+encode_k(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    struct k_groups groups;
+    size_t nbytes = dtype_facts(dtype)->bytes;
 
-    q3_k_search(&groups, x, importance);
-    q3_k_finish(y, &groups, x, importance != NULL);
-}
-
-static void
-q4_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
-{
-    struct k_groups groups;
-
-    q45_k_search(&groups, x, importance, 15, &q4_k_tries);
-    q4_k_finish(y, &groups, x, importance != NULL);
-}
-
-static void
-q5_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
-{
-    struct k_groups groups;
-
-    q45_k_search(&groups, x, importance, 31, &q5_k_tries);
-    q5_k_finish(y, &groups, x, importance != NULL);
-}
-
-static void
-q6_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
-{
-    struct k_groups groups;
-
-    q6_k_search(&groups, x, importance);
-    q6_k_finish(y, &groups, x);
-}
-
-static bool
-encode_rows(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance,
-    block_encode *encode, size_t nbytes)
-{
     for (size_t r = 0; r < rows; r++, x += cols)
-        for (size_t c = 0; c < cols; c += QK_K, y += nbytes)
-            encode(y, x + c, importance != NULL ? importance + c : NULL);
+        for (size_t c = 0; c < cols; c += QK_K, y += nbytes) {
+            struct k_groups groups;
+
+            k_search(dtype, &groups, x + c, importance != NULL ? importance + c : NULL);
+            k_finish(dtype, y, &groups, x + c, importance != NULL);
+        }
     return true;
-}
-
-bool
-q2_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q2_k_block, Q2_K_BYTES);
-}
-
-bool
-q3_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q3_k_block, Q3_K_BYTES);
-}
-
-bool
-q4_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q4_k_block, Q4_K_BYTES);
-}
-
-bool
-q5_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q5_k_block, Q5_K_BYTES);
-}
-
-bool
-q6_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q6_k_block, Q6_K_BYTES);
 }
 
 /* d F32, 256 codes, the sums of each 16 of them: what intermediate sums of llama.cpp are. Importance is not looked at. */
@@ -205,9 +144,10 @@ q8_k_block(uint8_t *y, const float *x)
 }
 
 bool
-q8_k_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_q8_k(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    (void)importance;
+    (void)dtype, (void)importance;
     for (size_t n = rows * cols / QK_K; n > 0; n--, y += Q8_K_BYTES, x += QK_K)
         q8_k_block(y, x);
     return true;

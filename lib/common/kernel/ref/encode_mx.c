@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "dtype/float8.h"
+#include "kernel/encode_math.h"
 #include "kernel/rounded.h"
 
 /* The nearest power of two, where mantissas from 1.75 on count as the next one. F16 rounds its subnormals to 2^-14 or
@@ -92,9 +93,5 @@ encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restrict x, 
 float
 encode_most(const float *x, size_t n)
 {
-    float most = 0;
-
-    for (size_t i = 0; i < n; i++)
-        most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
-    return most;
+    return absmax(x, n);
 }

@@ -9,7 +9,6 @@
 
 #include <float.h>
 
-#include "dtype/ggml_block.h"
 #include "kernel/encode_math.h"
 #include "kernel/encode_search.h"
 
@@ -45,21 +44,21 @@ code_of(float v, int most)
     return (uint8_t)(code > most ? most : code);
 }
 
-/* x = (code - top) * d: the extreme value becomes -top. */
-static void
-symmetric_block(uint8_t *restrict d, uint8_t codes[ELEMS], const float *restrict x, int top)
+/* x = (code - top) * d: the extreme value becomes -top. Returns d. */
+static float
+symmetric_codes(uint8_t codes[ELEMS], const float *restrict x, int top)
 {
     float factor = extreme(x, ELEMS) / -(float)top;
     float inverse = inverse_or_0(factor);
 
-    store_half(d, factor);
     for (int j = 0; j < ELEMS; j++)
         codes[j] = code_of(x[j] * inverse + ((float)top + 0.5f), 2 * top - 1);
+    return factor;
 }
 
-/* x = code * d + m, with m the least value. */
-static void
-min_block(uint8_t *restrict dm, uint8_t codes[ELEMS], const float *restrict x, int top)
+/* x = code * d - min, with -min the least value. Returns d. */
+static float
+min_codes(uint8_t codes[ELEMS], float *min, const float *restrict x, int top)
 {
     float low = FLT_MAX, high = -FLT_MAX;
 
@@ -70,145 +69,66 @@ min_block(uint8_t *restrict dm, uint8_t codes[ELEMS], const float *restrict x, i
     float factor = (high - low) / (float)top;
     float inverse = inverse_or_0(factor);
 
-    store_half(dm, factor);
-    store_half(dm + 2, low);
     for (int j = 0; j < ELEMS; j++) {
         float v = (x[j] - low) * inverse + 0.5f;
 
         codes[j] = top == 15 ? code_of(v, top) : (uint8_t)truncated_int(v);     /* ggml bounds those of Q4_1 only */
     }
+    *min = -low;
+    return factor;
 }
 
-/* Importance of one block, and the mean square of its row. */
-struct importance {
-    const float *of;                            /* NULL: none */
-    float mean_square;
-};
-
+/* importance: of this block, or NULL. */
 static void
-weigh(float weights[ELEMS], const float *restrict x, const struct importance *importance)
+encode_block(uint8_t *restrict y, const struct encode_q_type *t, const float *restrict x,
+    const float *restrict importance, float mean_square)
 {
-    for (int j = 0; j < ELEMS; j++)
-        weights[j] = importance->of[j] * sqrtf(importance->mean_square + x[j] * x[j]);
-}
+    uint8_t codes[ELEMS];
+    float weights[ELEMS], d, min = 0;
 
-static void
-symmetric_codes(uint8_t *restrict d, uint8_t codes[ELEMS], const float *restrict x, const struct importance *importance,
-    int top)
-{
-    float weights[ELEMS];
-
-    if (importance->of == NULL) {
-        symmetric_block(d, codes, x, top);
-        return;
+    if (importance == NULL)
+        d = t->with_min ? min_codes(codes, &min, x, t->top) : symmetric_codes(codes, x, t->top);
+    else {
+        weigh_by_importance(weights, x, importance, mean_square, ELEMS);
+        d = t->with_min ? search_with_min(codes, &min, x, weights, ELEMS, t->top, &search_tries_weighted)
+            : search_symmetric(codes, x, weights, ELEMS, t->top);
     }
-    weigh(weights, x, importance);
-    store_half(d, search_symmetric(codes, x, weights, ELEMS, top));
-}
-
-static void
-min_codes(uint8_t *restrict dm, uint8_t codes[ELEMS], const float *restrict x, const struct importance *importance,
-    int top)
-{
-    static const struct search_tries tries = { -0.9f, 0.05f, 36, false };
-    float weights[ELEMS], min;
-
-    if (importance->of == NULL) {
-        min_block(dm, codes, x, top);
-        return;
+    store_half(y, d);
+    y += 2;
+    if (t->with_min) {
+        store_half(y, -min);
+        y += 2;
     }
-    weigh(weights, x, importance);
-    store_half(dm, search_with_min(codes, &min, x, weights, ELEMS, top, &tries));
-    store_half(dm + 2, -min);
+    if (t->fifth_bits) {
+        put_fifth_bits(y, codes);
+        y += 4;
+    }
+    put_nibbles(y, codes);
 }
 
-typedef void block_encode(uint8_t *restrict y, const float *restrict x, const struct importance *importance);
-
-static void
-q4_0_block(uint8_t *restrict y, const float *restrict x, const struct importance *importance)
+bool
+encode_q(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    uint8_t codes[ELEMS];
+    const struct encode_q_type type = encode_q_type(dtype);
 
-    symmetric_codes(y, codes, x, importance, 8);
-    put_nibbles(y + 2, codes);
-}
-
-static void
-q4_1_block(uint8_t *restrict y, const float *restrict x, const struct importance *importance)
-{
-    uint8_t codes[ELEMS];
-
-    min_codes(y, codes, x, importance, 15);
-    put_nibbles(y + 4, codes);
-}
-
-static void
-q5_0_block(uint8_t *restrict y, const float *restrict x, const struct importance *importance)
-{
-    uint8_t codes[ELEMS];
-
-    symmetric_codes(y, codes, x, importance, 16);
-    put_fifth_bits(y + 2, codes);
-    put_nibbles(y + 6, codes);
-}
-
-static void
-q5_1_block(uint8_t *restrict y, const float *restrict x, const struct importance *importance)
-{
-    uint8_t codes[ELEMS];
-
-    min_codes(y, codes, x, importance, 31);
-    put_fifth_bits(y + 4, codes);
-    put_nibbles(y + 8, codes);
-}
-
-static bool
-encode_rows(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance,
-    block_encode *encode, size_t nbytes)
-{
     for (size_t r = 0; r < rows; r++, x += cols) {
-        struct importance of = { NULL, importance != NULL ? sum_of_squares(x, cols) / (float)cols : 0.0f };
+        float mean_square = importance != NULL ? sum_of_squares(x, cols) / (float)cols : 0.0f;
 
-        for (size_t c = 0; c < cols; c += ELEMS, y += nbytes) {
-            if (importance != NULL)
-                of.of = importance + c;
-            encode(y, x + c, &of);
-        }
+        for (size_t c = 0; c < cols; c += ELEMS, y += type.nbytes)
+            encode_block(y, &type, x + c, importance != NULL ? importance + c : NULL, mean_square);
     }
     return true;
-}
-
-bool
-q4_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q4_0_block, Q4_0_BYTES);
-}
-
-bool
-q4_1_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q4_1_block, Q4_1_BYTES);
-}
-
-bool
-q5_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q5_0_block, Q5_0_BYTES);
-}
-
-bool
-q5_1_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q5_1_block, Q5_1_BYTES);
 }
 
 /* --- 8, 1 and 2 bits */
 
 /* x = code * d, codes -127 .. 127 */
 bool
-q8_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_q8_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    (void)importance;
+    (void)dtype, (void)importance;
     for (size_t i = rows * cols / Q8_0_ELEMS; i > 0; i--, y += Q8_0_BYTES, x += Q8_0_ELEMS) {
         float d = absmax_since_nan(x, Q8_0_ELEMS) / 127.0f;
         float inverse = inverse_or_0(d);
@@ -222,9 +142,10 @@ q8_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t co
 
 /* A bit for the sign (-0 counts as positive), and the mean magnitude. */
 bool
-q1_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_q1_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    (void)importance;
+    (void)dtype, (void)importance;
     for (size_t i = rows * cols / Q1_0_ELEMS; i > 0; i--, y += Q1_0_BYTES, x += Q1_0_ELEMS) {
         float sum = 0.0f;
 
@@ -240,9 +161,10 @@ q1_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t co
 
 /* Codes 0, 1, 2 for -d, 0, d; the 2d that code 3 would be never comes out. */
 bool
-q2_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_q2_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    (void)importance;
+    (void)dtype, (void)importance;
     for (size_t i = rows * cols / Q2_0_ELEMS; i > 0; i--, y += Q2_0_BYTES, x += Q2_0_ELEMS) {
         float d = absmax(x, Q2_0_ELEMS);
         float inverse = inverse_or_0(d);
@@ -284,9 +206,10 @@ put_digits(uint8_t *restrict y, const uint8_t *restrict digits, int width, int c
 }
 
 bool
-tq1_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_tq1_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    (void)importance;
+    (void)dtype, (void)importance;
     for (size_t i = rows * cols / QK_K; i > 0; i--, y += TQ1_0_BYTES, x += QK_K) {
         uint8_t digits[QK_K];
 
@@ -299,9 +222,10 @@ tq1_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t c
 }
 
 bool
-tq2_0_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_tq2_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    (void)importance;
+    (void)dtype, (void)importance;
     for (size_t i = rows * cols / QK_K; i > 0; i--, y += TQ2_0_BYTES, x += QK_K) {
         uint8_t digits[QK_K];
 

@@ -14,7 +14,7 @@
 static const float nothing = 1e-15f;
 
 /* The sums of one try. */
-struct fit {
+struct search_fit {
     float xl, ll;                   /* sum(w x l), sum(w l l) */
 };
 
@@ -26,10 +26,10 @@ symmetric_weight(const float *x, const float *weights, int i)
     return weights != NULL ? weights[i] : x[i] * x[i];
 }
 
-static inline struct fit
+static inline struct search_fit
 symmetric_fit(const float *x, const float *weights, int n, int top, float inverse)
 {
-    struct fit fit = { 0.0f, 0.0f };
+    struct search_fit fit = { 0.0f, 0.0f };
 
     for (int i = 0; i < n; i++) {
         float l = (float)clamp_int(nearest_int(inverse * x[i]), -top, top - 1);
@@ -51,7 +51,7 @@ search_symmetric(uint8_t *codes, const float *x, const float *weights, int n, in
     }
 
     float inverse = -(float)top / m;
-    struct fit fit = symmetric_fit(x, weights, n, top, inverse);
+    struct search_fit fit = symmetric_fit(x, weights, n, top, inverse);
     float scale = fit.ll != 0.0f ? fit.xl / fit.ll : 0.0f;
     float best = scale * fit.xl;
 
@@ -78,10 +78,10 @@ enum { Q3_ELEMS = 16, Q3_TOP = 4, SWEEPS = 5 };
 
 /* Code i moves to what suits the others best, if that takes more of the error away. */
 static bool
-q3_improve(int *code, float x, struct fit *fit)
+q3_improve(int *code, float x, struct search_fit *fit)
 {
     float w = x * x;
-    struct fit with = { fit->xl - w * x * (float)*code, 0.0f };
+    struct search_fit with = { fit->xl - w * x * (float)*code, 0.0f };
     int next;
 
     if (!(with.xl > 0.0f))
@@ -102,7 +102,7 @@ q3_improve(int *code, float x, struct fit *fit)
 float
 search_symmetric_q3(uint8_t *codes, const float *x)
 {
-    struct fit fit = { 0.0f, 0.0f };
+    struct search_fit fit = { 0.0f, 0.0f };
     int l[Q3_ELEMS];
     float m = extreme(x, Q3_ELEMS);
     bool changed = true;
@@ -153,13 +153,13 @@ min_codes(uint8_t *codes, const float *x, int n, int top, float inverse, float l
 }
 
 /* What all tries share: sum(w), sum(w x). */
-struct min_sums {
+struct search_min_sums {
     float w, x;
 };
 
 /* Least squares for scale and low, low not above 0; false when the codes are all the same. */
 static inline bool
-min_fit(const uint8_t *codes, const float *x, const float *weights, int n, const struct min_sums *sum, float *scale,
+min_fit(const uint8_t *codes, const float *x, const float *weights, int n, const struct search_min_sums *sum, float *scale,
     float *low)
 {
     float l = 0.0f, ll = 0.0f, xl = 0.0f;
@@ -188,7 +188,7 @@ search_with_min(uint8_t *codes, float *min, const float *x, const float *weights
     const struct search_tries *tries)
 {
     float low = x[0], high = x[0];
-    struct min_sums sum = { weights[0], weights[0] * x[0] };
+    struct search_min_sums sum = { weights[0], weights[0] * x[0] };
 
     for (int i = 1; i < n; i++) {
         low = x[i] < low ? x[i] : low;
@@ -272,9 +272,9 @@ positive_inverse(const float *x, const float *weights, int n, int top, float lar
 
 /* As q3_improve, with given weights and codes from 0. */
 static bool
-positive_improve(uint8_t *code, float x, float w, int top, struct fit *fit)
+positive_improve(uint8_t *code, float x, float w, int top, struct search_fit *fit)
 {
-    struct fit with = { fit->xl - w * x * (float)*code, fit->ll - w * (float)*code * (float)*code };
+    struct search_fit with = { fit->xl - w * x * (float)*code, fit->ll - w * (float)*code * (float)*code };
     int next;
 
     if (!(with.xl > 0.0f && with.ll > 0.0f))
@@ -296,7 +296,7 @@ positive_improve(uint8_t *code, float x, float w, int top, struct fit *fit)
 float
 search_positive(uint8_t *codes, const float *x, const float *weights, int n, int top)
 {
-    struct fit fit = { 0.0f, 0.0f };
+    struct search_fit fit = { 0.0f, 0.0f };
     float largest = 0.0f;
     bool changed = true;
 

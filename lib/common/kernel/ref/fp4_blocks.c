@@ -12,20 +12,12 @@
  * Source: ggml-quants.c, dequantize_row_mxfp4 and dequantize_row_nvfp4; ggml-impl.h, ggml_e8m0_to_fp32_half
  * and ggml_ue4m3_to_fp32.
  */
-#include "kernel/fp4_blocks.h"
+#include "kernel/blocks.h"
 
 #include "base/bytes.h"
 #include "dtype/ggml_block.h"
 
-static const int8_t e2m1_doubled[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
-
-static float
-mxfp4_scale(uint8_t e)
-{
-    if (e < 2)                                          /* 2^-128 and 2^-127 are subnormal */
-        return float_of_bits(e == 0 ? 0x00200000u : 0x00400000u);
-    return float_of_bits((uint32_t)(e - 1) << 23);
-}
+const int8_t fp4_levels[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 
 /* ggml tests for 0x7F before it drops the sign, so 0xFF is 240 here and not 0. */
 static float
@@ -48,8 +40,8 @@ mxfp4_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
         const uint8_t *qs = src + 1;
 
         for (int j = 0; j < 16; j++) {
-            y[j] = (float)e2m1_doubled[qs[j] & 15] * d;
-            y[j + 16] = (float)e2m1_doubled[qs[j] >> 4] * d;
+            y[j] = (float)fp4_levels[qs[j] & 15] * d;
+            y[j + 16] = (float)fp4_levels[qs[j] >> 4] * d;
         }
     }
 }
@@ -63,8 +55,8 @@ nvfp4_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
             const uint8_t *qs = src + 4 + 8 * s;
 
             for (int j = 0; j < 8; j++) {
-                y[16 * s + j] = (float)e2m1_doubled[qs[j] & 15] * d;
-                y[16 * s + 8 + j] = (float)e2m1_doubled[qs[j] >> 4] * d;
+                y[16 * s + j] = (float)fp4_levels[qs[j] & 15] * d;
+                y[16 * s + 8 + j] = (float)fp4_levels[qs[j] >> 4] * d;
             }
         }
     }

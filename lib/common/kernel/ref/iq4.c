@@ -11,7 +11,7 @@
  *
  * y = (d * scale) * level; scale = 1 in IQ4_NL. Source: ggml-quants.c, dequantize_row_iq4_nl and _iq4_xs.
  */
-#include "kernel/iq4.h"
+#include "kernel/blocks.h"
 
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"

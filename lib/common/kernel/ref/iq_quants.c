@@ -13,7 +13,7 @@
  * All factors but the last product are exact: binary16 times small integers and quarters.
  * Source: ggml-quants.c, dequantize_row_<type>.
  */
-#include "kernel/iq_quants.h"
+#include "kernel/blocks.h"
 
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"

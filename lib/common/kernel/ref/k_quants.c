@@ -13,7 +13,7 @@
  *
  * Source: ggml-quants.c, dequantize_row_<type>.
  */
-#include "kernel/k_quants.h"
+#include "kernel/blocks.h"
 
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"

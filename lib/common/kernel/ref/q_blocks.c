@@ -13,7 +13,7 @@
  * Only an infinite or NaN factor gives a NaN, hence the check of the factors after each block.
  * Source: ggml-quants.c, dequantize_row_<type> (ggml has no decoder of Q8_1, an activation type).
  */
-#include "kernel/q_blocks.h"
+#include "kernel/blocks.h"
 
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"

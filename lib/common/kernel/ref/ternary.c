@@ -17,7 +17,7 @@
  *
  * y = (digit - 1) * d. Source: ggml-quants.c, dequantize_row_tq1_0 and dequantize_row_tq2_0.
  */
-#include "kernel/ternary.h"
+#include "kernel/blocks.h"
 
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"

@@ -3,13 +3,9 @@
 
 #include <string.h>
 
-enum { LINE = 64 };
+#include "base/num.h"
 
-static inline size_t
-min(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+enum { LINE = 64 };
 
 /* `unit` is a constant once inlined: a copy of one is a load and a store. */
 static inline void
@@ -20,7 +16,7 @@ turn_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size
 
     for (size_t from = 0; from < cols; from += strip)
         for (size_t r = 0; r < rows; r++)
-            for (size_t c = from; c < min(from + strip, cols); c++)
+            for (size_t c = from; c < num_min(from + strip, cols); c++)
                 memcpy(y + c * y_stride + r * unit, x + r * x_stride + c * unit, unit);
 }
 

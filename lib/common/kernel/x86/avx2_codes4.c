@@ -7,19 +7,19 @@
 #include "kernel/x86/x86_priv.h"
 
 #include "kernel/affine.h"
+#include "kernel/codes4.h"
 #include "kernel/x86/avx2_inline.h"
-#include "kernel/x86/factors.h"
 
 enum { STEP = 16 };             /* codes looked up as floats at a time */
 
-struct table {
+struct codes4_values {
     __m256 low, high;           /* values of codes 0 .. 7, 8 .. 15 */
 };
 
-static ALWAYS_INLINE struct table
+static ALWAYS_INLINE struct codes4_values
 table_load(const float *p)
 {
-    return (struct table){ _mm256_loadu_ps(p), _mm256_loadu_ps(p + 8) };
+    return (struct codes4_values){ _mm256_loadu_ps(p), _mm256_loadu_ps(p + 8) };
 }
 
 static ALWAYS_INLINE __m256
@@ -28,17 +28,17 @@ scaled(__m256 v, __m256 zero, __m256 scale)
     return canonical256(_mm256_mul_ps(_mm256_sub_ps(v, zero), scale));
 }
 
-static ALWAYS_INLINE struct table
-table_of(struct table map, float zero, float scale)
+static ALWAYS_INLINE struct codes4_values
+table_of(struct codes4_values map, float zero, float scale)
 {
     __m256 z = _mm256_set1_ps(zero), s = _mm256_set1_ps(scale);
 
-    return (struct table){ scaled(map.low, z, s), scaled(map.high, z, s) };
+    return (struct codes4_values){ scaled(map.low, z, s), scaled(map.high, z, s) };
 }
 
 /* The values of the eight codes of four bytes. */
 static ALWAYS_INLINE __m256
-look8(const uint8_t *x, struct table t, const bool low_first)
+look8(const uint8_t *x, struct codes4_values t, const bool low_first)
 {
     const __m256i place = low_first ? _mm256_set_epi32(28, 24, 20, 16, 12, 8, 4, 0)
         : _mm256_set_epi32(24, 28, 16, 20, 8, 12, 0, 4);
@@ -52,7 +52,7 @@ look8(const uint8_t *x, struct table t, const bool low_first)
 }
 
 static ALWAYS_INLINE void
-put16(void *y, const enum format format, __m256 a, __m256 b)
+put16(void *y, const enum avx2_to format, __m256 a, __m256 b)
 {
     if (format == TO_F32) {
         _mm256_storeu_ps(y, a);
@@ -93,7 +93,7 @@ run_words(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struc
 }
 
 static ALWAYS_INLINE void
-run_table(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, struct table t,
+run_table(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t n, struct codes4_values t,
     const bool low_first)
 {
     size_t size = size_of(format), i = 0;
@@ -118,7 +118,7 @@ run_table(char *restrict y, const enum format format, const uint8_t *restrict x,
 
 /* 16 codes, each with its zero and scale. */
 static ALWAYS_INLINE void
-each16(void *y, const enum format format, const uint8_t *x, struct table map, const float *zeros, const float *scales,
+each16(void *y, const enum avx2_to format, const uint8_t *x, struct codes4_values map, const float *zeros, const float *scales,
     const bool low_first)
 {
     __m256 v[2];
@@ -130,7 +130,7 @@ each16(void *y, const enum format format, const uint8_t *x, struct table map, co
 }
 
 static ALWAYS_INLINE void
-run_each(char *restrict y, const enum format format, const uint8_t *restrict x, size_t n, struct table map,
+run_each(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t n, struct codes4_values map,
     const float *restrict zeros, const float *restrict scales, const bool low_first)
 {
     size_t size = size_of(format), i = 0;
@@ -150,7 +150,79 @@ run_each(char *restrict y, const enum format format, const uint8_t *restrict x, 
     }
 }
 
-#include "kernel/x86/codes4.h"
+/* A run that begins in the middle of a byte: its first code alone, as the first nibble of a byte. */
+static ALWAYS_INLINE uint8_t
+second_nibble(uint8_t byte, bool low_first)
+{
+    return (uint8_t)(low_first ? byte >> 4 : byte << 4);
+}
+
+/* The values of group g. `own`: what it is made of. */
+typedef struct codes4_values group_table(struct codes4_values map, const void *own, size_t g);
+
+static ALWAYS_INLINE struct codes4_values
+codes4_table(struct codes4_values map, const void *own, size_t g)
+{
+    const struct codes4 *c = own;
+
+    return table_of(map, c->zeros ? c->zeros[g] : 0, c->scales[g]);
+}
+
+static ALWAYS_INLINE void
+groups(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t first, size_t n, size_t group,
+    const float *numbers, group_table *table, const void *own, const bool low_first)
+{
+    const struct codes4_values map = table_load(numbers);
+    size_t at = first % 2;                          /* nibbles gone of x */
+    size_t len = group - first % group;             /* elements of the group */
+
+    for (size_t g = 0; n > 0; g++, n -= len, len = group) {
+        struct codes4_values t = table(map, own, g);
+        size_t odd = at % 2, even;
+
+        if (len > n)
+            len = n;
+        even = len - odd;
+        if (odd) {
+            uint8_t alone = second_nibble(x[at / 2], low_first);
+
+            run_table(y, format, &alone, 1, t, low_first);
+        }
+        run_table(y + odd * size_of(format), format, x + (at + odd) / 2, even, t, low_first);
+        y += len * size_of(format);
+        at += len;
+    }
+}
+
+static ALWAYS_INLINE void
+singles(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t first, size_t n,
+    const struct codes4 *c, const bool low_first)
+{
+    const struct codes4_values map = table_load(c->map);
+    size_t odd = first % 2 < n ? first % 2 : n;
+
+    if (odd) {
+        uint8_t alone = second_nibble(x[0], low_first);
+
+        run_each(y, format, &alone, 1, map, c->zeros, c->scales, low_first);
+    }
+    run_each(y + odd * size_of(format), format, x + odd, n - odd, map, c->zeros ? c->zeros + odd : NULL,
+        c->scales + odd, low_first);
+}
+
+static ALWAYS_INLINE void
+row(void *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t first, size_t n,
+    const struct codes4 *c)
+{
+    if (c->group == 1 && c->low_first)
+        singles(y, format, x, first, n, c, true);
+    else if (c->group == 1)
+        singles(y, format, x, first, n, c, false);
+    else if (c->low_first)
+        groups(y, format, x, first, n, c->group, c->map, codes4_table, c, true);
+    else
+        groups(y, format, x, first, n, c->group, c->map, codes4_table, c, false);
+}
 
 /* Whether the values with bit 3 of the code are those without it but for their signs; FP4's are. */
 static bool
@@ -176,23 +248,23 @@ signs_of(const float *map)
 
 /* Two groups side by side, the first one in the lower halves: low and high bytes of the eight values without bit 3 of
  * the code, twice in each half, and what that bit does to the high byte. */
-struct pair {
+struct codes4_pair {
     __m256i low, high, sign;
 };
 
-static ALWAYS_INLINE struct pair
+static ALWAYS_INLINE struct codes4_pair
 pair_of(__m256 map, __m256i sign, const float scales[2])
 {
     const __m256i even = _mm256_set1_epi64x(0x0E0C0A0806040200), odd = _mm256_set1_epi64x(0x0F0D0B0907050301);
     __m256 a = _mm256_mul_ps(map, _mm256_broadcast_ss(scales)), b = _mm256_mul_ps(map, _mm256_broadcast_ss(scales + 1));
     __m256i words = concat256(bf16_high256(a), bf16_high256(b));
 
-    return (struct pair){ _mm256_shuffle_epi8(words, even), _mm256_shuffle_epi8(words, odd), sign };
+    return (struct codes4_pair){ _mm256_shuffle_epi8(words, even), _mm256_shuffle_epi8(words, odd), sign };
 }
 
 /* 16 codes of each group. */
 static ALWAYS_INLINE void
-pick_pair(uint16_t *first, uint16_t *second, struct pair t, __m256i code)
+pick_pair(uint16_t *first, uint16_t *second, struct codes4_pair t, __m256i code)
 {
     __m256i low = _mm256_shuffle_epi8(t.low, code);
     __m256i high = _mm256_xor_si256(_mm256_shuffle_epi8(t.high, code), _mm256_shuffle_epi8(t.sign, code));
@@ -212,7 +284,7 @@ run_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t npairs, const 
     const __m256i sign = signs_of(map);
 
     for (size_t i = 0; i < npairs; i++, x += group, y += 2 * group, scales += 2) {
-        struct pair t = pair_of(low8, sign, scales);
+        struct codes4_pair t = pair_of(low8, sign, scales);
         __m256i bytes = group == 32 ? _mm256_loadu_si256((const __m256i *)x)
             : _mm256_permute4x64_epi64(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)x)), 0x50);
         __m256i low = _mm256_and_si256(bytes, nibble), high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble);
@@ -227,11 +299,7 @@ run_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t npairs, const 
 static inline bool
 are_finite(const float *v, size_t n)
 {
-    bool finite = true;
-
-    for (size_t i = 0; i < n; i++)
-        finite &= (bits_of_float(v[i]) & 0x7F800000) != 0x7F800000;
-    return finite;
+    return exponents_within(v, n, 0, 254);
 }
 
 /* Elements that come before the first whole pair of groups, pairs, and what is left. */
@@ -246,10 +314,10 @@ row_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t 
     if (!are_finite(rest.scales, 2 * npairs))
         npairs = 0;
     if (npairs == 0) {
-        row_bf16(y, x, first, n, c);
+        row(y, TO_BF16, x, first, n, c);
         return;
     }
-    row_bf16(y, x, first, head, c);
+    row(y, TO_BF16, x, first, head, c);
     x += (first % 2 + head) / 2;
     y += head;
     n -= head + 2 * group * npairs;
@@ -258,13 +326,13 @@ row_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t 
     else
         run_pairs(y, x, npairs, c->map, rest.scales, group, false);
     rest.scales += 2 * npairs;
-    row_bf16(y + 2 * group * npairs, x + group * npairs, 0, n, &rest);
+    row(y + 2 * group * npairs, TO_BF16, x + group * npairs, 0, n, &rest);
 }
 
 void
 avx2_codes4_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
 {
-    row_f32(y, x, first, n, c);
+    row(y, TO_F32, x, first, n, c);
 }
 
 void
@@ -277,7 +345,7 @@ avx2_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, 
     else if (plain && c->group == 32)
         row_pairs(y, x, first, n, c, 32);
     else
-        row_bf16(y, x, first, n, c);
+        row(y, TO_BF16, x, first, n, c);
 }
 
 /* --- affine.h: the values of a group are rounded twice, once they are a table */
@@ -296,16 +364,16 @@ affine_of(__m256 v, const struct affine *a, size_t g, const enum dtype in)
     return rounded256(_mm256_add_ps(rounded256(_mm256_mul_ps(v, factor), in), term), last);
 }
 
-static ALWAYS_INLINE struct table
-affine_table(struct table map, const void *own, size_t g)
+static ALWAYS_INLINE struct codes4_values
+affine_table(struct codes4_values map, const void *own, size_t g)
 {
     const struct affine *a = own;
 
     if (a->in == DTYPE_BF16)
-        return (struct table){ affine_of(map.low, a, g, DTYPE_BF16), affine_of(map.high, a, g, DTYPE_BF16) };
+        return (struct codes4_values){ affine_of(map.low, a, g, DTYPE_BF16), affine_of(map.high, a, g, DTYPE_BF16) };
     if (a->in == DTYPE_F16)
-        return (struct table){ affine_of(map.low, a, g, DTYPE_F16), affine_of(map.high, a, g, DTYPE_F16) };
-    return (struct table){ affine_of(map.low, a, g, DTYPE_F32), affine_of(map.high, a, g, DTYPE_F32) };
+        return (struct codes4_values){ affine_of(map.low, a, g, DTYPE_F16), affine_of(map.high, a, g, DTYPE_F16) };
+    return (struct codes4_values){ affine_of(map.low, a, g, DTYPE_F32), affine_of(map.high, a, g, DTYPE_F32) };
 }
 
 static void
@@ -319,7 +387,7 @@ avx2_affine4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first,
 void
 avx2_use_codes4(struct kernels *k)
 {
-    codes4_use(k);
+    k->codes4_f32 = avx2_codes4_f32;
     k->codes4_bf16 = avx2_codes4_bf16;
     k->affine4_bf16 = avx2_affine4_bf16;
 }

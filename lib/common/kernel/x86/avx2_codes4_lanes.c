@@ -65,11 +65,11 @@ is_fp4(const float *map)
 }
 
 /* What is done with a column's products, by code: which of them, whether any, and what is added to its bits. */
-struct steps {
+struct codes4_steps {
     __m256i three, some, low, high;
 };
 
-static struct steps
+static struct codes4_steps
 steps_of(const float *map)
 {
     static const int8_t three[8] = { 0, 0, 0, -1, 0, -1, 0, -1 }, exponent[8] = { 0, -1, 0, 0, 1, 1, 2, 2 };
@@ -87,7 +87,7 @@ steps_of(const float *map)
     }
     for (int i = 0; i < 4; i++)
         v[i] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)by_code[i]));
-    return (struct steps){ v[0], v[1], v[2], v[3] };
+    return (struct codes4_steps){ v[0], v[1], v[2], v[3] };
 }
 
 /* 16 scales times a factor, rounded. */
@@ -109,7 +109,7 @@ unpack(__m256i low, __m256i high, const int i)
 
 /* 32 columns of a row. */
 static ALWAYS_INLINE void
-lane32(uint16_t *restrict y, __m256i code, const struct steps *s, const uint16_t *one, const uint16_t *three)
+lane32(uint16_t *restrict y, __m256i code, const struct codes4_steps *s, const uint16_t *one, const uint16_t *three)
 {
     __m256i t = _mm256_shuffle_epi8(s->three, code), some = _mm256_shuffle_epi8(s->some, code);
     __m256i signs = _mm256_or_si256(some, _mm256_set1_epi8((char)0x80));        /* a zero keeps the sign of the scale */
@@ -128,7 +128,7 @@ lane32(uint16_t *restrict y, __m256i code, const struct steps *s, const uint16_t
 static void
 lanes_fp4(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l, size_t from, size_t n)
 {
-    const struct steps steps = steps_of(l->map);
+    const struct codes4_steps steps = steps_of(l->map);
     const __m256i nibble = _mm256_set1_epi8(15);
     uint16_t one[LANES], three[LANES];
 
@@ -150,20 +150,6 @@ lanes_fp4(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l, s
     }
 }
 
-/* Whether half of a scale is a normal number, and six times it are finite. */
-static bool
-are_far_from_limits(const float *scales, size_t n)
-{
-    bool far = true;
-
-    for (size_t i = 0; i < n; i++) {
-        uint32_t exponent = bits_of_float(scales[i]) >> 23 & 0xFF;
-
-        far &= exponent >= 2 && exponent <= 250;
-    }
-    return far;
-}
-
 static void
 lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l)
 {
@@ -171,7 +157,8 @@ lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l)
 
     for (size_t from = 0, n, whole; from < l->cols; from += n) {
         n = l->cols - from < LANES ? l->cols - from : LANES;
-        whole = fp4 && are_far_from_limits(l->scales + from, n) ? n & ~(size_t)31 : 0;
+        /* half of a scale is a normal number, and six times it are finite */
+        whole = fp4 && exponents_within(l->scales + from, n, 2, 250) ? n & ~(size_t)31 : 0;
         if (whole)
             lanes_fp4(y, y_stride, l, from, whole);
         if (whole < n)

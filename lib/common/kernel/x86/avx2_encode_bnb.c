@@ -8,16 +8,16 @@
 
 #include "kernel/x86/avx2_inline.h"
 
-enum rule { NF4, FP4, FP4_CPU };
+enum bnb_rule { NF4, FP4, FP4_CPU };
 
 /* The eighth of 15 limits; the seven below it, and the seven above it. Of seven limits: low alone. */
-struct limits {
+struct bnb_limits {
     __m256 middle, low, high;
     __m256i codes;              /* of the counts: 16 bytes, twice */
 };
 
-static ALWAYS_INLINE struct limits
-limits_of(enum rule rule)
+static ALWAYS_INLINE struct bnb_limits
+limits_of(enum bnb_rule rule)
 {
     const uint32_t *m = rule == NF4 ? encode_nf4_midpoints : encode_fp4_midpoints;
     uint32_t half[2][8] = { { 0 } };
@@ -30,7 +30,7 @@ limits_of(enum rule rule)
         memcpy(half[1], m + 8, 7 * sizeof *m);
         memcpy(codes, encode_fp4_order, sizeof codes);
     }
-    return (struct limits){
+    return (struct bnb_limits){
         .middle = _mm256_castsi256_ps(_mm256_set1_epi32((int)m[7])),
         .low = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(const void *)half[0])),
         .high = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(const void *)half[1])),
@@ -47,7 +47,7 @@ above(__m256 y, __m256 limit)
 
 /* Limit `at` of each lane's half. */
 static ALWAYS_INLINE __m256
-limit_at(__m256i at, __m256i upper, const struct limits *l, enum rule rule)
+limit_at(__m256i at, __m256i upper, const struct bnb_limits *l, enum bnb_rule rule)
 {
     __m256 limit = _mm256_permutevar8x32_ps(l->low, at);
     return rule == FP4 ? limit
@@ -56,7 +56,7 @@ limit_at(__m256i at, __m256i upper, const struct limits *l, enum rule rule)
 
 /* How many of the limits are below each y, a lane each. */
 static ALWAYS_INLINE __m256i
-counts(__m256 y, const struct limits *l, enum rule rule)
+counts(__m256 y, const struct bnb_limits *l, enum bnb_rule rule)
 {
     __m256i upper = _mm256_setzero_si256();
     if (rule == FP4)
@@ -73,7 +73,7 @@ counts(__m256 y, const struct limits *l, enum rule rule)
 
 /* 32 values to 16 bytes. `divides`: by a, else times a. */
 static ALWAYS_INLINE __m128i
-bytes16(const float *x, __m256 a, bool divides, const struct limits *l, enum rule rule)
+bytes16(const float *x, __m256 a, bool divides, const struct bnb_limits *l, enum bnb_rule rule)
 {
     __m256i c[4];
     for (int i = 0; i < 4; i++) {
@@ -96,7 +96,8 @@ bytes16(const float *x, __m256 a, bool divides, const struct limits *l, enum rul
 
 /* n values, the last ones of a block or all of it; at an even place. */
 static ALWAYS_INLINE void
-run(uint8_t *restrict y, const float *restrict x, size_t n, float a, bool divides, const struct limits *l, enum rule rule)
+run(uint8_t *restrict y, const float *restrict x, size_t n, float a, bool divides, const struct bnb_limits *l,
+    enum bnb_rule rule)
 {
     const __m256 v = _mm256_set1_ps(a);
     size_t i = 0;
@@ -114,9 +115,9 @@ run(uint8_t *restrict y, const float *restrict x, size_t n, float a, bool divide
 
 static ALWAYS_INLINE void
 encode(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block,
-    enum rule rule)
+    enum bnb_rule rule)
 {
-    const struct limits l = limits_of(rule);
+    const struct bnb_limits l = limits_of(rule);
     size_t whole = n / block, rest = n % block;
     for (size_t i = 0; i < whole; i++) {
         avx2_encode_absmax(absmax + i, x + i * block, block, block);

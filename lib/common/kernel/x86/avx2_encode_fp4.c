@@ -58,7 +58,8 @@ exponent_of(float absmax)
 }
 
 static bool
-mxfp4_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+avx2_encode_mxfp4(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
     __m256 midpoints[7];
 
@@ -74,7 +75,7 @@ mxfp4_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t col
         }
         uint8_t e = exponent_of(largest(a));
         if (e < 10 || e > 250) {
-            mxfp4_encode(y, x, 1, MXFP4_ELEMS, importance);
+            encode_mxfp4(dtype, y, x, 1, MXFP4_ELEMS, importance);
             continue;
         }
         __m256 inverse = _mm256_set1_ps(float_of_bits((uint32_t)(128 + 127 - e) << 23));
@@ -118,12 +119,13 @@ nvfp4_group(uint8_t *restrict scale, uint8_t *restrict qs, const float *restrict
 }
 
 static bool
-nvfp4_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+avx2_encode_nvfp4(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
     for (size_t i = rows * cols / NVFP4_ELEMS; i > 0; i--, y += NVFP4_BYTES, x += NVFP4_ELEMS)
         for (int s = 0; s < 4; s++)
             if (!nvfp4_group(y + s, y + 4 + 8 * s, x + 16 * s)) {
-                nvfp4_encode(y, x, 1, NVFP4_ELEMS, importance);
+                encode_nvfp4(dtype, y, x, 1, NVFP4_ELEMS, importance);
                 break;
             }
     return true;
@@ -132,8 +134,8 @@ nvfp4_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t col
 void
 avx2_use_encode_fp4(struct kernels *k)
 {
-    k->encode[DTYPE_MXFP4] = mxfp4_avx2;
-    k->encode[DTYPE_NVFP4] = nvfp4_avx2;
+    k->encode[DTYPE_MXFP4] = avx2_encode_mxfp4;
+    k->encode[DTYPE_NVFP4] = avx2_encode_nvfp4;
 }
 
 #endif

@@ -8,19 +8,19 @@
 
 /* A format: bits of its mantissa, bias, bits of its least normal value, a float whose last place is its least value,
  * its largest finite code. */
-struct form {
+struct encode_fp8_form {
     int mantissa, bias;
     uint32_t least;
     float magic;
     int largest;
 };
 
-static const struct form E4M3 = { 3, 7, 0x3C800000u, 0x1p14f, 0x7E };
-static const struct form E5M2 = { 2, 15, 0x38800000u, 0x1p7f, 0x7B };
+static const struct encode_fp8_form E4M3 = { 3, 7, 0x3C800000u, 0x1p14f, 0x7E };
+static const struct encode_fp8_form E5M2 = { 2, 15, 0x38800000u, 0x1p7f, 0x7B };
 
 /* Eight floats to codes, one a lane; what is too large is the largest. */
 static ALWAYS_INLINE __m256i
-codes8(__m256 v, const struct form f)
+codes8(__m256 v, const struct encode_fp8_form f)
 {
     const int shift = 23 - f.mantissa;
     __m256i bits = _mm256_castps_si256(v);
@@ -39,7 +39,7 @@ codes8(__m256 v, const struct form f)
 
 /* 32 floats to 32 codes. `how` is a constant but for its scale. */
 static ALWAYS_INLINE __m256i
-codes32(const float *x, const struct encode_fp8 how, const struct form f)
+codes32(const float *x, const struct encode_fp8 how, const struct encode_fp8_form f)
 {
     const __m256 scale = _mm256_set1_ps(how.scale);
     __m256i c[4];
@@ -55,7 +55,7 @@ codes32(const float *x, const struct encode_fp8 how, const struct form f)
 }
 
 static ALWAYS_INLINE void
-run(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 how, const struct form f)
+run(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 how, const struct encode_fp8_form f)
 {
     size_t i = 0;
     for (; n - i >= 32; i += 32)
@@ -70,7 +70,7 @@ run(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_
 
 /* What quantizers do, each a loop of its own. */
 static ALWAYS_INLINE void
-encode(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how, const struct form f)
+encode(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how, const struct encode_fp8_form f)
 {
     const float scale = how->scale;
     if (how->quotient == DTYPE_F32 && !how->adds_zero && !how->multiplies)

@@ -9,7 +9,7 @@
 enum { LANES = 8, ROOM = IQ_TRIES + 1 };
 
 /* The tries of a run, the last one again where they do not fill a register */
-struct tries {
+struct iq_tries {
     float id[ROOM], scale[ROOM];
     uint32_t code[IQ_GROUPS][ROOM];
     float qx[ROOM], q2[ROOM];
@@ -22,26 +22,11 @@ levels_of(const int digits)
     return digits == 8 ? _mm256_setr_ps(1, 3, 5, 7, 1, 3, 5, 7) : _mm256_setr_ps(1, 3, 5, 7, 9, 11, 13, 15);
 }
 
-static ALWAYS_INLINE bool
-nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *v, float scale, uint16_t *code,
-    const int digits)
-{
-    __m256 term[IQ_DIGITS];
-
-    terms_make(term, _mm256_mul_ps(_mm256_set1_ps(scale), levels_of(digits)), x, v, digits);
-    return list_search(g->lists, where, term, digits, code);
-}
-
 static bool
-nearest2(const struct encode_grid *g, uint32_t where, const float *x, const float *v, float scale, uint16_t *code)
+nearest4(const struct encode_grid *g, uint32_t where, const float *x, const float *w, const float *levels, float scale,
+    uint16_t *code)
 {
-    return nearest(g, where, x, v, scale, code, 8);
-}
-
-static bool
-nearest3(const struct encode_grid *g, uint32_t where, const float *x, const float *v, float scale, uint16_t *code)
-{
-    return nearest(g, where, x, v, scale, code, 4);
+    return nearest_of(g, where, x, w, _mm256_loadu_ps(levels), scale, code, 4);
 }
 
 /* Codes of a group for eight values of id, and what `where` says of them. */
@@ -67,7 +52,7 @@ codes_of(const struct encode_grid *g, const float *x, __m256 id, uint32_t where[
 
 /* Codes of eight tries, those of the first `lanes` in the codebook; and how well they fit, as iq_fit. */
 static ALWAYS_INLINE bool
-eight_tries(struct tries *t, int from, int lanes, const struct iq_run *run, const struct encode_grid *g, const int n,
+eight_tries(struct iq_tries *t, int from, int lanes, const struct iq_run *run, const struct encode_grid *g, const int n,
     const int digits)
 {
     const __m256 levels = levels_of(digits);
@@ -83,7 +68,7 @@ eight_tries(struct tries *t, int from, int lanes, const struct iq_run *run, cons
 
             if (grid_has(where[lane]))
                 continue;
-            if (!nearest(g, where[lane], x, v, t->scale[from + lane], &found, digits))
+            if (!nearest_of(g, where[lane], x, v, levels, t->scale[from + lane], &found, digits))
                 return false;
             code[lane] = found;
             t->near[from + lane] |= (uint8_t)(1u << k);
@@ -103,13 +88,13 @@ eight_tries(struct tries *t, int from, int lanes, const struct iq_run *run, cons
 }
 
 static ALWAYS_INLINE bool
-search(struct iq_run *run, const struct iq_type *type, const int n, const int digits, iq_nearest *nearest)
+search(struct iq_run *run, const struct iq_type *type, const int n, const int digits, grid_nearest_fn *nearest)
 {
     const struct encode_grid *g = &encode_grids[type->grid];
     float best = 0, most_level = (float)(2 * g->levels - 1);
     unsigned near = type->refit == REFIT_NEAR ? 0 : ~0u;
     int ntries = 2 * type->tries + 1;
-    struct tries t;
+    struct iq_tries t;
 
     for (int i = 0; i < ROOM; i++) {
         int step = (i < ntries ? i : ntries - 1) - type->tries;
@@ -135,66 +120,27 @@ search(struct iq_run *run, const struct iq_type *type, const int n, const int di
 }
 
 static bool
-search_2_16(struct iq_run *run, const struct iq_type *type)
+search_any(struct iq_run *run, const struct iq_type *type)
 {
-    return search(run, type, 16, 8, nearest2);
+    if (encode_grids[type->grid].digits == 4)
+        return search(run, type, 32, 4, nearest4);
+    return type->run == 16 ? search(run, type, 16, 8, nearest8) : search(run, type, 32, 8, nearest8);
 }
 
 static bool
-search_2_32(struct iq_run *run, const struct iq_type *type)
-{
-    return search(run, type, 32, 8, nearest2);
-}
-
-static bool
-search_3(struct iq_run *run, const struct iq_type *type)
-{
-    return search(run, type, 32, 4, nearest3);
-}
-
-static bool
-avx2_iq2_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+avx2_encode_iq(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq_encode_by(&iq2_xxs_type, search_2_32, y, x, rows, cols, importance);
-}
-
-static bool
-avx2_iq2_xs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return iq_encode_by(&iq2_xs_type, search_2_16, y, x, rows, cols, importance);
-}
-
-static bool
-avx2_iq2_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return iq_encode_by(&iq2_s_type, search_2_16, y, x, rows, cols, importance);
-}
-
-static bool
-avx2_iq3_xxs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return iq_encode_by(&iq3_xxs_type, search_3, y, x, rows, cols, importance);
-}
-
-static bool
-avx2_iq3_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return iq_encode_by(&iq3_s_type, search_3, y, x, rows, cols, importance);
+    return encode_iq_by(search_any, dtype, y, x, rows, cols, importance);
 }
 
 void
 avx2_use_encode_iq(struct kernels *k)
 {
-    k->encode[DTYPE_IQ2_XXS] = avx2_iq2_xxs_encode;
-    k->encode[DTYPE_IQ2_XS] = avx2_iq2_xs_encode;
-    k->encode[DTYPE_IQ2_S] = avx2_iq2_s_encode;
-    k->encode[DTYPE_IQ3_XXS] = avx2_iq3_xxs_encode;
-    k->encode[DTYPE_IQ3_S] = avx2_iq3_s_encode;
+    static const enum dtype types[] = { DTYPE_IQ2_XXS, DTYPE_IQ2_XS, DTYPE_IQ2_S, DTYPE_IQ3_XXS, DTYPE_IQ3_S };
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        k->encode[types[i]] = avx2_encode_iq;
 }
 
 #endif

@@ -39,18 +39,18 @@ weighed(__m256 a, __m256 b, __m256 d, const float *levels, const bool square)
     return _mm256_add_ps(_mm256_add_ps(part[0], part[1]), part[2]);
 }
 
-struct prefixes {
+struct iq1_prefixes {
     float x[IQ_RUN + 1 + LANES], w[IQ_RUN + 1 + LANES];
 };
 
 /* The sums of w * q * x and of w * q * q of eight splits, for each kind of a type. */
-struct eight {
+struct iq1_eight {
     float qx[4][LANES], q2[4][LANES];
     __m256 any;                     /* which splits may be better than the best so far */
 };
 
 static ALWAYS_INLINE void
-eight_put(struct eight *e, int kind, __m256 qx, __m256 q2, float best)
+eight_put(struct iq1_eight *e, int kind, __m256 qx, __m256 q2, float best)
 {
     e->any = _mm256_or_ps(e->any, better(qx, q2, best));
     _mm256_storeu_ps(e->qx[kind], qx);
@@ -59,7 +59,7 @@ eight_put(struct eight *e, int kind, __m256 qx, __m256 q2, float best)
 
 /* Takes the splits at i1 and from, from + 1 ... one after another; kinds are step apart. */
 static ALWAYS_INLINE bool
-eight_take(const struct eight *e, struct iq1_run *run, float *best, int i1, int from, const int step)
+eight_take(const struct iq1_eight *e, struct iq1_run *run, float *best, int i1, int from, const int step)
 {
     bool improved = false;
 
@@ -76,13 +76,13 @@ eight_take(const struct eight *e, struct iq1_run *run, float *best, int i1, int 
 
 /* Eight values of i2, from `from` on, for one i1, both kinds. */
 static ALWAYS_INLINE bool
-eight_splits(struct iq1_run *run, float *best, const struct prefixes *p, int i1, int from)
+eight_splits(struct iq1_run *run, float *best, const struct iq1_prefixes *p, int i1, int from)
 {
     __m256 x1 = _mm256_set1_ps(p->x[i1]), x2 = _mm256_loadu_ps(p->x + from);
     __m256 w1 = _mm256_set1_ps(p->w[i1]), w2 = _mm256_loadu_ps(p->w + from);
     __m256 x[3] = { x1, _mm256_sub_ps(x2, x1), _mm256_sub_ps(_mm256_set1_ps(p->x[IQ_RUN]), x2) };
     __m256 w[3] = { w1, _mm256_sub_ps(w2, w1), _mm256_sub_ps(_mm256_set1_ps(p->w[IQ_RUN]), w2) };
-    struct eight e = { .any = _mm256_setzero_ps() };
+    struct iq1_eight e = { .any = _mm256_setzero_ps() };
 
     for (int down = IQ1_UP; down <= IQ1_DOWN; down++)
         eight_put(&e, down ? 3 : 0, weighed(x[0], x[1], x[2], iq1_levels[down], false),
@@ -93,7 +93,7 @@ eight_splits(struct iq1_run *run, float *best, const struct prefixes *p, int i1,
 static bool
 split_s(struct iq1_run *run)
 {
-    struct prefixes p = { { 0 }, { 0 } };
+    struct iq1_prefixes p = { { 0 }, { 0 } };
     float best = -FLT_MAX;
     bool any = false;
 
@@ -112,16 +112,17 @@ split_s(struct iq1_run *run)
 }
 
 /* The sums of struct iq1_halves, and after them lanes that are never better */
-struct padded_halves {
+struct iq1_padded_halves {
     float x[2][IQ1_M_RUN + 1 + LANES], w[2][IQ1_M_RUN + 1 + LANES];
 };
 
 /* Eight values of i2, from `from` on, for one i1, all four kinds. */
 static ALWAYS_INLINE bool
-eight_splits_m(struct iq1_run *run, float *best, const struct iq1_halves *h, const struct padded_halves *p, int i1, int from)
+eight_splits_m(struct iq1_run *run, float *best, const struct iq1_halves *h, const struct iq1_padded_halves *p, int i1,
+    int from)
 {
     __m256 qx[2][2], q2[2][2];
-    struct eight e = { .any = _mm256_setzero_ps() };
+    struct iq1_eight e = { .any = _mm256_setzero_ps() };
 
     for (int half = 0; half < 2; half++) {
         __m256 x = _mm256_add_ps(_mm256_set1_ps(h->x[half][i1]), _mm256_loadu_ps(p->x[half] + from));
@@ -145,7 +146,7 @@ static bool
 split_m(struct iq1_run *run)
 {
     struct iq1_halves h;
-    struct padded_halves p = { { { 0 } }, { { 0 } } };
+    struct iq1_padded_halves p = { { { 0 } }, { { 0 } } };
     float best = -FLT_MAX;
     bool any = false;
 
@@ -162,38 +163,19 @@ split_m(struct iq1_run *run)
     return any;
 }
 
-static bool
-nearest(const struct encode_grid *g, uint32_t where, const float *x, const float *w, const float *levels, float scale,
-    uint16_t *code)
-{
-    __m256 c = _mm256_setr_ps(levels[0], levels[1], levels[2], 0, levels[0], levels[1], levels[2], 0);
-    __m256 term[IQ_DIGITS];
-
-    terms_make(term, _mm256_mul_ps(_mm256_set1_ps(scale), c), x, w, 8);
-    return list_search(g->lists, where, term, 8, code);
-}
-
-static const struct iq1_how side_by_side = { split_s, split_m, nearest };
+static const struct iq1_how side_by_side = { split_s, split_m, nearest8 };
 
 static bool
-avx2_iq1_s_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+avx2_encode_iq1(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq1_s_encode_by(&side_by_side, y, x, rows, cols, importance);
-}
-
-static bool
-avx2_iq1_m_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return iq1_m_encode_by(&side_by_side, y, x, rows, cols, importance);
+    return encode_iq1_by(&side_by_side, dtype, y, x, rows, cols, importance);
 }
 
 void
 avx2_use_encode_iq1(struct kernels *k)
 {
-    k->encode[DTYPE_IQ1_S] = avx2_iq1_s_encode;
-    k->encode[DTYPE_IQ1_M] = avx2_iq1_m_encode;
+    k->encode[DTYPE_IQ1_S] = k->encode[DTYPE_IQ1_M] = avx2_encode_iq1;
 }
 
 #endif

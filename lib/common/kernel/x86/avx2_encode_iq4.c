@@ -6,21 +6,21 @@
 
 #include <immintrin.h>
 
-#include "kernel/iq4.h"
-#include "kernel/x86/x86_priv.h"
+#include "kernel/blocks.h"
+#include "kernel/x86/avx2_encode_lanes.h"
 
 /* The values of iq4_between as a tree, a table a level, and the levels under its leaves */
-struct tree {
+struct iq4_tree {
     __m256 root, low2, high2, third, fourth, even, odd;
 };
 
-static ALWAYS_INLINE struct tree
+static ALWAYS_INLINE struct iq4_tree
 tree_make(void)
 {
     const float *b = iq4_between;
     const int8_t *q = iq4_levels;
 
-    return (struct tree){
+    return (struct iq4_tree){
         .root = _mm256_set1_ps(b[7]), .low2 = _mm256_set1_ps(b[3]), .high2 = _mm256_set1_ps(b[11]),
         .third = _mm256_setr_ps(b[1], b[5], b[9], b[13], 0, 0, 0, 0),
         .fourth = _mm256_setr_ps(b[0], b[2], b[4], b[6], b[8], b[10], b[12], b[14]),
@@ -30,7 +30,7 @@ tree_make(void)
 }
 
 /* Where v falls: the code without its lowest bit, and a mask for that. NaN is not below anything. */
-struct leaf {
+struct iq4_leaf {
     __m256i pair;
     __m256 odd;
 };
@@ -41,8 +41,8 @@ below(__m256i index, __m256 taken)
     return _mm256_sub_epi32(_mm256_add_epi32(index, index), _mm256_castps_si256(taken));
 }
 
-static ALWAYS_INLINE struct leaf
-leaf_of(const struct tree *t, __m256 v)
+static ALWAYS_INLINE struct iq4_leaf
+leaf_of(const struct iq4_tree *t, __m256 v)
 {
     __m256 taken = _mm256_cmp_ps(v, t->root, _CMP_NLT_UQ);
     __m256i index = below(_mm256_setzero_si256(), taken);
@@ -51,20 +51,20 @@ leaf_of(const struct tree *t, __m256 v)
     index = below(index, taken);
     taken = _mm256_cmp_ps(v, _mm256_permutevar8x32_ps(t->third, index), _CMP_NLT_UQ);
     index = below(index, taken);
-    return (struct leaf){ index, _mm256_cmp_ps(v, _mm256_permutevar8x32_ps(t->fourth, index), _CMP_NLT_UQ) };
+    return (struct iq4_leaf){ index, _mm256_cmp_ps(v, _mm256_permutevar8x32_ps(t->fourth, index), _CMP_NLT_UQ) };
 }
 
-struct sums {
+struct iq4_lane_sums {
     __m256 qx, q2;
 };
 
-static ALWAYS_INLINE struct sums
-sums_with(const struct tree *t, const __m256 *x, const __m256 *w, __m256 id)
+static ALWAYS_INLINE struct iq4_lane_sums
+sums_with(const struct iq4_tree *t, const __m256 *x, const __m256 *w, __m256 id)
 {
-    struct sums s = { _mm256_setzero_ps(), _mm256_setzero_ps() };
+    struct iq4_lane_sums s = { _mm256_setzero_ps(), _mm256_setzero_ps() };
 
     for (int i = 0; i < IQ4_RUN; i++) {
-        struct leaf leaf = leaf_of(t, _mm256_mul_ps(id, x[i]));
+        struct iq4_leaf leaf = leaf_of(t, _mm256_mul_ps(id, x[i]));
         __m256 q = _mm256_blendv_ps(_mm256_permutevar8x32_ps(t->even, leaf.pair),
             _mm256_permutevar8x32_ps(t->odd, leaf.pair), leaf.odd);
         __m256 wq = _mm256_mul_ps(w[i], q);
@@ -75,59 +75,19 @@ sums_with(const struct tree *t, const __m256 *x, const __m256 *w, __m256 id)
     return s;
 }
 
-/* y[i]: element i of eight runs */
-static void
-side_by_side(__m256 y[IQ4_RUN], const float *x)
-{
-    for (int i = 0; i < IQ4_RUN; i += 8) {
-        __m256 row[8], pair[8], four[8];
-
-        for (int b = 0; b < 8; b++)
-            row[b] = _mm256_loadu_ps(x + IQ4_RUN * b + i);
-        for (int b = 0; b < 8; b += 2) {
-            pair[b] = _mm256_unpacklo_ps(row[b], row[b + 1]);
-            pair[b + 1] = _mm256_unpackhi_ps(row[b], row[b + 1]);
-        }
-        for (int b = 0; b < 8; b += 4)
-            for (int half = 0; half < 2; half++) {
-                four[b + 2 * half] = _mm256_shuffle_ps(pair[b + half], pair[b + 2 + half], 0x44);
-                four[b + 2 * half + 1] = _mm256_shuffle_ps(pair[b + half], pair[b + 2 + half], 0xEE);
-            }
-        for (int j = 0; j < 4; j++) {
-            y[i + j] = _mm256_permute2f128_ps(four[j], four[4 + j], 0x20);
-            y[i + 4 + j] = _mm256_permute2f128_ps(four[j], four[4 + j], 0x31);
-        }
-    }
-}
-
-static __m256
-extremes(const __m256 x[IQ4_RUN])
-{
-    const __m256 sign = _mm256_set1_ps(-0.0f);
-    __m256 magnitude = _mm256_setzero_ps(), value = magnitude;
-
-    for (int i = 0; i < IQ4_RUN; i++) {
-        __m256 now = _mm256_andnot_ps(sign, x[i]), more = _mm256_cmp_ps(now, magnitude, _CMP_GT_OQ);
-
-        magnitude = _mm256_blendv_ps(magnitude, now, more);
-        value = _mm256_blendv_ps(value, x[i], more);
-    }
-    return value;
-}
-
 static void
 scales(float scale[IQ4_RUNS], const float *from_x, const float *from_w)
 {
-    const struct tree t = tree_make();
+    const struct iq4_tree t = tree_make();
     const __m256 zero = _mm256_setzero_ps(), sign = _mm256_set1_ps(-0.0f);
     __m256 x[IQ4_RUN], w[IQ4_RUN];
 
-    side_by_side(x, from_x);
-    side_by_side(w, from_w);
+    lanes_load(x, from_x, IQ4_RUN);
+    lanes_load(w, from_w, IQ4_RUN);
 
-    __m256 most = extremes(x);
+    __m256 most = lanes_extreme(x, IQ4_RUN);
     __m256 d = _mm256_div_ps(_mm256_xor_ps(most, sign), _mm256_set1_ps(iq4_levels[0]));
-    struct sums s = sums_with(&t, x, w, _mm256_div_ps(_mm256_set1_ps(1), d));
+    struct iq4_lane_sums s = sums_with(&t, x, w, _mm256_div_ps(_mm256_set1_ps(1), d));
     __m256 found = _mm256_and_ps(_mm256_div_ps(s.qx, s.q2), _mm256_cmp_ps(s.q2, zero, _CMP_GT_OQ));
     __m256 best = _mm256_mul_ps(found, s.qx);
     for (int step = -IQ4_STEPS; step <= IQ4_STEPS; step++) {
@@ -137,18 +97,18 @@ scales(float scale[IQ4_RUNS], const float *from_x, const float *from_w)
         found = _mm256_blendv_ps(found, _mm256_div_ps(s.qx, s.q2), better);
         best = _mm256_blendv_ps(best, _mm256_mul_ps(found, s.qx), better);
     }
-    __m256 small = _mm256_cmp_ps(_mm256_andnot_ps(sign, most), _mm256_set1_ps(1e-15f), _CMP_LT_OQ);
+    __m256 small = _mm256_cmp_ps(lanes_abs(most), _mm256_set1_ps(1e-15f), _CMP_LT_OQ);
     _mm256_storeu_ps(scale, _mm256_andnot_ps(small, found));
 }
 
 static void
 codes(uint8_t *qs, const float *x, float id)
 {
-    const struct tree t = tree_make();
+    const struct iq4_tree t = tree_make();
     __m256i code[4];
 
     for (int i = 0; i < 4; i++) {
-        struct leaf leaf = leaf_of(&t, _mm256_mul_ps(_mm256_set1_ps(id), _mm256_loadu_ps(x + 8 * i)));
+        struct iq4_leaf leaf = leaf_of(&t, _mm256_mul_ps(_mm256_set1_ps(id), _mm256_loadu_ps(x + 8 * i)));
 
         code[i] = below(leaf.pair, leaf.odd);
     }
@@ -162,24 +122,16 @@ codes(uint8_t *qs, const float *x, float id)
 static const struct iq4_how eight_at_once = { scales, codes };
 
 static bool
-avx2_iq4_nl_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+avx2_encode_iq4(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return iq4_nl_encode_by(&eight_at_once, y, x, rows, cols, importance);
-}
-
-static bool
-avx2_iq4_xs_encode(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
-    const float *restrict importance)
-{
-    return iq4_xs_encode_by(&eight_at_once, y, x, rows, cols, importance);
+    return encode_iq4_by(&eight_at_once, dtype, y, x, rows, cols, importance);
 }
 
 void
 avx2_use_encode_iq4(struct kernels *k)
 {
-    k->encode[DTYPE_IQ4_NL] = avx2_iq4_nl_encode;
-    k->encode[DTYPE_IQ4_XS] = avx2_iq4_xs_encode;
+    k->encode[DTYPE_IQ4_NL] = k->encode[DTYPE_IQ4_XS] = avx2_encode_iq4;
 }
 
 #endif

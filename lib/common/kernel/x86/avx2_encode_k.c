@@ -20,13 +20,11 @@ all_finite(const float *x)
     return _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(largest, _mm256_set1_epi32(0x7F7FFFFF)))) == 0;
 }
 
-/* importance * sqrt(s + x * x), and its sums. */
+/* The weights of eight groups, and their sums. */
 static ALWAYS_INLINE void
 weigh(__m256 *weights, float sums[LANES], const __m256 *x, const float *importance, float s, const int n)
 {
-    lanes_load(weights, importance, n);
-    for (int i = 0; i < n; i++)
-        weights[i] = _mm256_mul_ps(weights[i], _mm256_sqrt_ps(lanes_add_product(_mm256_set1_ps(s), x[i], x[i])));
+    lanes_weigh(weights, x, importance, s, n);
     _mm256_storeu_ps(sums, lanes_sum(weights, n));
 }
 
@@ -47,7 +45,7 @@ q2_k_search(struct k_groups *groups, const float *restrict x, const float *restr
             for (int i = 0; i < 16; i++)
                 weights[i] = lanes_abs(v[i]);
         if (!lanes_search_with_min(groups->codes + 16 * g, groups->scale + g, groups->min + g, v, weights, 16, 3,
-                importance != NULL ? &k_tries_weighted : &q2_k_tries))
+                importance != NULL ? &search_tries_weighted : &q2_k_tries))
             return false;
     }
     return true;
@@ -112,122 +110,55 @@ q45_k_search(struct k_groups *groups, const float *restrict x, const float *rest
             weights[i] = _mm256_add_ps(root, lanes_abs(v[i]));
     }
     return lanes_search_with_min(groups->codes, groups->scale, groups->min, v, weights, 32, top,
-        importance != NULL ? &k_tries_weighted : plain);
+        importance != NULL ? &search_tries_weighted : plain);
 }
 
 /* --- blocks */
 
-typedef bool block_encode(uint8_t *restrict y, const float *restrict x, const float *restrict importance);
-
+/* A search is compiled with and without importance. */
 static bool
-q2_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+k_search(enum dtype dtype, struct k_groups *groups, const float *restrict x, const float *restrict importance)
 {
-    struct k_groups groups;
+    const bool plain = importance == NULL;
 
-    if (!(importance != NULL ? q2_k_search(&groups, x, importance) : q2_k_search(&groups, x, NULL)))
-        return false;
-    q2_k_finish(y, &groups, x, importance != NULL);
-    return true;
+    switch (dtype) {
+    case DTYPE_Q2_K:
+        return plain ? q2_k_search(groups, x, NULL) : q2_k_search(groups, x, importance);
+    case DTYPE_Q3_K:
+        return q3_k_search(groups, x, importance);
+    case DTYPE_Q4_K:
+        return plain ? q45_k_search(groups, x, NULL, 15, &q4_k_tries) : q45_k_search(groups, x, importance, 15, NULL);
+    case DTYPE_Q5_K:
+        return plain ? q45_k_search(groups, x, NULL, 31, &q5_k_tries) : q45_k_search(groups, x, importance, 31, NULL);
+    default:
+        return q6_k_search(groups, x, importance);
+    }
 }
 
 static bool
-q3_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+avx2_encode_k(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    struct k_groups groups;
+    size_t nbytes = dtype_facts(dtype)->bytes;
 
-    if (!q3_k_search(&groups, x, importance))
-        return false;
-    q3_k_finish(y, &groups, x, importance != NULL);
-    return true;
-}
-
-static bool
-q4_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
-{
-    struct k_groups groups;
-
-    if (!(importance != NULL ? q45_k_search(&groups, x, importance, 15, NULL)
-            : q45_k_search(&groups, x, NULL, 15, &q4_k_tries)))
-        return false;
-    q4_k_finish(y, &groups, x, importance != NULL);
-    return true;
-}
-
-static bool
-q5_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
-{
-    struct k_groups groups;
-
-    if (!(importance != NULL ? q45_k_search(&groups, x, importance, 31, NULL)
-            : q45_k_search(&groups, x, NULL, 31, &q5_k_tries)))
-        return false;
-    q5_k_finish(y, &groups, x, importance != NULL);
-    return true;
-}
-
-static bool
-q6_k_block(uint8_t *restrict y, const float *restrict x, const float *restrict importance)
-{
-    struct k_groups groups;
-
-    if (!q6_k_search(&groups, x, importance))
-        return false;
-    q6_k_finish(y, &groups, x);
-    return true;
-}
-
-static bool
-encode_rows(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance,
-    block_encode *encode, kernel_encode *scalar, size_t nbytes)
-{
     for (size_t r = 0; r < rows; r++, x += cols)
         for (size_t c = 0; c < cols; c += QK_K, y += nbytes) {
             const float *of = importance != NULL ? importance + c : NULL;
+            struct k_groups groups;
 
-            if (!all_finite(x + c) || !encode(y, x + c, of))
-                scalar(y, x + c, 1, QK_K, of);
+            if (all_finite(x + c) && k_search(dtype, &groups, x + c, of))
+                k_finish(dtype, y, &groups, x + c, of != NULL);
+            else
+                encode_k(dtype, y, x + c, 1, QK_K, of);
         }
     return true;
-}
-
-static bool
-q2_k_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q2_k_block, q2_k_encode, Q2_K_BYTES);
-}
-
-static bool
-q3_k_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q3_k_block, q3_k_encode, Q3_K_BYTES);
-}
-
-static bool
-q4_k_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q4_k_block, q4_k_encode, Q4_K_BYTES);
-}
-
-static bool
-q5_k_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q5_k_block, q5_k_encode, Q5_K_BYTES);
-}
-
-static bool
-q6_k_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
-{
-    return encode_rows(y, x, rows, cols, importance, q6_k_block, q6_k_encode, Q6_K_BYTES);
 }
 
 void
 avx2_use_encode_k(struct kernels *k)
 {
-    k->encode[DTYPE_Q2_K] = q2_k_avx2;
-    k->encode[DTYPE_Q3_K] = q3_k_avx2;
-    k->encode[DTYPE_Q4_K] = q4_k_avx2;
-    k->encode[DTYPE_Q5_K] = q5_k_avx2;
-    k->encode[DTYPE_Q6_K] = q6_k_avx2;
+    for (enum dtype dtype = DTYPE_Q2_K; dtype <= DTYPE_Q6_K; dtype++)
+        k->encode[dtype] = avx2_encode_k;
 }
 
 #endif

@@ -69,6 +69,15 @@ lanes_sum(const __m256 *v, const int n)
     return sum;
 }
 
+/* weigh_by_importance of eight groups. */
+static ALWAYS_INLINE void
+lanes_weigh(__m256 *weights, const __m256 *x, const float *importance, float sigma, const int n)
+{
+    lanes_load(weights, importance, n);
+    for (int i = 0; i < n; i++)
+        weights[i] = _mm256_mul_ps(weights[i], _mm256_sqrt_ps(lanes_add_product(_mm256_set1_ps(sigma), x[i], x[i])));
+}
+
 /* The nearest integer from low to high, plus NEAREST_MAGIC, for |v| < 2^22: its lowest byte is that of the integer. */
 static ALWAYS_INLINE __m256
 lanes_nearest_magic(__m256 v, const int low, const int high)

@@ -1,21 +1,17 @@
-/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0 without importance (with it: avx2_encode_weighted.c), some blocks of 32
- * floats at a time: extremes do not depend on the order, nor do codes on each other. Blocks among which a code does
- * not come out as for ordinary numbers (infinite, NaN, factors too small for an inverse) are left to the scalar
- * encoder. */
+/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, some blocks of 32 floats at a time. Without importance extremes do not
+ * depend on the order, nor do codes on each other; with it eight blocks of a row are searched at once. What is not
+ * ordinary (infinite, NaN, all 0, tiny, huge) is left to the scalar encoder: these blocks, or their row. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_q.h"
 
 #include <immintrin.h>
 
-#include "dtype/ggml_block.h"
 #include "kernel/encode_math.h"
-#include "kernel/x86/avx2_encode_bits.h"
+#include "kernel/x86/avx2_encode_lanes.h"
 #include "kernel/x86/x86_priv.h"
 
-enum { ELEMS = 32 };
-
-enum { BATCH = 4 };                             /* blocks whose extremes and factors share registers */
+enum { ELEMS = 32, BATCH = 4 };                 /* blocks whose extremes and factors share registers */
 
 /* --- extremes */
 
@@ -77,6 +73,39 @@ farther(__m128 high, __m128 minus_low, const float *x)
 
 /* --- bits */
 
+static ALWAYS_INLINE void
+put_nibbles(uint8_t *qs, __m256i codes)
+{
+    codes = _mm256_and_si256(codes, _mm256_set1_epi8(15));
+    _mm_storeu_si128((__m128i *)(void *)qs, _mm_or_si128(_mm256_castsi256_si128(codes),
+        _mm_slli_epi16(_mm256_extracti128_si256(codes, 1), 4)));
+}
+
+static ALWAYS_INLINE void
+put_fifth_bits(uint8_t *qh, __m256i codes)
+{
+    uint32_t bits = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(codes, 3));
+
+    memcpy(qh, &bits, sizeof bits);
+}
+
+/* A block. d, m: binary16, the latter where the type has a minimum. */
+static ALWAYS_INLINE void
+put_block(uint8_t *restrict y, uint16_t d, uint16_t m, __m256i codes, const struct encode_q_type t)
+{
+    memcpy(y, &d, sizeof d);
+    y += sizeof d;
+    if (t.with_min) {
+        memcpy(y, &m, sizeof m);
+        y += sizeof m;
+    }
+    if (t.fifth_bits) {
+        put_fifth_bits(y, codes);
+        y += 4;
+    }
+    put_nibbles(y, codes);
+}
+
 /* Four times eight codes as 32 bytes in order. */
 static ALWAYS_INLINE __m256i
 codes_of(const __m256i v[4])
@@ -86,10 +115,10 @@ codes_of(const __m256i v[4])
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-/* --- 32 elements, 4 or 5 bits */
+/* --- Q4_0 to Q5_1 */
 
 /* What becomes of four blocks: factors and minima of binary16, and 32 codes each. */
-struct batch {
+struct q_batch {
     uint16_t d[BATCH], m[BATCH];
     __m256i codes[BATCH];
 };
@@ -103,7 +132,7 @@ put_halves(uint16_t h[BATCH], __m128 v)
 /* x = code * factor + low, with `half` for the rounding (and for a code that is not 0 where x is). A conversion to
  * integers that meets what is none gives a negative one, as no code is: false then. */
 static ALWAYS_INLINE bool
-batch_codes(struct batch *batch, const float *x, __m128 factor, __m128 low, const bool with_low, const float half)
+batch_codes(struct q_batch *batch, const float *x, __m128 factor, __m128 low, const bool with_low, const float half)
 {
     __m256i any = _mm256_setzero_si256();
     float inverses[BATCH], lows[BATCH];
@@ -129,7 +158,7 @@ batch_codes(struct batch *batch, const float *x, __m128 factor, __m128 low, cons
 
 /* x = (code - top) * d. */
 static ALWAYS_INLINE bool
-symmetric_batch(struct batch *batch, const float *x, const int top)
+symmetric_batch(struct q_batch *batch, const float *x, const int top)
 {
     __m128 high, minus_low, factor;
 
@@ -147,7 +176,7 @@ symmetric_batch(struct batch *batch, const float *x, const int top)
 
 /* x = code * d + m. The sign of a minimum that is 0 is left to the scalar encoder. */
 static ALWAYS_INLINE bool
-min_batch(struct batch *batch, const float *x, const int top)
+min_batch(struct q_batch *batch, const float *x, const int top)
 {
     __m128 high, minus_low, low, factor;
 
@@ -167,96 +196,127 @@ min_batch(struct batch *batch, const float *x, const int top)
     return true;
 }
 
-static bool
-q4_0_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+static ALWAYS_INLINE bool
+plain_as(const enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t nblocks)
 {
-    size_t left = rows * cols / ELEMS;
-    struct batch batch;
+    const struct encode_q_type t = encode_q_type(dtype);
+    struct q_batch batch;
 
-    if (importance != NULL)
-        return q4_0_weighted_avx2(y, x, rows, cols, importance);
-    for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
-        if (!symmetric_batch(&batch, x, 8)) {
-            q4_0_encode(y, x, BATCH, ELEMS, NULL);
-            y += BATCH * Q4_0_BYTES;
+    for (; nblocks >= BATCH; nblocks -= BATCH, y += BATCH * t.nbytes, x += BATCH * ELEMS) {
+        if (!(t.with_min ? min_batch(&batch, x, t.top) : symmetric_batch(&batch, x, t.top))) {
+            encode_q(dtype, y, x, BATCH, ELEMS, NULL);
             continue;
         }
-        for (int b = 0; b < BATCH; b++, y += Q4_0_BYTES) {
-            memcpy(y, &batch.d[b], 2);
-            put_nibbles(y + 2, batch.codes[b]);
-        }
+        for (size_t b = 0; b < BATCH; b++)
+            put_block(y + b * t.nbytes, batch.d[b], t.with_min ? batch.m[b] : 0, batch.codes[b], t);
     }
-    return q4_0_encode(y, x, left, ELEMS, NULL);
+    return encode_q(dtype, y, x, nblocks, ELEMS, NULL);
 }
 
 static bool
-q4_1_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_plain(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t nblocks)
 {
-    size_t left = rows * cols / ELEMS;
-    struct batch batch;
-
-    if (importance != NULL)
-        return q4_1_weighted_avx2(y, x, rows, cols, importance);
-    for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
-        if (!min_batch(&batch, x, 15)) {
-            q4_1_encode(y, x, BATCH, ELEMS, NULL);
-            y += BATCH * Q4_1_BYTES;
-            continue;
-        }
-        for (int b = 0; b < BATCH; b++, y += Q4_1_BYTES) {
-            memcpy(y, &batch.d[b], 2);
-            memcpy(y + 2, &batch.m[b], 2);
-            put_nibbles(y + 4, batch.codes[b]);
-        }
+    switch (dtype) {
+    case DTYPE_Q4_0: return plain_as(DTYPE_Q4_0, y, x, nblocks);
+    case DTYPE_Q4_1: return plain_as(DTYPE_Q4_1, y, x, nblocks);
+    case DTYPE_Q5_0: return plain_as(DTYPE_Q5_0, y, x, nblocks);
+    default: return plain_as(DTYPE_Q5_1, y, x, nblocks);
     }
-    return q4_1_encode(y, x, left, ELEMS, NULL);
+}
+
+/* --- the same with importance */
+
+enum { EIGHT = LANES * ELEMS };
+
+/* Eight blocks after a search: x = scale * code - min, or scale * (code - top). */
+struct q_searched {
+    uint8_t codes[EIGHT];
+    float scale[LANES], min[LANES];
+};
+
+static ALWAYS_INLINE bool
+all_finite(const __m256 x[ELEMS])
+{
+    __m256 largest = _mm256_setzero_ps();
+
+    for (int i = 0; i < ELEMS; i++)                             /* NaN - NaN and infinity - infinity are NaN */
+        largest = _mm256_or_ps(largest, _mm256_sub_ps(x[i], x[i]));
+    return _mm256_movemask_ps(_mm256_cmp_ps(largest, largest, _CMP_UNORD_Q)) == 0;
+}
+
+/* x, importance: EIGHT. */
+static ALWAYS_INLINE bool
+search(struct q_searched *searched, const float *x, const float *importance, float mean_square, const struct encode_q_type t)
+{
+    __m256 v[ELEMS], weights[ELEMS];
+
+    lanes_load(v, x, ELEMS);
+    lanes_weigh(weights, v, importance, mean_square, ELEMS);
+    if (!all_finite(v))
+        return false;
+    return t.with_min ? lanes_search_with_min(searched->codes, searched->scale, searched->min, v, weights, ELEMS, t.top,
+        &search_tries_weighted)
+        : lanes_search_symmetric(searched->codes, searched->scale, v, weights, ELEMS, t.top);
+}
+
+/* The same of `count` blocks at the end of a row: the last one again and again fills the lanes. */
+static ALWAYS_INLINE bool
+search_rest(struct q_searched *searched, const float *x, const float *importance, size_t count, float mean_square,
+    const struct encode_q_type t)
+{
+    float xs[EIGHT], of[EIGHT];
+
+    for (size_t b = 0; b < LANES; b++) {
+        size_t from = (b < count ? b : count - 1) * ELEMS;
+
+        memcpy(xs + b * ELEMS, x + from, ELEMS * sizeof *x);
+        memcpy(of + b * ELEMS, importance + from, ELEMS * sizeof *of);
+    }
+    return search(searched, xs, of, mean_square, t);
+}
+
+static ALWAYS_INLINE bool
+encode_row(uint8_t *restrict y, const float *restrict x, size_t cols, const float *restrict importance,
+    const struct encode_q_type t)
+{
+    float mean_square = sum_of_squares(x, cols) / (float)cols;
+    struct q_searched s;
+
+    for (size_t c = 0; c < cols; c += EIGHT) {
+        size_t count = cols - c < EIGHT ? (cols - c) / ELEMS : LANES;
+
+        if (!(count == LANES ? search(&s, x + c, importance + c, mean_square, t)
+                : search_rest(&s, x + c, importance + c, count, mean_square, t)))
+            return false;
+        for (size_t b = 0; b < count; b++, y += t.nbytes)
+            put_block(y, half_of_float(s.scale[b]), t.with_min ? half_of_float(-s.min[b]) : 0,
+                _mm256_loadu_si256((const __m256i *)(const void *)(s.codes + b * ELEMS)), t);
+    }
+    return true;
 }
 
 static bool
-q5_0_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+encode_weighted(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t cols,
+    const float *restrict importance)
 {
-    size_t left = rows * cols / ELEMS;
-    struct batch batch;
-
-    if (importance != NULL)
-        return q5_0_weighted_avx2(y, x, rows, cols, importance);
-    for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
-        if (!symmetric_batch(&batch, x, 16)) {
-            q5_0_encode(y, x, BATCH, ELEMS, NULL);
-            y += BATCH * Q5_0_BYTES;
-            continue;
-        }
-        for (int b = 0; b < BATCH; b++, y += Q5_0_BYTES) {
-            memcpy(y, &batch.d[b], 2);
-            put_fifth_bits(y + 2, batch.codes[b]);
-            put_nibbles(y + 6, batch.codes[b]);
-        }
+    switch (dtype) {
+    case DTYPE_Q4_0: return encode_row(y, x, cols, importance, encode_q_type(DTYPE_Q4_0));
+    case DTYPE_Q4_1: return encode_row(y, x, cols, importance, encode_q_type(DTYPE_Q4_1));
+    case DTYPE_Q5_0: return encode_row(y, x, cols, importance, encode_q_type(DTYPE_Q5_0));
+    default: return encode_row(y, x, cols, importance, encode_q_type(DTYPE_Q5_1));
     }
-    return q5_0_encode(y, x, left, ELEMS, NULL);
 }
 
 static bool
-q5_1_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+avx2_encode_q(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
-    size_t left = rows * cols / ELEMS;
-    struct batch batch;
-
-    if (importance != NULL)
-        return q5_1_weighted_avx2(y, x, rows, cols, importance);
-    for (; left >= BATCH; left -= BATCH, x += BATCH * ELEMS) {
-        if (!min_batch(&batch, x, 31)) {
-            q5_1_encode(y, x, BATCH, ELEMS, NULL);
-            y += BATCH * Q5_1_BYTES;
-            continue;
-        }
-        for (int b = 0; b < BATCH; b++, y += Q5_1_BYTES) {
-            memcpy(y, &batch.d[b], 2);
-            memcpy(y + 2, &batch.m[b], 2);
-            put_fifth_bits(y + 4, batch.codes[b]);
-            put_nibbles(y + 8, batch.codes[b]);
-        }
-    }
-    return q5_1_encode(y, x, left, ELEMS, NULL);
+    if (importance == NULL)
+        return encode_plain(dtype, y, x, rows * cols / ELEMS);
+    for (; rows > 0; rows--, y += cols / ELEMS * encode_q_type(dtype).nbytes, x += cols)
+        if (!encode_weighted(dtype, y, x, cols, importance))
+            encode_q(dtype, y, x, 1, cols, importance);
+    return true;
 }
 
 /* --- Q8_0 */
@@ -287,14 +347,15 @@ rounded_away(__m256 v)
 }
 
 static bool
-q8_0_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols, const float *restrict importance)
+avx2_encode_q8_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
+    const float *restrict importance)
 {
     for (size_t i = rows * cols / ELEMS; i > 0; i--, y += Q8_0_BYTES, x += ELEMS) {
         uint32_t bits = magnitude_bits(x);
         __m256i v[4];
 
         if (bits - 0x02000000u >= 0x7F800000u - 0x02000000u) {     /* 0 .. 2^-123, infinite, NaN */
-            q8_0_encode(y, x, 1, ELEMS, importance);
+            encode_q8_0(dtype, y, x, 1, ELEMS, importance);
             continue;
         }
         float d = float_of_bits(bits) / 127.0f;
@@ -311,11 +372,8 @@ q8_0_avx2(uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols
 void
 avx2_use_encode_q(struct kernels *k)
 {
-    k->encode[DTYPE_Q4_0] = q4_0_avx2;
-    k->encode[DTYPE_Q4_1] = q4_1_avx2;
-    k->encode[DTYPE_Q5_0] = q5_0_avx2;
-    k->encode[DTYPE_Q5_1] = q5_1_avx2;
-    k->encode[DTYPE_Q8_0] = q8_0_avx2;
+    k->encode[DTYPE_Q4_0] = k->encode[DTYPE_Q4_1] = k->encode[DTYPE_Q5_0] = k->encode[DTYPE_Q5_1] = avx2_encode_q;
+    k->encode[DTYPE_Q8_0] = avx2_encode_q8_0;
 }
 
 #endif

@@ -17,15 +17,16 @@
 
 #include "kernel/x86/x86_priv.h"
 
+#include "base/num.h"
 #include "kernel/x86/avx2_inline.h"
 
 /* What differs between the two formats. Always a constant once inlined. */
-struct fp8 {
+struct fp8_type {
     bool e4m3;
     int mantissa_bits;
     int8_t first_special;           /* without sign: from this code on infinite or NaN */
 };
-static const struct fp8 E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
+static const struct fp8_type E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
 
 enum {
     TABLE_PAYS = 64,                /* codes of one scale from which its table is faster */
@@ -35,7 +36,7 @@ enum {
 
 /* 16 codes to floats, times scale; canonical NaN. */
 static ALWAYS_INLINE void
-products(__m256 out[2], __m128i code, const struct fp8 f, const __m256 scale[2])
+products(__m256 out[2], __m128i code, const struct fp8_type f, const __m256 scale[2])
 {
     __m256i h = _mm256_slli_epi16(_mm256_cvtepu8_epi16(code), 8);
 
@@ -56,7 +57,7 @@ products(__m256 out[2], __m128i code, const struct fp8 f, const __m256 scale[2])
 }
 
 static ALWAYS_INLINE __m256i
-products_bf16(__m128i code, const struct fp8 f, const __m256 scale[2])
+products_bf16(__m128i code, const struct fp8_type f, const __m256 scale[2])
 {
     __m256 p[2];
 
@@ -73,15 +74,15 @@ scales_load(__m256 v[2], const float *scales)
 }
 
 /* The last n codes and their scales, in buffers. */
-struct last {
+struct fp8_last {
     uint8_t x[16];
     float scales[16];
 };
 
-static ALWAYS_INLINE struct last
+static ALWAYS_INLINE struct fp8_last
 last_of(const uint8_t *x, size_t n, const float *scales, bool each)
 {
-    struct last l = { { 0 }, { 0 } };
+    struct fp8_last l = { { 0 }, { 0 } };
 
     memcpy(l.x, x, n);
     if (each)
@@ -89,13 +90,18 @@ last_of(const uint8_t *x, size_t n, const float *scales, bool each)
     return l;
 }
 
-/* n products, plain way: the scale is one for all of them, or one for each. */
+/* n products of one scale, or of one each. table: that of the scale, or of 1, for those that look them up. */
+typedef void run_fn(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f,
+    const float *restrict scales, bool each, const struct words16 *table);
+
 static ALWAYS_INLINE void
-run_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f, const float *restrict scales,
-    bool each)
+run_f32(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scales,
+    bool each, const struct words16 *table)
 {
+    float *y = to;
     __m256 p[2], s[2] = { _mm256_set1_ps(*scales), _mm256_set1_ps(*scales) };
 
+    (void)table;
     for (; n >= 16; n -= 16, x += 16, y += 16, scales += each ? 16 : 0) {
         if (each)
             scales_load(s, scales);
@@ -104,7 +110,7 @@ run_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8
         _mm256_storeu_ps(y + 8, p[1]);
     }
     if (n > 0) {
-        const struct last l = last_of(x, n, scales, each);
+        const struct fp8_last l = last_of(x, n, scales, each);
 
         if (each)
             scales_load(s, l.scales);
@@ -114,18 +120,20 @@ run_f32(float *restrict y, const uint8_t *restrict x, size_t n, const struct fp8
 }
 
 static ALWAYS_INLINE void
-run_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct fp8 f,
-    const float *restrict scales, bool each)
+run_bf16(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scales,
+    bool each, const struct words16 *table)
 {
+    uint16_t *y = to;
     __m256 s[2] = { _mm256_set1_ps(*scales), _mm256_set1_ps(*scales) };
 
+    (void)table;
     for (; n >= 16; n -= 16, x += 16, y += 16, scales += each ? 16 : 0) {
         if (each)
             scales_load(s, scales);
         _mm256_storeu_si256((__m256i *)y, products_bf16(_mm_loadu_si128((const __m128i *)x), f, s));
     }
     if (n > 0) {
-        const struct last l = last_of(x, n, scales, each);
+        const struct fp8_last l = last_of(x, n, scales, each);
 
         if (each)
             scales_load(s, l.scales);
@@ -137,7 +145,7 @@ run_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct
 /* Entry m: the product of code m. From the smallest normal code on, which has the exponent field 1, an
  * exponent less. */
 static ALWAYS_INLINE struct words16
-table_make(const struct fp8 f, float scale)
+table_make(const struct fp8_type f, float scale)
 {
     const __m256 s[2] = { _mm256_set1_ps(scale), _mm256_set1_ps(scale) };
     const __m128i iota = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -150,7 +158,7 @@ table_make(const struct fp8 f, float scale)
 
 /* Look up 32 codes: elements 0..15 to y[0], 16..31 to y[1]. `largest` is kept per byte. */
 static ALWAYS_INLINE void
-lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8 f, __m256i *largest)
+lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8_type f, __m256i *largest)
 {
     const __m256i hidden = _mm256_set1_epi8((char)(1 << f.mantissa_bits));
     const __m256i mantissa = _mm256_set1_epi8((char)((1 << f.mantissa_bits) - 1));
@@ -176,109 +184,57 @@ lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8 f, 
     }
 }
 
+/* `power`: the scale is a power of two, and the table that of 1. */
 static ALWAYS_INLINE void
-run_table(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct words16 *table, const struct fp8 f,
-    const float *scale)
-{
-    const struct words16 t = *table;
-    const size_t whole = n & ~(size_t)31;
-    __m256i largest = _mm256_setzero_si256();
-    __m256i v[2];
-
-    for (size_t i = 0; i < whole; i += 32) {
-        lookup(v, _mm256_loadu_si256((const __m256i *)(x + i)), &t, f, &largest);
-        _mm256_storeu_si256((__m256i *)(y + i), v[0]);
-        _mm256_storeu_si256((__m256i *)(y + i + 16), v[1]);
-    }
-
-    __m256i special = _mm256_cmpgt_epi8(largest, _mm256_set1_epi8((char)(f.first_special - 1)));
-    size_t done = _mm256_testz_si256(special, special) ? whole : 0;
-    run_bf16(y + done, x + done, n - done, f, scale, false);
-}
-
-/* The same with the table of 1, for a scale of 2^`exponent`. */
-static ALWAYS_INLINE void
-run_power(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct words16 *table, const struct fp8 f,
-    const float *scale)
+run_looked_up(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scale,
+    const struct words16 *table, const bool power)
 {
     const int exponent = (int)(bits_of_float(*scale) >> 23) - 127;
     const __m256i step = _mm256_set1_epi16((short)(exponent * (1 << 7))), zero = _mm256_setzero_si256();
     const struct words16 t = *table;
     const size_t whole = n & ~(size_t)31;
+    uint16_t *y = to;
     __m256i largest = zero;
     __m256i v[2];
 
     for (size_t i = 0; i < whole; i += 32) {
         lookup(v, _mm256_loadu_si256((const __m256i *)(x + i)), &t, f, &largest);
         for (int h = 0; h < 2; h++) {
-            __m256i none = _mm256_cmpeq_epi16(_mm256_slli_epi16(v[h], 1), zero);
+            if (power) {
+                __m256i none = _mm256_cmpeq_epi16(_mm256_slli_epi16(v[h], 1), zero);
 
-            v[h] = _mm256_add_epi16(v[h], _mm256_andnot_si256(none, step));
+                v[h] = _mm256_add_epi16(v[h], _mm256_andnot_si256(none, step));
+            }
             _mm256_storeu_si256((__m256i *)(y + i + 16 * (size_t)h), v[h]);
         }
     }
 
     __m256i special = _mm256_cmpgt_epi8(largest, _mm256_set1_epi8((char)(f.first_special - 1)));
     size_t done = _mm256_testz_si256(special, special) ? whole : 0;
-    run_bf16(y + done, x + done, n - done, f, scale, false);
+    run_bf16(y + done, x + done, n - done, f, scale, false, NULL);
 }
 
-static inline size_t
-min(size_t a, size_t b)
+static ALWAYS_INLINE void
+run_table(void *restrict y, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scale,
+    bool each, const struct words16 *table)
 {
-    return a < b ? a : b;
+    (void)each;
+    run_looked_up(y, x, n, f, scale, table, false);
+}
+
+static ALWAYS_INLINE void
+run_power(void *restrict y, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scale,
+    bool each, const struct words16 *table)
+{
+    (void)each;
+    run_looked_up(y, x, n, f, scale, table, true);
 }
 
 /* May one step of the code's exponent be taken for one of the product's? Values go from 2^-16 to 2^16. */
 static inline bool
 far_from_limits(const float *scales, size_t n)
 {
-    bool far = true;
-
-    for (size_t i = 0; i < n; i++) {
-        uint32_t exponent = bits_of_float(scales[i]) >> 23 & 0xFF;
-
-        far &= exponent >= 127 - 109 && exponent <= 127 + 109;
-    }
-    return far;
-}
-
-static ALWAYS_INLINE void
-rows_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
-{
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
-            n = scale_cols == 1 ? cols : min(scale_cols, cols - c);
-            run_f32(y + r * y_stride + c, x + r * x_stride + c, n, f, scales + i, scale_cols == 1);
-        }
-}
-
-static ALWAYS_INLINE void
-rows_plain(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
-{
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
-            n = scale_cols == 1 ? cols : min(scale_cols, cols - c);
-            run_bf16(y + r * y_stride + c, x + r * x_stride + c, n, f, scales + i, scale_cols == 1);
-        }
-}
-
-/* At most TABLES scales, all far from the limits. */
-static ALWAYS_INLINE void
-rows_table(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
-{
-    struct words16 tables[TABLES];
-
-    for (size_t c = 0, i = 0; c < cols; c += min(scale_cols, cols - c), i++)
-        tables[i] = table_make(f, scales[i]);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
-            n = min(scale_cols, cols - c);
-            run_table(y + r * y_stride + c, x + r * x_stride + c, n, &tables[i], f, scales + i);
-        }
+    return exponents_within(scales, n, 127 - 109, 127 + 109);
 }
 
 static inline bool
@@ -291,79 +247,88 @@ are_powers(const float *scales, size_t n)
     return powers;
 }
 
-/* A scale is for 32 columns or more, and all are powers of two far from the limits. */
+/* Row by row, a run for each scale. tables: NULL, or the first; `step` from each to the next. */
 static ALWAYS_INLINE void
-rows_powers(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
+each_run(void *y, const enum avx2_to format, size_t y_stride, const struct fp8_rows *m, const struct fp8_type f, run_fn *run,
+    const struct words16 *tables, const size_t step)
 {
-    const struct words16 table = table_make(f, 1);
+    const bool each = m->scale_cols == 1;
 
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
-            n = min(scale_cols, cols - c);
-            run_power(y + r * y_stride + c, x + r * x_stride + c, n, &table, f, scales + i);
+    for (size_t r = 0; r < m->rows; r++)
+        for (size_t c = 0, i = 0, n; c < m->cols; c += n, i++) {
+            n = each ? m->cols : num_min(m->scale_cols, m->cols - c);
+            run((char *)y + (r * y_stride + c) * size_of(format), m->x + r * m->x_stride + c, n, f, m->scales + i, each,
+                tables ? tables + i * step : NULL);
         }
 }
 
+/* Columns under at most TABLES scales. */
 static ALWAYS_INLINE void
-rows_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols, const struct fp8 f)
+panel_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m, const struct fp8_type f)
 {
-    size_t all = cols == 0 ? 0 : (cols - 1) / scale_cols + 1;
+    struct words16 tables[TABLES];
+    size_t nscales = num_ceil_div(m->cols, m->scale_cols);
 
-    if (scale_cols >= TABLE_COLS && cols >= TABLE_PAYS && are_powers(scales, all) && far_from_limits(scales, all)) {
-        rows_powers(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, f);
+    if (!far_from_limits(m->scales, nscales)) {
+        each_run(y, TO_BF16, y_stride, m, f, run_bf16, NULL, 0);
         return;
     }
-    if (scale_cols < TABLE_COLS || rows * min(scale_cols, cols) < TABLE_PAYS) {
-        rows_plain(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, f);
+    for (size_t i = 0; i < nscales; i++)
+        tables[i] = table_make(f, m->scales[i]);
+    each_run(y, TO_BF16, y_stride, m, f, run_table, tables, 1);
+}
+
+static ALWAYS_INLINE void
+rows_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m, const struct fp8_type f)
+{
+    size_t all = num_ceil_div(m->cols, m->scale_cols);
+
+    if (m->scale_cols >= TABLE_COLS && m->cols >= TABLE_PAYS && are_powers(m->scales, all)
+        && far_from_limits(m->scales, all)) {
+        const struct words16 table = table_make(f, 1);
+
+        each_run(y, TO_BF16, y_stride, m, f, run_power, &table, 0);
         return;
     }
-    for (size_t c = 0, n, nscales; c < cols; c += n, scales += nscales) {
-        n = (cols - c) / TABLES < scale_cols ? cols - c : TABLES * scale_cols;
-        nscales = (n - 1) / scale_cols + 1;
-        if (!far_from_limits(scales, nscales))
-            rows_plain(y + c, y_stride, x + c, x_stride, rows, n, scales, scale_cols, f);
-        else
-            rows_table(y + c, y_stride, x + c, x_stride, rows, n, scales, scale_cols, f);
+    if (m->scale_cols < TABLE_COLS || m->rows * num_min(m->scale_cols, m->cols) < TABLE_PAYS) {
+        each_run(y, TO_BF16, y_stride, m, f, run_bf16, NULL, 0);
+        return;
+    }
+    struct fp8_rows panel = *m;
+    for (size_t c = 0; c < m->cols; c += panel.cols, panel.scales += TABLES) {
+        panel.x = m->x + c;
+        panel.cols = (m->cols - c) / TABLES < m->scale_cols ? m->cols - c : TABLES * m->scale_cols;
+        panel_bf16(y + c, y_stride, &panel, f);
     }
 }
 
 static void
-e4m3_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
+avx2_fp8_f32(float *restrict y, size_t y_stride, const struct fp8_rows *m)
 {
-    rows_bf16(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, E4M3);
+    if (m->dtype == DTYPE_F8_E4M3)
+        each_run(y, TO_F32, y_stride, m, E4M3, run_f32, NULL, 0);
+    else if (m->dtype == DTYPE_F8_E5M2)
+        each_run(y, TO_F32, y_stride, m, E5M2, run_f32, NULL, 0);
+    else
+        fp8_f32(y, y_stride, m);
 }
 
 static void
-e5m2_bf16(uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
+avx2_fp8_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m)
 {
-    rows_bf16(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, E5M2);
-}
-
-static void
-e4m3_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
-{
-    rows_f32(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, E4M3);
-}
-
-static void
-e5m2_f32(float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
-{
-    rows_f32(y, y_stride, x, x_stride, rows, cols, scales, scale_cols, E5M2);
+    if (m->dtype == DTYPE_F8_E4M3)
+        rows_bf16(y, y_stride, m, E4M3);
+    else if (m->dtype == DTYPE_F8_E5M2)
+        rows_bf16(y, y_stride, m, E5M2);
+    else
+        fp8_bf16(y, y_stride, m);
 }
 
 void
 avx2_use_fp8(struct kernels *k)
 {
-    k->fp8_f32[DTYPE_F8_E4M3] = e4m3_f32;
-    k->fp8_f32[DTYPE_F8_E5M2] = e5m2_f32;
-    k->fp8_bf16[DTYPE_F8_E4M3] = e4m3_bf16;
-    k->fp8_bf16[DTYPE_F8_E5M2] = e5m2_bf16;
+    k->fp8_f32 = avx2_fp8_f32;
+    k->fp8_bf16 = avx2_fp8_bf16;
 }
 
 #endif

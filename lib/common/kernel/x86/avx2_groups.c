@@ -38,7 +38,7 @@ static void
 q2_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     const __m256 values = _mm256_set_ps(3, 2, 1, 0, 3, 2, 1, 0);
-    struct unpacked u;
+    struct block_unpacked u;
 
     for (; nblocks > 0; nblocks--, src += Q2_K_BYTES, y += QK_K) {
         bool finite = q2_k_factors(&u, src);
@@ -64,7 +64,7 @@ static void
 q3_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     const __m256 low = _mm256_set_ps(-1, -2, -3, -4, -1, -2, -3, -4), high = _mm256_set_ps(3, 2, 1, 0, 3, 2, 1, 0);
-    struct unpacked u;
+    struct block_unpacked u;
 
     for (; nblocks > 0; nblocks--, src += Q3_K_BYTES, y += QK_K) {
         bool finite = q3_k_factors(&u, src);

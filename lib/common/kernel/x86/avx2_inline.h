@@ -1,4 +1,4 @@
-/* avx2_inline: rounding eight floats at a time. Shared by the avx2_*.c files only. */
+/* avx2_inline: rounding eight floats at a time, and writing them. Shared by the avx2_*.c files only. */
 #ifndef KERNEL_X86_AVX2_INLINE_H
 #define KERNEL_X86_AVX2_INLINE_H
 
@@ -7,7 +7,29 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "dtype/dtype.h"
 #include "kernel/nan.h"
+
+/* What is written. A constant once inlined. */
+enum avx2_to { TO_F32, TO_BF16 };
+
+/* Bytes of an element. */
+static inline size_t
+size_of(const enum avx2_to format)
+{
+    return format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
+/* Whether the exponent fields of all values are from low to high: finite ones have 0 .. 254. */
+static inline bool
+exponents_within(const float *values, size_t n, uint32_t low, uint32_t high)
+{
+    bool within = true;
+
+    for (size_t i = 0; i < n; i++)
+        within &= (bits_of_float(values[i]) >> 23 & 0xFF) - low <= high - low;
+    return within;
+}
 
 /* Eight floats, any NaN among them made the canonical one. */
 static inline __m256

@@ -6,19 +6,19 @@
 #include "kernel/x86/x86_priv.h"
 
 /* Four lanes of each sum. */
-struct half {
+struct loss_half {
     __m256d distance, noise, signal, back, both;
 };
 
-static ALWAYS_INLINE struct half
+static ALWAYS_INLINE struct loss_half
 load(const struct loss_lanes *s, unsigned at)
 {
-    return (struct half){ _mm256_loadu_pd(s->distance + at), _mm256_loadu_pd(s->noise + at), _mm256_loadu_pd(s->signal + at),
-        _mm256_loadu_pd(s->back + at), _mm256_loadu_pd(s->both + at) };
+    return (struct loss_half){ _mm256_loadu_pd(s->distance + at), _mm256_loadu_pd(s->noise + at),
+        _mm256_loadu_pd(s->signal + at), _mm256_loadu_pd(s->back + at), _mm256_loadu_pd(s->both + at) };
 }
 
 static ALWAYS_INLINE void
-store(struct loss_lanes *s, unsigned at, struct half h)
+store(struct loss_lanes *s, unsigned at, struct loss_half h)
 {
     _mm256_storeu_pd(s->distance + at, h.distance);
     _mm256_storeu_pd(s->noise + at, h.noise);
@@ -28,7 +28,7 @@ store(struct loss_lanes *s, unsigned at, struct half h)
 }
 
 static ALWAYS_INLINE void
-add(struct half *h, __m128 distance, __m128 x, __m128 back)
+add(struct loss_half *h, __m128 distance, __m128 x, __m128 back)
 {
     __m256d d = _mm256_cvtps_pd(distance), a = _mm256_cvtps_pd(x), b = _mm256_cvtps_pd(back);
     h->distance = _mm256_add_pd(h->distance, d);
@@ -41,7 +41,7 @@ add(struct half *h, __m128 distance, __m128 x, __m128 back)
 static void
 avx2_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n)
 {
-    struct half lo = load(sum, 0), hi = load(sum, 4);
+    struct loss_half lo = load(sum, 0), hi = load(sum, 4);
     __m256 most = _mm256_loadu_ps(sum->most), sign = _mm256_set1_ps(-0.0f);
     size_t i = 0;
     for (; i + LOSS_LANES <= n; i += LOSS_LANES) {

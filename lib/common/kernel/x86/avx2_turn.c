@@ -1,13 +1,22 @@
-/* avx2_turn: blocks of 8 rows and 4 columns for units of 4 bytes, 16 and 8 for 2. */
+/* avx2_turn: matrices of units of 1, 2, 4 and 8 bytes, a block at a time: 8 rows and 4 columns of units of 4 bytes, 16 and
+ * 8 of 2.
+ *
+ * A lane (16 bytes) holds k = 16 / unit units. A block is k columns of LANES * k rows; register i begins as row i of it,
+ * row i + k in the next lane. Write a unit's place in its lane's k x k units as the bits of register and place in lane,
+ * ri ci. To unpack registers i and i + k/2 into 2i and 2i + 1 moves these bits round by one; after as many rounds as ri
+ * has bits, ri and ci have changed places, and a register is LANES * k units of one column. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
 
 #include <immintrin.h>
 
-enum { LANES = 2 };
-typedef __m256i vec;
+#include "base/num.h"
+#include "kernel/turn.h"
 
+enum { LANES = 2, LANE = 16, LINE = 64 };
+
+/* 16 bytes from x and from x + step, a lane each. */
 static ALWAYS_INLINE __m256i
 gather_lanes(const uint8_t *x, size_t step)
 {
@@ -15,12 +24,7 @@ gather_lanes(const uint8_t *x, size_t step)
         _mm_loadu_si128((const __m128i *)(x + step)), 1);
 }
 
-static ALWAYS_INLINE void
-put_vec(uint8_t *y, __m256i v)
-{
-    _mm256_storeu_si256((__m256i *)y, v);
-}
-
+/* The units of the lower halves of lanes of a and b in turn; of the upper ones. */
 static ALWAYS_INLINE __m256i
 unpack_low(__m256i a, __m256i b, const size_t unit)
 {
@@ -35,7 +39,59 @@ unpack_high(__m256i a, __m256i b, const size_t unit)
         : unit == 4 ? _mm256_unpackhi_epi32(a, b) : _mm256_unpackhi_epi64(a, b);
 }
 
-#include "kernel/x86/turn.h"
+static ALWAYS_INLINE void
+turn_block(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, const size_t unit)
+{
+    const size_t k = LANE / unit;
+    __m256i v[LANE], w[LANE];
+
+    for (size_t i = 0; i < k; i++)
+        v[i] = gather_lanes(x + i * x_stride, k * x_stride);
+    for (size_t round = 1; round < k; round *= 2) {
+        for (size_t i = 0; i < k / 2; i++) {
+            w[2 * i] = unpack_low(v[i], v[i + k / 2], unit);
+            w[2 * i + 1] = unpack_high(v[i], v[i + k / 2], unit);
+        }
+        for (size_t i = 0; i < k; i++)
+            v[i] = w[i];
+    }
+    for (size_t i = 0; i < k; i++)
+        _mm256_storeu_si256((__m256i *)(y + i * y_stride), v[i]);
+}
+
+/* Columns in strips of one line of x. The last block of rows and of columns ends where the matrix does, over what has
+ * been written already. */
+static ALWAYS_INLINE void
+turn_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
+    const size_t unit)
+{
+    const size_t k = LANE / unit, high = LANES * k, strip = LINE / unit;
+
+    if (rows < high || cols < k) {
+        turn(y, y_stride, x, x_stride, rows, cols, unit);
+        return;
+    }
+    for (size_t from = 0; from < cols; from += strip)
+        for (size_t i = 0; i < rows; i += high)
+            for (size_t j = from; j < num_min(from + strip, cols); j += k) {
+                size_t r = num_min(i, rows - high), c = num_min(j, cols - k);
+
+                turn_block(y + c * y_stride + r * unit, y_stride, x + r * x_stride + c * unit, x_stride, unit);
+            }
+}
+
+static void
+turn_any(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
+    size_t unit)
+{
+    switch (unit) {
+    case 1: turn_units(y, y_stride, x, x_stride, rows, cols, 1); break;
+    case 2: turn_units(y, y_stride, x, x_stride, rows, cols, 2); break;
+    case 4: turn_units(y, y_stride, x, x_stride, rows, cols, 4); break;
+    case 8: turn_units(y, y_stride, x, x_stride, rows, cols, 8); break;
+    default: turn(y, y_stride, x, x_stride, rows, cols, unit);
+    }
+}
 
 void
 avx2_use_turn(struct kernels *k)

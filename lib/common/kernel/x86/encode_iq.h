@@ -89,4 +89,24 @@ list_search(const uint16_t *lists, uint32_t where, const __m256 *term, const int
     return _mm256_cvtss_f32(all) < FLT_MAX;
 }
 
+static ALWAYS_INLINE bool
+nearest_of(const struct encode_grid *g, uint32_t where, const float *x, const float *w, __m256 levels, float scale,
+    uint16_t *code, const int digits)
+{
+    __m256 term[IQ_DIGITS];
+
+    terms_make(term, _mm256_mul_ps(_mm256_set1_ps(scale), levels), x, w, digits);
+    return list_search(g->lists, where, term, digits, code);
+}
+
+/* grid_nearest where eight digits have one of three levels each. */
+static inline bool
+nearest8(const struct encode_grid *g, uint32_t where, const float *x, const float *w, const float *levels, float scale,
+    uint16_t *code)
+{
+    __m256 l = _mm256_setr_ps(levels[0], levels[1], levels[2], 0, levels[0], levels[1], levels[2], 0);
+
+    return nearest_of(g, where, x, w, l, scale, code, 8);
+}
+
 #endif

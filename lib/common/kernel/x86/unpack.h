@@ -1,5 +1,5 @@
 /* unpack: ggml blocks taken apart into whole numbers and factors, y = scale * q - min. What follows, the same
- * for all of them, is in decode.h. Instructions up to AVX2 and F16C: 32 codes at a time.
+ * for all of them, is in avx2_blocks.c. Instructions up to AVX2 and F16C: 32 codes at a time.
  *
  * Layouts are drawn in kernel/ref/, beside the definitions; here is only what is done to them at once. */
 #ifndef KERNEL_X86_UNPACK_H
@@ -12,17 +12,18 @@
 
 #include "base/bytes.h"
 #include "dtype/ggml_block.h"
+#include "kernel/blocks.h"
 #include "kernel/x86/x86_priv.h"
 
-/* One block. Scales and mins are per group of `struct codec`.group elements. */
-struct unpacked {
+/* One block. Scales and mins are per group of `struct block_codec`.group elements. */
+struct block_unpacked {
     int8_t q[QK_K] __attribute__((aligned(32)));
     const int8_t *codes;            /* q, or inside the block when they are bytes there */
     float scale[16], min[16];
 };
 
 /* Unpack the block at src. False if a factor is infinite or NaN: then products may be NaN. */
-typedef bool unpack_fn(struct unpacked *u, const uint8_t *src);
+typedef bool unpack_fn(struct block_unpacked *u, const uint8_t *src);
 
 static ALWAYS_INLINE __m256i
 load256(const uint8_t *p)
@@ -63,7 +64,7 @@ fetch_ahead(const uint8_t *block, int bytes)
 
 /* Codes 32c .. 32c + 31. */
 static ALWAYS_INLINE void
-put(struct unpacked *u, int c, __m256i q)
+put(struct block_unpacked *u, int c, __m256i q)
 {
     _mm256_store_si256((__m256i *)(u->q + 32 * c), q);
 }
@@ -139,8 +140,5 @@ pick16(const int8_t table[16], __m256i nibbles)
 {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load128((const uint8_t *)table)), nibbles);
 }
-
-static const int8_t iq4_values[16] = { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 };
-static const int8_t fp4_values[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };  /* twice E2M1 */
 
 #endif

@@ -1,7 +1,6 @@
 /* unpack_iq: the codebook types of ggml. A codebook entry is 8 (or 4) bytes that stand for themselves; their
  * signs are put on 32 at a time. Entries are loaded one by one: a gather of four measured slower (IQ2_XXS and
- * IQ2_XS to BF16, G elements/s: 6.1 against 6.9 with AVX2, 9.3 against 12 with AVX-512, Zen 5), and the books of
- * 2 to 16 KiB are too large for permutes. */
+ * IQ2_XS to BF16, G elements/s: 6.1 against 6.9, Zen 5), and the books of 2 to 16 KiB are too large for permutes. */
 #ifndef KERNEL_X86_UNPACK_IQ_H
 #define KERNEL_X86_UNPACK_IQ_H
 
@@ -81,7 +80,7 @@ odd(__m128i s)
 }
 
 static ALWAYS_INLINE bool
-iq2_xxs_unpack(struct unpacked *u, const uint8_t *src)
+iq2_xxs_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[8] = iq_grids.iq2xxs;
     const __m256 a = _mm256_castsi256_ps(load256(src + 2)), b = _mm256_castsi256_ps(load256(src + 34));
@@ -99,7 +98,7 @@ iq2_xxs_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-iq2_xs_unpack(struct unpacked *u, const uint8_t *src)
+iq2_xs_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[8] = iq_grids.iq2xs;
     const uint8_t *qs = src + 2;            /* 7 signs, 9 bits of index */
@@ -119,7 +118,7 @@ iq2_xs_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-iq2_s_unpack(struct unpacked *u, const uint8_t *src)
+iq2_s_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[8] = iq_grids.iq2s;
 
@@ -136,7 +135,7 @@ iq2_s_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-iq3_xxs_unpack(struct unpacked *u, const uint8_t *src)
+iq3_xxs_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[4] = iq_grids.iq3xxs;
     uint8_t signs[32];
@@ -156,7 +155,7 @@ iq3_xxs_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-iq3_s_unpack(struct unpacked *u, const uint8_t *src)
+iq3_s_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[4] = iq_grids.iq3s;
     __m128i nibbles = nibbles16(src + 102);        /* scales are the last four of these eight bytes */
@@ -186,7 +185,7 @@ shifted(__m256i values, __m256i minus)
 }
 
 static ALWAYS_INLINE bool
-iq1_s_unpack(struct unpacked *u, const uint8_t *src)
+iq1_s_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[8] = iq_grids.iq1s;
 
@@ -220,7 +219,7 @@ iq1_m_scales(const uint8_t *words)
 }
 
 static ALWAYS_INLINE bool
-iq1_m_unpack(struct unpacked *u, const uint8_t *src)
+iq1_m_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     const __m256i delta = _mm256_set_epi64x((long long)0x8000800080008000, 0x0800080008000800, 0x0080008000800080,
         0x0008000800080008);

@@ -5,7 +5,7 @@
 #include "kernel/x86/unpack.h"
 
 static ALWAYS_INLINE bool
-q2_k_factors(struct unpacked *u, const uint8_t *src)
+q2_k_factors(struct block_unpacked *u, const uint8_t *src)
 {
     __m128i scales = load128(src), low = _mm_set1_epi8(15);
 
@@ -15,7 +15,7 @@ q2_k_factors(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-q2_k_unpack(struct unpacked *u, const uint8_t *src)
+q2_k_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     for (int h = 0; h < 2; h++) {
         __m256i v = load256(src + 16 + 32 * h);
@@ -40,14 +40,14 @@ q3_k_scales(const uint8_t *scales)
 }
 
 static ALWAYS_INLINE bool
-q3_k_factors(struct unpacked *u, const uint8_t *src)
+q3_k_factors(struct block_unpacked *u, const uint8_t *src)
 {
     scales16(u->scale, half_at(src + 108), q3_k_scales(src + 96), true);
     return half_finite(src + 108);
 }
 
 static ALWAYS_INLINE bool
-q3_k_unpack(struct unpacked *u, const uint8_t *src)
+q3_k_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     __m256i mask = load256(src);
 
@@ -71,7 +71,7 @@ k_scales(const uint8_t *scales)
 }
 
 static ALWAYS_INLINE bool
-k_factors(struct unpacked *u, const uint8_t *src)
+k_factors(struct block_unpacked *u, const uint8_t *src)
 {
     __m128i scales = k_scales(src + 4);
 
@@ -81,7 +81,7 @@ k_factors(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-q4_k_unpack(struct unpacked *u, const uint8_t *src)
+q4_k_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     for (int c = 0; c < 8; c++)
         put(u, c, field(load256(src + 16 + c / 2 * 32), 4 * (c % 2), 15));
@@ -89,7 +89,7 @@ q4_k_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-q5_k_unpack(struct unpacked *u, const uint8_t *src)
+q5_k_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     __m256i high = load256(src + 16);
 
@@ -102,7 +102,7 @@ q5_k_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-q6_k_unpack(struct unpacked *u, const uint8_t *src)
+q6_k_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     for (int h = 0; h < 2; h++) {
         __m256i high = load256(src + 128 + 32 * h);
@@ -120,7 +120,7 @@ q6_k_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-q8_k_unpack(struct unpacked *u, const uint8_t *src)
+q8_k_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     u->codes = (const int8_t *)src + 4;
     u->scale[0] = float_of_bits(load_le32(src));
@@ -144,10 +144,10 @@ iq4_xs_scales(const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-iq4_xs_unpack(struct unpacked *u, const uint8_t *src)
+iq4_xs_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     for (int c = 0; c < 8; c++)
-        put(u, c, pick16(iq4_values, nibbles32(src + 8 + 16 * c)));
+        put(u, c, pick16(iq4_levels, nibbles32(src + 8 + 16 * c)));
     scales8(u->scale, half_at(src), iq4_xs_scales(src), true);
     return half_finite(src);
 }

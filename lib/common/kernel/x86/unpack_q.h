@@ -5,7 +5,7 @@
 #include "kernel/x86/unpack.h"
 
 static ALWAYS_INLINE bool
-one_scale(struct unpacked *u, const uint8_t *d)
+one_scale(struct block_unpacked *u, const uint8_t *d)
 {
     u->scale[0] = half_at(d);
     return half_finite(d);
@@ -13,7 +13,7 @@ one_scale(struct unpacked *u, const uint8_t *d)
 
 /* y = scale * q + m is scale * q - (-m), to the bit. */
 static ALWAYS_INLINE bool
-scale_and_sum(struct unpacked *u, const uint8_t *d)
+scale_and_sum(struct block_unpacked *u, const uint8_t *d)
 {
     u->min[0] = -half_at(d + 2);
     u->scale[0] = half_at(d);
@@ -21,21 +21,21 @@ scale_and_sum(struct unpacked *u, const uint8_t *d)
 }
 
 static ALWAYS_INLINE bool
-q4_0_unpack(struct unpacked *u, const uint8_t *src)
+q4_0_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     put(u, 0, _mm256_sub_epi8(nibbles32(src + 2), _mm256_set1_epi8(8)));
     return one_scale(u, src);
 }
 
 static ALWAYS_INLINE bool
-q4_1_unpack(struct unpacked *u, const uint8_t *src)
+q4_1_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     put(u, 0, nibbles32(src + 4));
     return scale_and_sum(u, src);
 }
 
 static ALWAYS_INLINE bool
-q5_0_unpack(struct unpacked *u, const uint8_t *src)
+q5_0_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     /* less 16 unless the fifth bit is set: then the upper four bits are ones */
     __m256i clear = _mm256_andnot_si256(bits32(load_le32(src + 2)), _mm256_set1_epi8((char)0xF0));
@@ -45,7 +45,7 @@ q5_0_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-q5_1_unpack(struct unpacked *u, const uint8_t *src)
+q5_1_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     __m256i fifth = _mm256_and_si256(bits32(load_le32(src + 4)), _mm256_set1_epi8(16));
 
@@ -54,21 +54,21 @@ q5_1_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-q8_0_unpack(struct unpacked *u, const uint8_t *src)
+q8_0_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     u->codes = (const int8_t *)src + 2;
     return one_scale(u, src);
 }
 
 static ALWAYS_INLINE bool
-q8_1_unpack(struct unpacked *u, const uint8_t *src)
+q8_1_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     u->codes = (const int8_t *)src + 4;
     return one_scale(u, src);
 }
 
 static ALWAYS_INLINE bool
-q1_0_unpack(struct unpacked *u, const uint8_t *src)
+q1_0_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     for (int c = 0; c < Q1_0_ELEMS / 32; c++) {
         __m256i set = bits32(load_le32(src + 2 + 4 * c));
@@ -92,7 +92,7 @@ pairs32(const uint8_t *p)
 }
 
 static ALWAYS_INLINE bool
-q2_0_unpack(struct unpacked *u, const uint8_t *src)
+q2_0_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     for (int c = 0; c < Q2_0_ELEMS / 32; c++)
         put(u, c, _mm256_sub_epi8(pairs32(src + 2 + 8 * c), _mm256_set1_epi8(1)));
@@ -100,23 +100,16 @@ q2_0_unpack(struct unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
-iq4_nl_unpack(struct unpacked *u, const uint8_t *src)
+iq4_nl_unpack(struct block_unpacked *u, const uint8_t *src)
 {
-    put(u, 0, pick16(iq4_values, nibbles32(src + 2)));
+    put(u, 0, pick16(iq4_levels, nibbles32(src + 2)));
     return one_scale(u, src);
 }
 
-/* 2^(e - 128), subnormal below e = 2. Always finite. */
-static ALWAYS_INLINE float
-mxfp4_scale(uint8_t e)
-{
-    return float_of_bits(e >= 2 ? (uint32_t)(e - 1) << 23 : (uint32_t)0x00200000 << e);
-}
-
 static ALWAYS_INLINE bool
-mxfp4_unpack(struct unpacked *u, const uint8_t *src)
+mxfp4_unpack(struct block_unpacked *u, const uint8_t *src)
 {
-    put(u, 0, pick16(fp4_values, nibbles32(src + 1)));
+    put(u, 0, pick16(fp4_levels, nibbles32(src + 1)));
     u->scale[0] = mxfp4_scale(src[0]);
     return true;
 }
@@ -135,13 +128,13 @@ nvfp4_scales(float scale[4], const uint8_t *d)
 }
 
 static ALWAYS_INLINE bool
-nvfp4_unpack(struct unpacked *u, const uint8_t *src)
+nvfp4_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     for (int c = 0; c < NVFP4_ELEMS / 32; c++) {
         /* nibbles32 gives low nibbles of two groups, then high ones; a group is 8 low, 8 high */
         __m256i v = _mm256_permute4x64_epi64(nibbles32(src + 4 + 16 * c), 0xD8);
 
-        put(u, c, pick16(fp4_values, v));
+        put(u, c, pick16(fp4_levels, v));
     }
     nvfp4_scales(u->scale, src);
     return true;
@@ -155,7 +148,7 @@ less_one(__m256i v, int shift)
 }
 
 static ALWAYS_INLINE bool
-tq2_0_unpack(struct unpacked *u, const uint8_t *src)
+tq2_0_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     for (int h = 0; h < 2; h++) {
         __m256i v = load256(src + 32 * h);
@@ -177,7 +170,7 @@ leading_trit(__m256i v)
 }
 
 static ALWAYS_INLINE bool
-tq1_0_unpack(struct unpacked *u, const uint8_t *src)
+tq1_0_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     __m256i v = load256(src);
     __m256i w = _mm256_castsi128_si256(load128(src + 32));

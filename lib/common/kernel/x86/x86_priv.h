@@ -1,4 +1,4 @@
-/* x86_priv: the parts of the two sets, one per file. */
+/* x86_priv: the parts of the set, one per file. */
 #ifndef KERNEL_X86_X86_PRIV_H
 #define KERNEL_X86_X86_PRIV_H
 
@@ -9,14 +9,12 @@
 
 /* F32 to 16 bits */
 void avx2_use_round(struct kernels *k);
-void avx512_use_round(struct kernels *k);
 
 /* And the way back */
 void avx2_use_widen(struct kernels *k);
 
 /* E4M3 and E5M2 */
 void avx2_use_fp8(struct kernels *k);
-void avx512_use_fp8(struct kernels *k);
 
 /* Floats to E4M3 and E5M2, and to bitsandbytes' codes */
 void avx2_use_encode_fp8(struct kernels *k);
@@ -26,22 +24,18 @@ kernel_encode_absmax avx2_encode_absmax;
 
 /* To F32 every block type, to BF16 those not below */
 void avx2_use_blocks(struct kernels *k);
-void avx512_use_blocks(struct kernels *k);
 
 /* To BF16, the types of 4-bit codes with a scale for 32 elements */
 void avx2_use_nibbles(struct kernels *k);
-void avx512_use_nibbles(struct kernels *k);
 
 /* To BF16, the types whose groups of 16 elements take few values */
 void avx2_use_groups(struct kernels *k);
-void avx512_use_groups(struct kernels *k);
 
 /* Rows of 4-bit codes */
 void avx2_use_codes4(struct kernels *k);
 void avx2_use_codes4_lanes(struct kernels *k);
 kernel_codes4_f32 avx2_codes4_f32;
 kernel_codes4_bf16 avx2_codes4_bf16;
-void avx512_use_codes4(struct kernels *k);
 
 /* Rows of codes of a byte each */
 void avx2_use_rows(struct kernels *k);
@@ -54,12 +48,9 @@ void avx2_use_bits(struct kernels *k);
 
 /* Matrices turned */
 void avx2_use_turn(struct kernels *k);
-void avx512_use_turn(struct kernels *k);
 
 /* Floats to blocks */
 void avx2_use_encode_q(struct kernels *k);
-/* with importance, not NULL */
-kernel_encode q4_0_weighted_avx2, q4_1_weighted_avx2, q5_0_weighted_avx2, q5_1_weighted_avx2;
 void avx2_use_encode_k(struct kernels *k);
 void avx2_use_encode_fp4(struct kernels *k);
 /* The encoders of ggml's IQ types */

@@ -1,3 +1,7 @@
+/* Folder output/sink: one stream of bytes to standard output, a file, nowhere, or into a comparison with a file.
+ * Knows nothing of models: only how many bytes are promised, and how they arrive.
+ * Begin here, with sink_open(). */
+
 /* sink: where the output goes: standard output, or a file that appears under its name only when complete.
  *
  * It writes, counts, and reports errors up to and including close, in one of two regimes, which sink_expect() chooses:

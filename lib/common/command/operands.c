@@ -1,0 +1,106 @@
+#include "command/operands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/progress.h"
+
+bool
+operands_stdin_once(const struct cli *cli, struct err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < cli->noperands; i++)
+        n += strcmp(cli->operands[i], "-") == 0;
+    return n < 2 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'-' is given %zu times, standard input can be read once: "
+        "name files", n);
+}
+
+static void
+fail(enum cli_status *worst, const struct cli *cli, const struct err *err)
+{
+    enum cli_status status = cli_fail(cli, err);
+    if (status > *worst)
+        *worst = status;
+}
+
+static enum cli_status
+each(const struct cli *cli, operands_job *job, void *own)
+{
+    struct err err;
+    enum cli_status worst = CLI_OK;
+    size_t done = 0;
+    for (size_t i = 0; i == 0 || i < cli->noperands; i++) {
+        err_init(&err);
+        if (job(own, cli->noperands ? cli->operands[i] : NULL, &err))
+            done++;
+        else
+            fail(&worst, cli, &err);
+        if (ferror(stdout))
+            return worst;
+    }
+    err_init(&err);
+    if (done != 0 && !cli_finish_stdout(&err))      /* what was not written is not lost */
+        fail(&worst, cli, &err);
+    return worst;
+}
+
+static struct model_options
+options_of(const struct cli *cli)
+{
+    return (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root, .warns = true,
+        .meter = &cli->bar->meter };
+}
+
+enum cli_status
+operands_each(struct cli *cli, operands_job *job, void *own)
+{
+    struct cli_progress progress;
+    struct err err;
+    err_init(&err);
+    cli_progress_start(&progress, cli, false);
+    const struct model_options how = options_of(cli);
+    bool ok = scheme_known(cli->scheme, &err) && model_list_check_overwrite(cli->operands, cli->noperands, &how, &err)
+        && operands_stdin_once(cli, &err);
+    enum cli_status status = ok ? each(cli, job, own) : cli_fail(cli, &err);
+    cli_progress_stop(&progress);
+    return status;
+}
+
+struct reporting {
+    const struct cli *cli;
+    operands_report *report;
+    void *own;
+    bool begun;
+};
+
+static bool
+report_on(void *of, const char *name, struct err *err)
+{
+    struct reporting *r = of;
+    const struct cli *cli = r->cli;
+    const struct model_options how = options_of(cli);
+    struct model model = { 0 };
+    struct roles *roles = NULL;
+    bool ok = model_open(&model, name, &how, err)
+        && model_check_overwrite(&model, err)
+        && roles_assign(&roles, model.catalog, cli->scheme, NULL, err);
+    if (ok) {
+        const struct operand operand = { .name = name, .model = &model, .roles = roles,
+            .heading = cli->noperands > 1 ? model.name : NULL, .first = !r->begun };
+        meter_phase(model.meter, "writing", 0);
+        ok = r->report(r->own, &operand, err);
+        r->begun = r->begun || ok;
+    }
+    if (!ok && (err->kind != ERR_USAGE || cli->noperands > 1))
+        err_in_file(err, model.name ? model.name : "");
+    roles_free(roles);
+    model_clear(&model);
+    return ok;
+}
+
+enum cli_status
+operands_models(struct cli *cli, operands_report *report, void *own)
+{
+    struct reporting reporting = { .cli = cli, .report = report, .own = own };
+    return operands_each(cli, report_on, &reporting);
+}

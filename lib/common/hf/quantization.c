@@ -1,0 +1,318 @@
+#include "hf/quantization.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/pull.h"
+#include "hf/folder.h"
+#include "hf/quantizer.h"
+
+/* Modules while they are collected. */
+struct collected {
+    struct hf_modules m;
+    struct names experts;       /* "P.experts" some of which are encoded */
+    struct names apart;         /* experts of their own that are encoded and that transformers does not join */
+    const char *apart_label;    /* of the last of these; static */
+    struct names stay;          /* experts of their own that stay */
+    struct names embeddings;    /* that are encoded */
+    struct names gap[HF_GAPS];  /* that meet a gap of a loader */
+    const char *why[HF_GAPS];   /* of the last of these; static */
+};
+
+/* --- one tensor */
+
+/* Length of P of a tensor P.weight, else 0. Of a name that holds NUL no module is called. */
+static size_t
+module_of(const struct tensor *t)
+{
+    static const char tail[] = ".weight";
+    size_t n = sizeof tail - 1;
+    bool is = t->name_len > n && memcmp(t->name + t->name_len - n, tail, n) == 0 && !memchr(t->name, '\0', t->name_len);
+    return is ? t->name_len - n : 0;
+}
+
+/* Length of "P.experts" of what is called "P.experts.N.q.weight", a matrix, or "P.experts.q", several; else 0. */
+static size_t
+experts_of(const struct tensor *t)
+{
+    static const char word[] = ".experts.";
+    const char *p = memmem(t->name, t->name_len, word, sizeof word - 1);
+    bool is = p && (t->shape.rank == 3 || (t->shape.rank == 2 && module_of(t) != 0)) && !memchr(t->name, '\0', t->name_len);
+    return is ? (size_t)(p - t->name) + sizeof word - 2 : 0;
+}
+
+static struct hf_module_group *
+group_of(struct hf_modules *m, const struct encoding *e, const struct hf_quantizer *q, struct err *err)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->group[i].quantizer == q)
+            return &m->group[i];
+    struct hf_module_group *all = realloc(m->group, (m->n + 1) * sizeof *all);
+    if (!all) {
+        err_memory(err, (m->n + 1) * sizeof *all);
+        return NULL;
+    }
+    m->group = all;
+    all[m->n] = (struct hf_module_group){ .e = e, .quantizer = q };
+    return &all[m->n++];
+}
+
+static bool
+add_encoded(struct collected *c, const struct encoding *e, struct err *err)
+{
+    const struct tensor *t = &e->weight;
+    size_t n = module_of(t), experts = experts_of(t);
+    const struct hf_quantizer *q = hf_quantizer_of(e->encoder);
+    if (!q || !q->loader)
+        return true;
+    for (unsigned i = 0; i < HF_GAPS; i++) {
+        const char *why = hf_quantizer_gap(q, e, i);
+        c->why[i] = why ? why : c->why[i];
+        if (why && !names_add(&c->gap[i], t->name, t->name_len, err))
+            return false;
+    }
+    struct hf_module_group *group = group_of(&c->m, e, q, err);
+    if (!group || !names_add(&group->names, t->name, n != 0 ? n : t->name_len, err))
+        return false;
+    if (hf_modules_is_embedding(group->names.name[group->names.n - 1]) && !names_add(&c->embeddings, t->name, n, err))
+        return false;
+    if (experts != 0 && !names_add(&c->experts, t->name, experts, err))
+        return false;
+    if (experts == 0 || n == 0 || q->apart == HF_JOINED || (q->apart == HF_APART_ASYMMETRIC && !e->options.asymmetric))
+        return true;
+    c->apart_label = e->encoder->label;
+    return names_add(&c->apart, t->name, n, err);
+}
+
+static bool
+add_kept(struct collected *c, const struct tensor *t, struct err *err)
+{
+    size_t n = t->shape.rank == 2 ? module_of(t) : 0, experts = experts_of(t);
+    struct names *kept = &c->m.kept;
+    if (experts != 0 && !names_add(&c->m.experts, t->name, experts, err))
+        return false;
+    if (n == 0)
+        return true;
+    if (experts != 0 && !names_add(&c->stay, t->name, n, err))
+        return false;
+    if (!names_add(kept, t->name, n, err))
+        return false;
+    if (hf_modules_is_embedding(kept->name[kept->n - 1]))
+        free(kept->name[--kept->n]);
+    return true;
+}
+
+/* --- all of them */
+
+/* The largest group comes first; of those as large that of `named`, else the one that was there before. */
+static void
+order(struct hf_modules *m, const struct encoder *named)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        names_sort(&m->group[i].names);
+        if (m->group[i].names.n + (m->group[i].e->encoder == named) > m->group[most].names.n
+            + (m->group[most].e->encoder == named))
+            most = i;
+    }
+    struct hf_module_group first = m->n != 0 ? m->group[most] : (struct hf_module_group){ 0 };
+    for (; most > 0; most--)
+        m->group[most] = m->group[most - 1];
+    if (m->n != 0)
+        m->group[0] = first;
+}
+
+/* Leave those out of `list` that are in `other`, both sorted; how many these were, and the first of them. */
+static size_t
+subtract(struct names *list, const struct names *other, char shown[STR_SHOWN])
+{
+    size_t kept = 0, both = 0, j = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        while (j < other->n && strcmp(other->name[j], list->name[i]) < 0)
+            j++;
+        if (j == other->n || strcmp(other->name[j], list->name[i]) != 0) {
+            list->name[kept++] = list->name[i];
+            continue;
+        }
+        if (both++ == 0)
+            str_shown(shown, list->name[i], strlen(list->name[i]));
+        free(list->name[i]);
+    }
+    list->n = kept;
+    return both;
+}
+
+static void
+find_head(struct hf_modules *m)
+{
+    for (size_t i = 0; !m->head && i < m->kept.n; i++)
+        m->head = hf_modules_is_head(m->kept.name[i]);
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t j = 0; !m->head_encoded && j < m->group[i].names.n; j++)
+            m->head_encoded = hf_modules_is_head(m->group[i].names.name[j]);
+    m->head = m->head || m->head_encoded;
+}
+
+static bool
+collect(struct collected *c, const struct choice *choice, const struct encoder *named, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < choice->n; i++) {
+        const struct chosen *chosen = &choice->list[i];
+        struct tensor t = chosen_tensor(chosen);
+        ok = chosen->encoding ? chosen->part != 0 || add_encoded(c, chosen->encoding, err) : add_kept(c, &t, err);
+    }
+    order(&c->m, named);
+    names_sort(&c->m.kept);
+    names_sort(&c->m.experts);
+    names_sort(&c->experts);
+    names_sort(&c->apart);
+    names_sort(&c->stay);
+    names_sort(&c->embeddings);
+    for (unsigned i = 0; i < HF_GAPS; i++)
+        names_sort(&c->gap[i]);
+    find_head(&c->m);
+    return ok;
+}
+
+/* --- what no loader reads */
+
+static void
+warn_of(struct catalog *catalog, const struct names *list, const char *why)
+{
+    char shown[STR_SHOWN];
+    if (list->n != 0)
+        catalog_warn(catalog, "%s%s: %s", str_shown(shown, list->name[0], strlen(list->name[0])),
+            list->n > 1 ? " and others" : "", why);
+}
+
+/* The groups of which one config does not speak go. */
+static void
+leave_strangers(struct hf_modules *m, struct catalog *catalog)
+{
+    size_t kept = 1;
+    char shown[STR_SHOWN];
+    for (size_t i = 1; i < m->n; i++) {
+        const struct encoder *a = m->group[0].e->encoder, *b = m->group[i].e->encoder;
+        if (hf_quantizer_mixes(m->group[0].quantizer, m->group[i].quantizer)) {
+            m->group[kept++] = m->group[i];
+            continue;
+        }
+        const char *name = m->group[i].names.name[0];
+        catalog_warn(catalog, "config.json speaks of %s alone: its loader does not read %s%s, %s", a->label,
+            str_shown(shown, name, strlen(name)), m->group[i].names.n > 1 ? " and others" : "", b->label);
+        names_clear(&m->group[i].names);
+    }
+    m->n = kept;
+}
+
+/* Whether config.json says a model of transformers whose matrices are Conv1D: [in, out]. */
+static bool
+is_turned(const struct catalog *c)
+{
+    static const char *const types[] = { "gpt2", "openai-gpt", "imagegpt", "decision_transformer", "clvp" };
+    const struct catalog_config *config = hf_folder_config(c);
+    struct pull json;
+    if (!config)
+        return false;
+    pull_init(&json, config->text, config->n, 0, limits_default.json_depth);
+    json.words = true;
+    if (pull_next(&json) != PULL_OBJECT)
+        return false;
+    while (pull_next(&json) == PULL_KEY) {
+        bool is = pull_text_is(&json.token, "model_type");
+        if (is ? pull_next(&json) != PULL_STRING : !pull_skip(&json))
+            return false;
+        for (size_t i = 0; is && i < sizeof types / sizeof *types; i++)
+            if (pull_text_is(&json.token, types[i]))
+                return true;
+    }
+    return false;
+}
+
+static void
+warn(const struct collected *c, size_t split, const char *shown, struct catalog *catalog)
+{
+    const struct hf_quantizer *q = c->m.group[0].quantizer;
+    char why[192];
+    if (split != 0)             /* said once, whichever of them stay */
+        catalog_warn(catalog, "%s%s: some of these experts are encoded and some are not, which no loader reads that joins "
+            "them: --exclude '*.experts.*' leaves all of them", shown, split > 1 ? " and others" : "");
+    snprintf(why, sizeof why, "transformers 5, which joins experts, does not read them as %s",
+        c->apart_label ? c->apart_label : "");
+    warn_of(catalog, &c->apart, why);
+    snprintf(why, sizeof why, "transformers 5, which joins experts, reads none that stay as they are beside %s",
+        c->m.group[0].e->encoder->label);
+    if (q->loses_experts && split == 0)
+        warn_of(catalog, &c->stay, why);
+    for (unsigned i = 0; i < HF_GAPS; i++)
+        warn_of(catalog, &c->gap[i], c->why[i]);
+    if (!q->loader->embeddings)
+        warn_of(catalog, &c->embeddings, "loaders of this scheme read no embedding that is encoded");
+    if (!q->loader->too && is_turned(catalog))
+        catalog_warn(catalog, "the matrices of this model lie turned, as Conv1D of transformers has them: bitsandbytes would "
+            "take them for other ones, and other loaders read none that are encoded");
+}
+
+static void
+clear(struct collected *c)
+{
+    hf_modules_clear(&c->m);
+    names_clear(&c->experts);
+    names_clear(&c->apart);
+    names_clear(&c->stay);
+    names_clear(&c->embeddings);
+    for (unsigned i = 0; i < HF_GAPS; i++)
+        names_clear(&c->gap[i]);
+}
+
+bool
+hf_quantization_make(struct hf_quantization *config, const struct choice *choice, const struct encoder *named,
+    struct catalog *catalog, struct err *err)
+{
+    struct collected c = { .m.catalog = catalog };
+    char shown[STR_SHOWN];
+    bool ok = collect(&c, choice, named, err);
+    if (ok && c.m.n != 0) {
+        size_t split = subtract(&c.m.experts, &c.experts, shown);
+        warn(&c, split, shown, catalog);
+        leave_strangers(&c.m, catalog);
+        const struct hf_loader *loader = c.m.group[0].quantizer->loader;
+        loader->config(&config->text, &c.m);
+        config->too = loader->too;
+        ok = !config->text.failed || err_memory(err, config->text.len);
+    }
+    clear(&c);
+    return ok;
+}
+
+bool
+hf_quantization_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err)
+{
+    struct collected c = { .m.n = 0 };
+    bool ok = collect(&c, choice, named, err);
+    size_t n = 0;
+    for (size_t i = 0; i < c.m.n; i++) {
+        struct hf_module_group group = c.m.group[i];
+        if (!group.quantizer->loader->too)
+            continue;
+        c.m.group[i] = c.m.group[n];
+        c.m.group[n++] = group;
+    }
+    size_t all = c.m.n;
+    c.m.n = n;
+    if (ok && n != 0)
+        c.m.group[0].quantizer->loader->config(out, &c.m);
+    c.m.n = all;
+    clear(&c);
+    return ok && (!out->failed || err_memory(err, out->len));
+}
+
+void
+hf_quantization_clear(struct hf_quantization *config)
+{
+    str_clear(&config->text);
+    *config = (struct hf_quantization){ 0 };
+}

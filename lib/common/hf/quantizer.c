@@ -1,0 +1,305 @@
+#include "hf/quantizer.h"
+
+#include <string.h>
+
+/* --- transformers: fp8 and bitsandbytes */
+
+static void
+config_fp8(struct str *out, const struct hf_modules *m)
+{
+    str_text(out, "{\"quant_method\": \"fp8\", \"modules_to_not_convert\": ");
+    hf_modules_not_converted(out, m, true);
+    str_format(out, ", \"modules_to_convert\": null, \"activation_scheme\": \"dynamic\", \"weight_block_size\": [128, 128], "
+        "\"dequantize\": false, \"scale_fmt\": \"%s\", \"expert_dtype\": \"fp8\"}", m->group[0].quantizer->word);
+}
+
+/* The type of a weight as PyTorch calls it. */
+static const char *
+dtype_word(const struct encoding *e)
+{
+    return e->weight.dtype == DTYPE_BF16 ? "bfloat16" : e->weight.dtype == DTYPE_F16 ? "float16" : "float32";
+}
+
+static void
+config_bnb(struct str *out, const struct hf_modules *m)
+{
+    const struct hf_quantizer *q = m->group[0].quantizer;
+    const char *in8 = q->bits == 8 ? "true" : "false", *in4 = q->bits == 4 ? "true" : "false";
+    str_format(out, "{\"quant_method\": \"bitsandbytes\", \"_load_in_8bit\": %s, \"_load_in_4bit\": %s, "
+        "\"llm_int8_threshold\": 6.0, \"llm_int8_skip_modules\": ", in8, in4);
+    hf_modules_not_converted(out, m, false);
+    str_format(out, ", \"llm_int8_enable_fp32_cpu_offload\": false, \"llm_int8_has_fp16_weight\": false, "
+        "\"bnb_4bit_quant_type\": \"%s\", \"bnb_4bit_use_double_quant\": %s, \"bnb_4bit_compute_dtype\": \"%s\", "
+        "\"bnb_4bit_quant_storage\": \"uint8\", \"load_in_4bit\": %s, \"load_in_8bit\": %s}", q->word,
+        q->nested ? "true" : "false", q->bits == 4 ? dtype_word(m->group[0].e) : "float32", in4, in8);
+}
+
+/* --- compressed-tensors */
+
+static bool
+has_experts(const struct names *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (strstr(names->name[i], ".experts."))
+            return true;
+    return false;
+}
+
+/* The first group is of all Linear modules; others, and embeddings, are named. transformers finds the group of experts by an
+ * expression that says "experts". */
+static void
+put_targets(struct str *out, const struct hf_modules *m, size_t i)
+{
+    const struct names *names = &m->group[i].names;
+    bool first = i != 0, experts = i != 0 && has_experts(names);
+    str_text(out, i == 0 ? "\"Linear\"" : "");
+    for (size_t j = 0; j < names->n; j++) {
+        if (i == 0 && !hf_modules_is_embedding(names->name[j]))
+            continue;
+        str_text(out, first ? "" : ", ");
+        first = false;
+        if (experts && strstr(names->name[j], ".experts."))
+            hf_modules_expression(out, "re:", names->name[j]);
+        else
+            hf_modules_name(out, names->name[j]);
+    }
+}
+
+static void
+put_weights(struct str *out, const struct hf_module_group *group)
+{
+    const struct hf_quantizer *q = group->quantizer;
+    const struct encode_options *how = &group->e->options;
+    str_format(out, "\"weights\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": %s, \"group_size\": ", q->bits, q->type,
+        how->asymmetric ? "false" : "true");
+    if (how->group_size != 0)
+        str_format(out, "%u", (unsigned)how->group_size);
+    else
+        str_text(out, "null");
+    str_format(out, ", \"strategy\": \"%s\", \"dynamic\": false", q->strategy);
+    if (q->scale)
+        str_format(out, ", \"scale_dtype\": \"%s\"", q->scale);
+    if (q->activations)
+        str_format(out, "}, \"input_activations\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": true, "
+            "\"group_size\": null, \"strategy\": \"token\", \"dynamic\": true}", q->bits, q->type);
+    else
+        str_text(out, "}, \"input_activations\": null");
+    str_text(out, ", \"output_activations\": null");
+}
+
+static void
+config_ct(struct str *out, const struct hf_modules *m)
+{
+    str_text(out, "{\"config_groups\": {");
+    for (size_t i = 0; i < m->n; i++) {
+        str_format(out, "%s\"group_%zu\": {\"targets\": [", i != 0 ? ", " : "", i);
+        put_targets(out, m, i);
+        str_text(out, "], ");
+        put_weights(out, &m->group[i]);
+        if (m->n > 1)
+            str_format(out, ", \"format\": \"%s\"", m->group[i].quantizer->word);
+        str_text(out, "}");
+    }
+    str_format(out, "}, \"quant_method\": \"compressed-tensors\", \"kv_cache_scheme\": null, \"format\": \"%s\", "
+        "\"quantization_status\": \"compressed\", \"global_compression_ratio\": null, \"ignore\": ",
+        m->n > 1 ? "mixed-precision" : m->group[0].quantizer->word);
+    hf_modules_ignored(out, m);
+    str_text(out, "}");
+}
+
+/* --- ModelOpt */
+
+/* Of the weights alone: nothing is known of activations. */
+static void
+config_modelopt(struct str *out, const struct hf_modules *m)
+{
+    str_format(out, "{\"config_groups\": {\"group_0\": {\"weights\": {\"dynamic\": false, \"num_bits\": 4, "
+        "\"type\": \"float\", \"group_size\": %u}, \"targets\": [\"Linear\"]}}, \"ignore\": ",
+        (unsigned)m->group[0].e->options.group_size);
+    hf_modules_ignored(out, m);
+    str_format(out, ", \"quant_algo\": \"%s\", \"quant_method\": \"modelopt\"}", m->group[0].quantizer->word);
+}
+
+/* --- GPTQ and AWQ: the group size is one */
+
+static bool
+is_head_alone(const struct names *kept)
+{
+    return kept->n == 0 || (kept->n == 1 && hf_modules_is_head(kept->name[0]));
+}
+
+/* What else than heads stays inside of the blocks: optimum is told what is encoded, GPTQModel what is not, and which
+ * modules have other bits. */
+static void
+put_exceptions(struct str *out, const struct hf_modules *m)
+{
+    bool first = true;
+    if (m->n == 1 && is_head_alone(&m->kept))
+        return;
+    str_text(out, ", \"modules_in_block_to_quantize\": ");
+    hf_modules_ends(out, m);
+    str_text(out, ", \"dynamic\": {");
+    hf_modules_members(out, &first, m, &m->kept, "-:", "{}");
+    for (size_t i = 1; i < m->n; i++)
+        hf_modules_members(out, &first, m, &m->group[i].names, "+:", m->group[i].quantizer->bits == 8 ? "{\"bits\": 8}"
+            : "{\"bits\": 4}");
+    str_text(out, "}");
+}
+
+static void
+config_gptq(struct str *out, const struct hf_modules *m)
+{
+    const struct encode_options *how = &m->group[0].e->options;
+    unsigned bits = m->group[0].quantizer->bits;
+    str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": false, "
+        "\"sym\": %s, %s\"checkpoint_format\": \"gptq\"", bits, (unsigned)how->group_size,
+        how->asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
+    put_exceptions(out, m);
+    str_text(out, "}");
+    if (m->n > 1)
+        catalog_warn(m->catalog, "config.json tells GPTQModel and vLLM of weights of 4 and 8 bits; transformers reads all of "
+            "them as %u bits", bits);
+    if (m->head_encoded)
+        catalog_warn(m->catalog, "the head is encoded: GPTQModel and vLLM read that, transformers does not");
+}
+
+static void
+config_awq(struct str *out, const struct hf_modules *m)
+{
+    str_format(out, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": %u, \"zero_point\": true, "
+        "\"version\": \"gemm\", \"modules_to_not_convert\": ", (unsigned)m->group[0].e->options.group_size);
+    hf_modules_not_converted(out, m, false);
+    str_text(out, "}");
+    if (m->head_encoded)
+        catalog_warn(m->catalog, "the head is encoded: no loader of AWQ reads that");
+}
+
+/* --- MLX */
+
+static void
+put_affine(struct str *out, const struct hf_module_group *group)
+{
+    str_format(out, "{\"group_size\": %u, \"bits\": %u, \"mode\": \"affine\"", (unsigned)group->e->options.group_size,
+        group->quantizer->bits);
+}
+
+/* mlx-lm takes for quantized what has scales, whatever the config says; modules of other bits are named. */
+static void
+config_mlx(struct str *out, const struct hf_modules *m)
+{
+    put_affine(out, &m->group[0]);
+    for (size_t i = 1; i < m->n; i++)
+        for (size_t j = 0; j < m->group[i].names.n; j++) {
+            str_text(out, ", ");
+            hf_modules_name(out, m->group[i].names.name[j]);
+            str_text(out, ": ");
+            put_affine(out, &m->group[i]);
+            str_text(out, "}");
+        }
+    str_text(out, "}");
+}
+
+/* --- the rows */
+
+/* FP8 has scales of one type. What bitsandbytes and MLX read says of itself what it is. */
+static const struct hf_loader fp8 = { .config = config_fp8 },
+    bnb4 = { config_bnb, .mixes = true }, bnb8 = { config_bnb, .mixes = true },
+    ct = { config_ct, .mixes = true, .embeddings = true }, modelopt = { .config = config_modelopt },
+    gptq = { config_gptq, .mixes = true }, awq = { config_awq, .mixes = true },
+    mlx = { config_mlx, "quantization", true, true };
+
+#define NONE(name) { name, .loader = NULL }
+#define BNB4(name, word_, nested_) { name, &bnb4, word_, 4, .nested = nested_, .apart = HF_APART }
+#define FLOAT8(name, strategy_) { name, &ct, "float-quantized", 8, .activations = true, .type = "float", .strategy = strategy_ }
+#define MX(name, format, n, strategy_, scale_) name, &ct, format, .bits = n, .type = "float", .strategy = strategy_, \
+    .scale = scale_
+#define MLX(n) { "mlx-" #n "bit", &mlx, .bits = n }
+
+/* transformers 5 multiplies experts of MXFP8 by the bytes of their scales, and forgets the scale of a tensor of NVFP4. It
+ * replaces what is Linear, so that of most other schemes it reads experts in modules of their own alone. */
+static const struct hf_quantizer rows[] = {
+    { "fp8", &fp8, .word = "float" }, { "fp8-fine-grained", &fp8, .word = "float" }, { "fp8-division", &fp8, .word = "float" },
+    { "fp8-ue8m0", &fp8, .word = "ue8m0" }, FLOAT8("fp8-per-channel", "channel"), FLOAT8("fp8-per-tensor", "tensor"),
+    NONE("fp8-e5m2"), NONE("fp8-fine-grained-e5m2"), NONE("fp8-per-channel-e5m2"), NONE("fp8-per-tensor-e5m2"),
+    BNB4("nf4", "nf4", false), BNB4("bnb-nf4", "nf4", false), BNB4("fp4", "fp4", false), BNB4("bnb-fp4", "fp4", false),
+    BNB4("fp4-cpu", "fp4", false), BNB4("nf4-double-quant", "nf4", true), BNB4("bnb-nf4-double-quant", "nf4", true),
+    BNB4("fp4-double-quant", "fp4", true), BNB4("bnb-fp4-double-quant", "fp4", true),
+    BNB4("fp4-cpu-double-quant", "fp4", true),
+    { "int8", &bnb8, "fp4", 8, .apart = HF_APART }, { "bnb-int8", &bnb8, "fp4", 8, .apart = HF_APART },
+    { "int8-channel", &ct, "int-quantized", 8, .activations = true, .type = "int", .strategy = "channel", .apart = HF_APART,
+        .loses_experts = true },
+    { "int4-group", &ct, "pack-quantized", 4, .type = "int", .strategy = "group", .apart = HF_APART_ASYMMETRIC,
+        .loses_experts = true },
+    { "gptq", &gptq, .bits = 4, .apart = HF_APART }, { "gptq-8bit", &gptq, .bits = 8, .apart = HF_APART },
+    { "awq", &awq, .bits = 4, .apart = HF_APART },
+    { MX("mxfp4", "mxfp4-pack-quantized", 4, "group", "torch.uint8"), .loses_experts = true },
+    { MX("mxfp8", "mxfp8-quantized", 8, "group", "torch.uint8"), .apart = HF_APART },
+    { MX("nvfp4", "nvfp4-pack-quantized", 4, "tensor_group", "torch.float8_e4m3fn"), .apart = HF_APART, .loses_experts = true },
+    { "modelopt-mxfp4", &modelopt, .word = "MXFP4" }, { "modelopt-nvfp4", &modelopt, .word = "W4A16_NVFP4" },
+    MLX(2), MLX(3), MLX(4), MLX(5), MLX(6), MLX(8),
+    NONE("comfy-fp8"), NONE("comfy-int8"), NONE("comfy-mxfp8"), NONE("comfy-nvfp4"),
+};
+
+const struct hf_quantizer *
+hf_quantizer_of(const struct encoder *encoder)
+{
+    for (size_t i = 0; encoder->type == DTYPE_UNKNOWN && i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].encoder, encoder->name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+bool
+hf_quantizer_mixes(const struct hf_quantizer *a, const struct hf_quantizer *b)
+{
+    return a->loader == b->loader && (a->loader->mixes || strcmp(a->word, b->word) == 0);
+}
+
+/* --- gaps */
+
+/* Where a loader's reading ends: for weights that meet one of the conditions. */
+static const struct gap_rule {
+    const struct hf_loader *loader;
+    const char *encoder;                /* or NULL: all of the loader's */
+    enum hf_gap gap;
+    bool always, asymmetric, ragged;    /* whatever it is like; with zero points; with blocks of 128 that end early */
+    uint32_t group;                     /* with groups of more elements; 0: no matter */
+    const char *why;
+} gaps[] = {
+    /* Fp8Dequantize divides the rows by those of the grid. */
+    { &fp8, NULL, HF_GAP_DIFFERS, .ragged = true, .why = "128 does not divide its sizes: transformers 5 takes blocks of other "
+        "sizes when it dequantizes, as it does without a GPU" },
+    /* compressed-tensors makes a model without weights that has no packed zero points, and transformers loads into that one. */
+    { &ct, "int4-group", HF_GAP_DIFFERS, .asymmetric = true, .why = "transformers 5 reads zero points of groups with "
+        "\"dequantize\": true in quantization_config alone" },
+    /* vLLM 0.32: QUANT_ALGOS of quantization/modelopt.py, _is_dynamic_token_w8a8 of compressed_tensors.py, the types of
+     * auto_gptq.py, and MARLIN_SUPPORTED_GROUP_SIZES of utils/marlin_utils.py. */
+    { &modelopt, "modelopt-mxfp4", HF_GAP_REFUSED, .always = true, .why = "vLLM 0.32 refuses ModelOpt's MXFP4: "
+        "--scheme mxfp4 is read" },
+    { &ct, "int8-channel", HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 refuses INT8 with zero points: it reads "
+        "--symmetric" },
+    { &gptq, NULL, HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 refuses GPTQ with zero points: it reads --symmetric" },
+    { &gptq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 refuses groups of more than 128" },
+    { &awq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 refuses groups of more than 128" },
+    { &ct, "int4-group", HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 refuses groups of more than 128" },
+};
+
+static bool
+is_ragged(const struct encoding *e)
+{
+    uint64_t rows = e->weight.shape.rank < 2 ? 1 : shape_dim(&e->weight.shape, e->weight.shape.rank - 2);
+    return (rows > 128 && rows % 128 != 0) || (e->cols > 128 && e->cols % 128 != 0);
+}
+
+const char *
+hf_quantizer_gap(const struct hf_quantizer *q, const struct encoding *e, enum hf_gap gap)
+{
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
+        const struct gap_rule *r = &gaps[i];
+        if (r->gap == gap && r->loader == q->loader && (!r->encoder || strcmp(r->encoder, q->encoder) == 0)
+                && (r->always || (r->asymmetric && e->options.asymmetric) || (r->ragged && is_ragged(e))
+                    || (r->group != 0 && e->options.group_size > r->group)))
+            return r->why;
+    }
+    return NULL;
+}

@@ -1,0 +1,222 @@
+#include "plan/composed.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/real.h"
+#include "dtype/half.h"
+
+/* --- order */
+
+void
+strided_init(struct strided *s, const uint64_t *dim, uint32_t rank)
+{
+    uint64_t stride = 1;
+    s->first = 0;
+    s->layout.rank = rank;
+    for (uint32_t i = rank; i-- > 0; stride *= dim[i])
+        s->layout.dim[i] = (struct layout_dim){ dim[i], stride };
+}
+
+bool
+strided_split(struct strided *s, uint32_t d, const uint64_t *n, uint32_t parts)
+{
+    struct layout *l = &s->layout;
+    uint64_t stride = l->dim[d].stride, all = 1;
+    for (uint32_t i = 0; i < parts; i++)
+        if (!num_mul(&all, all, n[i]))
+            return false;
+    if (all != l->dim[d].n || parts == 0 || l->rank + parts - 1 > LAYOUT_RANK)
+        return false;
+    memmove(&l->dim[d + parts], &l->dim[d + 1], (l->rank - d - 1) * sizeof *l->dim);
+    for (uint32_t i = parts; i-- > 0; stride *= n[i])
+        l->dim[d + i] = (struct layout_dim){ n[i], stride };
+    l->rank += parts - 1;
+    return true;
+}
+
+void
+strided_permute(struct strided *s, uint32_t d, const uint32_t *from, uint32_t n)
+{
+    const struct layout was = s->layout;
+    for (uint32_t i = 0; i < n; i++)
+        s->layout.dim[d + i] = was.dim[d + from[i]];
+}
+
+bool
+strided_slice(struct strided *s, uint32_t d, uint64_t from, uint64_t n)
+{
+    struct layout_dim *dim = &s->layout.dim[d];
+    if (from > dim->n || n > dim->n - from)
+        return false;
+    s->first += from * dim->stride;
+    dim->n = n;
+    return true;
+}
+
+/* --- arithmetic */
+
+struct operation
+operation_inverse(struct operation operation)
+{
+    switch (operation.kind) {
+    case OPERATION_ADD:             return (struct operation){ OPERATION_ADD, -operation.value };
+    case OPERATION_MULTIPLY:        return (struct operation){ OPERATION_DIVIDE, operation.value };
+    case OPERATION_DIVIDE:          return (struct operation){ OPERATION_MULTIPLY, operation.value };
+    case OPERATION_NEGATIVE_EXP:    return (struct operation){ .kind = OPERATION_LOG_NEGATIVE };
+    default:                        return (struct operation){ .kind = OPERATION_NEGATIVE_EXP };
+    }
+}
+
+static float
+apply(struct operation op, float x)
+{
+    switch (op.kind) {
+    case OPERATION_ADD:             return x + op.value;
+    case OPERATION_MULTIPLY:        return x * op.value;
+    case OPERATION_DIVIDE:          return x / op.value;
+    case OPERATION_NEGATIVE_EXP:    return -real_exp(x);
+    default:                        return real_log(-x);
+    }
+}
+
+void
+operations_apply(const struct operation *op, size_t nops, float *x, size_t n, bool half)
+{
+    for (size_t k = 0; k < nops; k++)
+        for (size_t i = 0; i < n; i++) {
+            x[i] = apply(op[k], x[i]);
+            x[i] = half ? half_to_float(half_of_float(x[i])) : x[i];
+        }
+}
+
+/* --- parts */
+
+/* The layout without dimensions of one element, and with those merged that run on. NULL, without an error, if it is plain. */
+static bool
+merge(const struct layout **layout, const struct layout *of, struct catalog *memory, struct err *err)
+{
+    uint64_t n[LAYOUT_RANK], stride[LAYOUT_RANK];
+    struct layout merged;
+    for (uint32_t i = 0; i < of->rank; i++) {
+        n[i] = of->dim[i].n;
+        stride[i] = of->dim[i].stride;
+    }
+    layout_make(&merged, n, stride, of->rank);
+    *layout = NULL;
+    if (layout_is_plain(&merged))
+        return true;
+    void *copy = catalog_alloc(memory, layout_size(&merged), err);
+    *layout = copy;
+    return copy && memcpy(copy, &merged, layout_size(&merged));
+}
+
+/* Makes the part a tensor of its own, which has the layout. */
+static bool
+set_layout(struct composed_part *part, struct catalog *memory, struct err *err)
+{
+    struct tensor *t = catalog_alloc(memory, sizeof *t, err);
+    uint64_t size = dtype_facts(part->copy->dtype)->bytes;
+    if (!t)
+        return false;
+    *t = *part->copy;
+    t->layout = part->layout;
+    t->extent.at += part->first * size;
+    t->extent.nbytes = part->end * size;
+    *part = (struct composed_part){ .copy = t, .end = part->end };
+    return true;
+}
+
+bool
+composed_part_make(struct composed_part *part, const struct tensor *copy, const struct weight *decode,
+    const struct strided *s, struct catalog *memory, struct err *err)
+{
+    const struct layout *layout;
+    *part = (struct composed_part){ .copy = copy, .decode = decode, .first = s->first, .end = 1 };
+    for (uint32_t i = 0; i < s->layout.rank; i++)
+        part->end *= s->layout.dim[i].n;
+    if (!merge(&layout, &s->layout, memory, err))
+        return false;
+    part->layout = layout;
+    return !layout || !copy || copy->layout || layout->dim[layout->rank - 1].stride == 1 || set_layout(part, memory, err);
+}
+
+size_t
+composed_find(const struct composed *composed, uint64_t element)
+{
+    size_t lo = 0, hi = composed->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (composed->part[mid].end <= element)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+uint64_t
+composed_begin(const struct composed *composed, size_t part)
+{
+    return part != 0 ? composed->part[part - 1].end : 0;
+}
+
+/* One part at work. */
+struct composed_walk {
+    const struct composed_part *part;
+    size_t number, size;
+    uint8_t *tile;
+    composed_read *read;
+    void *of;
+};
+
+/* Elements of a matrix that is stored transposed, from place `at` on and at most n: whole rows, or as much of one. Each stored
+ * row is read as far as the tile goes, and its elements are put where they belong. Returns how many; 0 is a failure. */
+static uint64_t
+run_transposed(const struct composed_walk *w, uint64_t at, uint64_t n, uint8_t *y, struct err *err)
+{
+    const struct layout *l = w->part->layout;
+    const struct layout_dim cols = l->dim[l->rank - 1];
+    uint64_t room = COMPOSED_TILE / w->size, col = at % cols.n, rows = 1;
+    if (l->rank > 1 && l->dim[l->rank - 2].stride == 1 && col == 0 && n >= cols.n && room >= cols.n)
+        rows = num_min(l->dim[l->rank - 2].n - at / cols.n % l->dim[l->rank - 2].n, num_min(n, room) / cols.n);
+    uint64_t width = num_min(num_min(cols.n - col, n), room), from = w->part->first + layout_at(l, at);
+    for (uint64_t c = 0; c < width; c++) {
+        if (!w->read(w->of, w->number, from + c * cols.stride, rows, w->tile, err))
+            return 0;
+        for (uint64_t r = 0; r < rows; r++)
+            memcpy(y + (r * width + c) * w->size, w->tile + r * w->size, w->size);
+    }
+    return rows * width;
+}
+
+/* Elements of the part from place `at` on, at most n. Returns how many; 0 is a failure. */
+static uint64_t
+run_part(const struct composed_walk *w, uint64_t at, uint64_t n, uint8_t *y, struct err *err)
+{
+    const struct layout *l = w->part->layout;
+    if (l && l->dim[l->rank - 1].stride != 1)
+        return run_transposed(w, at, n, y, err);
+    if (l)
+        n = num_min(n, l->dim[l->rank - 1].n - at % l->dim[l->rank - 1].n);
+    return w->read(w->of, w->number, w->part->first + (l ? layout_at(l, at) : at), n, y, err) ? n : 0;
+}
+
+bool
+composed_run(const struct composed *composed, uint64_t first, uint64_t n, size_t size, uint8_t *y, uint8_t *tile,
+    composed_read *read, void *of, struct err *err)
+{
+    if (composed->n == 0) {
+        memcpy(y, composed->numbers + first, (size_t)n * size);
+        return true;
+    }
+    struct composed_walk w = { .size = size, .tile = tile, .read = read, .of = of };
+    for (w.number = composed_find(composed, first); n != 0; w.number++) {
+        w.part = &composed->part[w.number];
+        for (uint64_t run; n != 0 && first < w.part->end; first += run, n -= run, y += run * size)
+            if ((run = run_part(&w, first - composed_begin(composed, w.number), num_min(n, w.part->end - first), y, err)) == 0)
+                return false;
+    }
+    return true;
+}
