@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_pull.h"
+#include "base/pull.h"
 #include "base/tree.h"
 #include "model/index.h"
 #include "scheme/config.h"

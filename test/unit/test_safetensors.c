@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/json_pull.h"
+#include "base/pull.h"
 #include "base/tree.h"
 #include "container/container.h"
 #include "writer/writer.h"

@@ -1,3 +1,7 @@
+/* Layer base: what C lacks: errors, checked numbers, text, growing arrays, names, JSON, expressions, threads, signals.
+ * Knows no file format, no type of weights and no tool; prints nothing.
+ * Begin here; then cursor.h, num.h and str.h, which every reader of a file uses. */
+
 /* err: the one error type. The first failure is kept; whoever knows most sets it.
  *
  * What can fail returns bool and takes `struct err *` last. Storage is the caller's; nothing is owned.

@@ -1,8 +1,8 @@
 /* tree: a small JSON document as a tree of jansson's, read strictly and within a budget of memory.
  *
  * jansson takes up to 80 bytes for one of text (`{},`), so what a stranger can make large goes through
- * base/json_pull.h, and only the part of it that is needed comes here. What a text can take is counted before it is
- * read. Where jansson is refused memory, the process ends: jansson goes on in ways that are not safe. */
+ * base/pull.h, and only the part of it that is needed comes here. What a text can take is counted before it is read. Where
+ * jansson is refused memory, the process ends: jansson goes on in ways that are not safe. */
 #ifndef BASE_TREE_H
 #define BASE_TREE_H
 

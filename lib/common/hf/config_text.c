@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/json_pull.h"
 #include "base/limits.h"
+#include "base/pull.h"
 
 struct edit {
     struct str *out;

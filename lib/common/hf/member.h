@@ -4,7 +4,7 @@
 #define HF_MEMBER_H
 
 #include "base/err.h"
-#include "base/json_pull.h"
+#include "base/pull.h"
 #include "hf/folder.h"
 
 /* The text of a value; p is NULL when it is not there. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_pull.h"
 #include "base/limits.h"
+#include "base/pull.h"
 #include "hf/folder.h"
 #include "hf/quantizer.h"
 

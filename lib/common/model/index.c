@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/json_pull.h"
+#include "base/pull.h"
 
 struct index_reader {
     struct pull json;

@@ -160,12 +160,12 @@ static void
 gemm_strip(struct strip *s, const struct weight *w, unsigned part)
 {
     const struct awq *awq = w->own;
-    uint64_t out = awq->blocks.rows, rows = dim_rows(w->part[part]);
-    if (part == SCALES)
-        *s = (struct strip){ .matrices = 1, .rows = rows, .units = out, .unit_rows = 1,
-            .unit_bytes = dtype_facts(w->part[SCALES]->dtype)->bytes };
-    else
-        *s = (struct strip){ .matrices = 1, .rows = rows, .units = out / 8, .unit_rows = 8, .unit_bytes = awq->bits };
+    table_strip(s, w, part);
+    if (part != SCALES) {
+        s->units = awq->blocks.rows / 8;
+        s->unit_rows = 8;
+        s->unit_bytes = awq->bits;
+    }
 }
 
 /* The code of an output in a unit of eight. */
@@ -335,14 +335,6 @@ fast_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, 
 }
 
 static void
-fast_strip(struct strip *s, const struct weight *w, unsigned part)
-{
-    const struct tensor *t = w->part[part];
-    *s = (struct strip){ .matrices = 1, .rows = dim_rows(t), .units = dim_cols(t), .unit_rows = 1,
-        .unit_bytes = dtype_facts(t->dtype)->bytes };
-}
-
-static void
 fast_unpack(const struct decoding *d, struct codes_piece *p, uint64_t cols)
 {
     uint64_t row = p->row / FAST_ROWS * cols + p->row % FAST_ROWS * FAST_WORDS, col = p->col, end = col + p->n;
@@ -380,10 +372,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct awq *awq = w->own;
     int n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", awq->bits);
-    if (awq->open)
-        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "%s", awq->open);
-    else
-        blocks_describe(&awq->blocks, buf, n);
+    blocks_describe(&awq->blocks, awq->open, buf, n);
 }
 
 #define SCALES_PART COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES)
@@ -425,7 +414,7 @@ const struct scheme awq_schemes[] = {
         .fit = fast_fit,
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
         .run = fast_run,
-        .strip = fast_strip,
+        .strip = table_strip,
         .room = sizeof(struct codes_piece),
         .decode = fast_decode,
         .describe = describe,

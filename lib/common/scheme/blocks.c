@@ -119,11 +119,13 @@ blocks_span(struct span *s, const struct blocks *b, const struct tensor *scale, 
 }
 
 void
-blocks_describe(const struct blocks *b, char buf[SCHEME_DETAIL], int n)
+blocks_describe(const struct blocks *b, const char *open, char buf[SCHEME_DETAIL], int n)
 {
     size_t room = SCHEME_DETAIL - (size_t)n;
     bool all_rows = b->b0 >= b->rows, all_cols = b->b1 >= b->cols;
-    if (all_rows && all_cols && b->per_row == 0)
+    if (open)
+        snprintf(buf + n, room, "%s", open);
+    else if (all_rows && all_cols && b->per_row == 0)
         snprintf(buf + n, room, "per-%s scale", b->per_matrix ? "expert" : "tensor");
     else if (b->b0 == 1 && all_cols)
         snprintf(buf + n, room, "per-channel scale");

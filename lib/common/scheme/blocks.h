@@ -41,7 +41,7 @@ void blocks_run(const struct blocks *b, uint64_t first, uint64_t count, uint64_t
 /* The same in bytes of a tensor. */
 void blocks_span(struct span *s, const struct blocks *b, const struct tensor *scale, uint64_t first, uint64_t count);
 
-/* "per-tensor scale", "groups of 128": behind the n bytes of buf. */
-void blocks_describe(const struct blocks *b, char buf[SCHEME_DETAIL], int n);
+/* Writes "per-tensor scale", "groups of 128", or `open`, why they are not decoded, after the n bytes of buf. */
+void blocks_describe(const struct blocks *b, const char *open, char buf[SCHEME_DETAIL], int n);
 
 #endif

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_pull.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/pull.h"
 #include "base/str.h"
 
 enum {

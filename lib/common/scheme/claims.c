@@ -14,7 +14,7 @@ const struct left_name *
 claims_left(const struct claims *c, const struct tensor *t, struct part_name *p)
 {
     for (size_t i = 0; i < c->nleft; i++)
-        if (name_strip(t, c->left[i].suffix, p) && p->base_len != 0
+        if (claims_strip_name(t, c->left[i].suffix, p) && p->base_len != 0
             && (c->left[i].left != LEFT_GRID || (t->dtype == DTYPE_U8 && t->shape.rank >= 2)))
             return &c->left[i];
     return NULL;
@@ -81,7 +81,7 @@ claims_warn_once(struct claims *c, const char *format, ...)
 }
 
 bool
-name_strip(const struct tensor *t, const char *suffix, struct part_name *p)
+claims_strip_name(const struct tensor *t, const char *suffix, struct part_name *p)
 {
     size_t n = strlen(suffix);
     if (t->name_len < n || memcmp(t->name + t->name_len - n, suffix, n) != 0)
@@ -91,10 +91,10 @@ name_strip(const struct tensor *t, const char *suffix, struct part_name *p)
 }
 
 struct part_name
-name_module(const struct tensor *t)
+claims_module_name(const struct tensor *t)
 {
     struct part_name p = { .base = t->name, .base_len = t->name_len };
-    name_strip(t, ".weight", &p);
+    claims_strip_name(t, ".weight", &p);
     return p;
 }
 

@@ -16,10 +16,10 @@ struct part_name {
 };
 
 /* "P.weight" -> P with its length; false when the name does not end so. */
-bool name_strip(const struct tensor *t, const char *suffix, struct part_name *p);
+bool claims_strip_name(const struct tensor *t, const char *suffix, struct part_name *p);
 
 /* The module of a weight: P of "P.weight", else all of its name. */
-struct part_name name_module(const struct tensor *t);
+struct part_name claims_module_name(const struct tensor *t);
 
 struct comfy_markers;       /* comfy_marker.h */
 struct left_name;           /* table.h */

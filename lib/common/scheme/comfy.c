@@ -403,7 +403,7 @@ check_tensor(const struct claims *c, const struct tensor *t, struct err *err)
 {
     struct part_name p;
     char name[STR_SHOWN];
-    return !name_strip(t, ".comfy_quant", &p) || claims_find(c, p.base, p.base_len, ".weight")
+    return !claims_strip_name(t, ".comfy_quant", &p) || claims_find(c, p.base, p.base_len, ".weight")
         || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it marks a weight that is not in the model; of a "
             "model of several files name the directory or the index", str_shown(name, t->name, t->name_len));
 }
@@ -414,7 +414,7 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
 {
     struct part_name p;
     char name[STR_SHOWN];
-    if (!comfy_markers_old(c->comfy) || !name_strip(t, ".scale_weight", &p))
+    if (!comfy_markers_old(c->comfy) || !claims_strip_name(t, ".scale_weight", &p))
         return true;
     const struct tensor *codes = claims_find(c, p.base, p.base_len, ".weight");
     const struct shape *s = &t->shape;
@@ -431,7 +431,7 @@ static enum claim
 choose(struct table_match *f, struct weight *w, struct err *err)
 {
     struct comfy_marker marker;
-    if (!comfy_markers_any(f->claims->comfy) || !comfy_is_marked(f->claims, f->codes))
+    if (!comfy_markers_any(f->claims->comfy) || !comfy_marker_is_there(f->claims, f->codes))
         return CLAIM_NO;
     enum claim claim = CLAIM_FAIL;
     if (comfy_marker_read(&marker, f->claims, f->codes, err)) {

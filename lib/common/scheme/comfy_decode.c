@@ -271,7 +271,7 @@ comfy_describe(const struct weight *w, char buf[SCHEME_DETAIL])
     if (c->group != 0)
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "groups of %" PRIu64, c->group);
     else
-        blocks_describe(&c->scale, buf, n);
+        blocks_describe(&c->scale, NULL, buf, n);
     n = (int)strlen(buf);
     if (c->rotated != 0 && c->unread)
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", ConvRot");

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/json_pull.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/pull.h"
 #include "base/str.h"
 #include "base/tree.h"
 
@@ -150,8 +150,8 @@ comfy_markers_new(struct comfy_markers **out, struct claims *c, struct err *err)
     *out = m;
     for (size_t i = 0; i < catalog_count(catalog); i++) {
         const struct tensor *t = catalog_at(catalog, i);
-        m->tensors = m->tensors || name_strip(t, marker_suffix, &p);
-        m->old = m->old || (name_strip(t, "scaled_fp8", &p) && (p.base_len == 0 || p.base[p.base_len - 1] == '.'));
+        m->tensors = m->tensors || claims_strip_name(t, marker_suffix, &p);
+        m->old = m->old || (claims_strip_name(t, "scaled_fp8", &p) && (p.base_len == 0 || p.base[p.base_len - 1] == '.'));
     }
     const struct meta *meta = catalog_meta_find(catalog, metadata_key);
     return !meta || meta->value.type != META_STRING
@@ -192,12 +192,12 @@ static const struct tensor *
 find_tensor(const struct claims *c, const struct tensor *codes)
 {
     struct part_name p;
-    return c->comfy->tensors && name_strip(codes, ".weight", &p)
+    return c->comfy->tensors && claims_strip_name(codes, ".weight", &p)
         ? claims_find(c, p.base, p.base_len, marker_suffix) : NULL;
 }
 
 bool
-comfy_is_marked(const struct claims *c, const struct tensor *codes)
+comfy_marker_is_there(const struct claims *c, const struct tensor *codes)
 {
     return find_layer(c->comfy, codes) || find_tensor(c, codes);
 }

@@ -21,7 +21,7 @@ bool comfy_markers_any(const struct comfy_markers *markers);
 bool comfy_markers_old(const struct comfy_markers *markers);
 
 /* Whether P.weight has a marker. */
-bool comfy_is_marked(const struct claims *c, const struct tensor *codes);
+bool comfy_marker_is_there(const struct claims *c, const struct tensor *codes);
 
 /* What the marker of one weight says. */
 struct comfy_marker {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_pull.h"
 #include "base/limits.h"
+#include "base/pull.h"
 #include "base/str.h"
 #include "base/tree.h"
 #include "scheme/modules.h"

@@ -410,9 +410,16 @@ fill(const struct decoding *d, struct codes_piece *p)
 {
     const struct ct *ct = d->w->own;
     uint64_t base = blocks_at(&ct->blocks, p->row, 0);
+    if (!ct->shuffled)
+        codes_scales(p, d, &ct->blocks, SCALE);
+    if (!ct->shuffled && !d->w->part[ZERO]) {
+        codes_fill_zeros(p, (float)(1U << (ct->packing.bits - 1)));
+        return;
+    }
     for (size_t i = 0; i < p->groups; i++) {
         uint64_t g = ct->shuffled ? load_le32(d->in[G_IDX].p + 4 * (p->col + i)) : p->col / ct->blocks.b1 + i;
-        p->scales[i] = scale_at(d, SCALE, base + g);
+        if (ct->shuffled)
+            p->scales[i] = scale_at(d, SCALE, base + g);
         p->zeros[i] = zero_of(d, p->row, g, base + g);
     }
 }
@@ -454,10 +461,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     *buf = '\0';
     if (ct->packing.bits != 0)
         n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", ct->packing.bits);
-    if (ct->open)
-        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "%s", ct->open);
-    else if (ct->packing.bits != 0)
-        blocks_describe(&ct->blocks, buf, n);
+    if (ct->open || ct->packing.bits != 0)
+        blocks_describe(&ct->blocks, ct->open, buf, n);
 }
 
 const struct scheme ct_packed_schemes[] = {

@@ -149,9 +149,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 static void
 strip(struct strip *s, const struct weight *w, unsigned p)
 {
-    const struct shape *shape = &w->part[p]->shape;
-    *s = (struct strip){ .matrices = 1, .rows = shape_dim(shape, 0), .units = shape_dim(shape, 1),
-        .unit_rows = p == SCALES ? 8 : 1, .unit_bytes = 4 };
+    table_strip(s, w, p);
+    s->unit_rows = p == SCALES ? 8 : 1;
 }
 
 /* The groups of a weight, as an input looks for its own. */

@@ -53,7 +53,7 @@ is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, enum e
     static const char experts[] = "experts.";
     char digits[20] = { 0 };
     struct part_name p;
-    if (codes->shape.rank != 2 || !name_strip(codes, ".weight", &p))
+    if (codes->shape.rank != 2 || !claims_strip_name(codes, ".weight", &p))
         return false;
     const char *dot = NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !dot; i++) {
@@ -128,7 +128,7 @@ static bool
 is_marker(const struct tensor *t)
 {
     struct part_name p;
-    return name_strip(t, "scaled_fp8", &p) && (p.base_len == 0 || p.base[p.base_len - 1] == '.')
+    return claims_strip_name(t, "scaled_fp8", &p) && (p.base_len == 0 || p.base[p.base_len - 1] == '.')
         && (dtype_is_float8(t->dtype) || t->dtype == DTYPE_F32);
 }
 
@@ -235,7 +235,7 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
         refused += fp8_own(w)->advice == ADVICE_REFUSED;
         taken += fp8_own(w)->advice == ADVICE_TAKEN;
         missed += fp8_own(w)->advice == ADVICE_MISSED;
-        if (!marked && name_strip(w->part[SCALE], ".scale_weight", &ignored)) {
+        if (!marked && claims_strip_name(w->part[SCALE], ".scale_weight", &ignored)) {
             marked = true;
             if (!take_markers(c, w, err))
                 return false;

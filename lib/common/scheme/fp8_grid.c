@@ -102,7 +102,7 @@ static bool
 find_blocks(const struct claims *c, const struct weight *w, struct fp8_weight *f, const struct fp8_cover *m,
     const uint64_t grid[2], uint64_t block[2], struct err *err)
 {
-    struct part_name module = name_module(w->part[CODES]);
+    struct part_name module = claims_module_name(w->part[CODES]);
     uint64_t advised[2];
     bool known;
     if (!config_block_size(c->config, module.base, module.base_len, advised, &known, err))
@@ -137,7 +137,7 @@ fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight
     const char *method = config_method(c->config);
     struct part_name p;
     *columns = false;
-    if (!m->stacked || grid[0] != m->cols || grid[1] != 1 || !name_strip(w->part[SCALE], "down_proj_scale", &p)
+    if (!m->stacked || grid[0] != m->cols || grid[1] != 1 || !claims_strip_name(w->part[SCALE], "down_proj_scale", &p)
         || fp8_told(c, FP8_PLAIN))
         return true;
     const struct tensor *other = claims_find(c, p.base, p.base_len, "gate_up_proj_scale");
@@ -153,7 +153,7 @@ check_turned(const struct claims *c, const struct weight *w, struct fp8_weight *
 {
     struct part_name p;
     return grid[0] != 1 || grid[1] == 1 || f->rows == 1 || config_method(c->config)
-        || !name_strip(w->part[SCALE], ".scale", &p) || fp8_told(c, FP8_PLAIN)
+        || !claims_strip_name(w->part[SCALE], ".scale", &p) || fp8_told(c, FP8_PLAIN)
         || unclear(c, w, f, "one for each column, or for each row of a weight that SDNQ turned around",
             ASK_CONFIG ", or --scheme fp8", err);
 }
@@ -239,7 +239,7 @@ fp8_map_scale(struct claims *c, struct weight *w, struct fp8_weight *f, const st
     uint32_t rank = squeeze(s, own, grid);
     if (!shape_numel(s, &numel))
         numel = 0;
-    if (is_e8m0(w->part[SCALE]) && comfy_is_marked(c, w->part[CODES]))
+    if (is_e8m0(w->part[SCALE]) && comfy_marker_is_there(c, w->part[CODES]))
         set_tiles(w, f, m);             /* the marker said so, and its shapes were checked with it */
     else if (numel == 1 && !codes)
         fp8_set_single(w, f, 0);

@@ -41,7 +41,7 @@ static bool
 config_wants_scale(const struct config *config, const struct weight *w, enum wanted *wanted, struct err *err)
 {
     static const char *const methods[] = { "fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "quark", NULL };
-    struct part_name p = name_module(w->part[0]);
+    struct part_name p = claims_module_name(w->part[0]);
     bool ignored;
     *wanted = WANTED_UNKNOWN;
     if (!config_method_is(config, methods))

@@ -248,14 +248,11 @@ static void
 strip(struct strip *s, const struct weight *w, unsigned p)
 {
     const struct gptq *q = w->own;
-    uint64_t out = shape_dim(&w->shape, 0), rows = shape_dim(&w->part[p]->shape, 0);
-    *s = (struct strip){ .matrices = 1, .rows = rows, .units = out, .unit_rows = 1, .unit_bytes = 4 };
-    if (p == SCALES)
-        s->unit_bytes = dtype_facts(w->part[SCALES]->dtype)->bytes;
+    table_strip(s, w, p);
     if (p == ZEROS) {
         s->unit_rows = zeros_per_unit(q);
         s->unit_bytes = s->unit_rows * q->bits / 8;
-        s->units = num_ceil_div(out, s->unit_rows);
+        s->units = num_ceil_div(shape_dim(&w->shape, 0), s->unit_rows);
     }
 }
 

@@ -104,10 +104,7 @@ static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct int4 *own = w->own;
-    if (own->open)
-        snprintf(buf, SCHEME_DETAIL, "%s", own->open);
-    else
-        blocks_describe(&own->blocks, buf, 0);
+    blocks_describe(&own->blocks, own->open, buf, 0);
 }
 
 const struct scheme int4_modelopt_schemes[] = {

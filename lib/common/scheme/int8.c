@@ -108,14 +108,6 @@ turned_fit(struct table_match *f, struct weight *w, struct err *err)
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
-static void
-turned_strip(struct strip *s, const struct weight *w, unsigned part)
-{
-    const struct tensor *t = w->part[part];
-    *s = (struct strip){ .matrices = 1, .rows = dim_rows(t), .units = dim_cols(t), .unit_rows = 1,
-        .unit_bytes = dtype_facts(t->dtype)->bytes };
-}
-
 static uint64_t
 turned_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
@@ -134,10 +126,7 @@ static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct int8 *own = w->own;
-    if (own->open)
-        snprintf(buf, SCHEME_DETAIL, "%s", own->open);
-    else
-        blocks_describe(&own->blocks, buf, 0);
+    blocks_describe(&own->blocks, own->open, buf, 0);
 }
 
 #define INT8_ROW(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \
@@ -152,7 +141,7 @@ const struct scheme int8_schemes[] = {
         INT8_ROW(is_turned),
         .fit = turned_fit,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP, [SMOOTH] = NEED_WHOLE },
-        .strip = turned_strip,
+        .strip = table_strip,
         .room = sizeof(struct codes_piece),
         .decode = turned_decode,
         .describe = describe,

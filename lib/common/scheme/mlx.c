@@ -230,7 +230,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         *m = (struct mlx){ .kind = kind, .bits = kind->bits, .group = kind->group };
     } else {
         find_numbers(f->claims, f, w, m);
-        m->in = name_strip(w->part[BIASES], ".qbiases", &ignored) ? DTYPE_F32 : w->part[SCALES]->dtype;
+        m->in = claims_strip_name(w->part[BIASES], ".qbiases", &ignored) ? DTYPE_F32 : w->part[SCALES]->dtype;
     }
     w->vague = m->open != 0;
     if (w->vague)

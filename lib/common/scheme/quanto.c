@@ -106,7 +106,7 @@ find_bias(const struct table_match *f)
 {
     const struct tensor x = { .name = f->base.base, .name_len = (uint32_t)f->base.base_len };
     struct part_name p;
-    return name_strip(&x, ".weight", &p) ? claims_find(f->claims, p.base, p.base_len, ".bias") : NULL;
+    return claims_strip_name(&x, ".weight", &p) ? claims_find(f->claims, p.base, p.base_len, ".bias") : NULL;
 }
 
 /* Returns the size that config.json declares for a dimension of this module, 0 for none. *out: it is the first one. */
@@ -120,9 +120,9 @@ find_size(const struct table_match *f, bool *out)
     };
     const struct tensor x = { .name = f->base.base, .name_len = (uint32_t)f->base.base_len };
     struct part_name p, ignored;
-    for (size_t i = 0; name_strip(&x, ".weight", &p) && i < sizeof usual / sizeof *usual; i++) {
+    for (size_t i = 0; claims_strip_name(&x, ".weight", &p) && i < sizeof usual / sizeof *usual; i++) {
         const struct tensor module = { .name = p.base, .name_len = (uint32_t)p.base_len };
-        if (!name_strip(&module, usual[i].suffix, &ignored))
+        if (!claims_strip_name(&module, usual[i].suffix, &ignored))
             continue;
         *out = usual[i].out;
         return config_size(f->claims->config, usual[i].size);

@@ -22,7 +22,7 @@ quark_dtype(const struct claims *c, const struct tensor *codes, const char **dty
 {
     const json_t *block = config_block(c->config), *layers = json_object_get(block, "layer_quant_config");
     struct modules_cost *cost = config_cost(c->config);
-    struct part_name module = name_module(codes);
+    struct part_name module = claims_module_name(codes);
     const char *pattern;
     json_t *own;
     *dtype = dtype_of(json_object_get(block, "global_quant_config"));

@@ -25,7 +25,7 @@ find_idle(struct claims *c)
     struct part_name ignored;
     for (size_t i = 0; i < TABLE_IDLE; i++)
         for (size_t t = 0; t < catalog_count(c->catalog) && !c->idle[i]; t++)
-            c->idle[i] = name_strip(catalog_at(c->catalog, t), table_idle[i].suffix, &ignored);
+            c->idle[i] = claims_strip_name(catalog_at(c->catalog, t), table_idle[i].suffix, &ignored);
 }
 
 /* Let one scheme claim its weights. */

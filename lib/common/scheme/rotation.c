@@ -25,7 +25,7 @@ rotation_told(const struct claims *c)
             return keys[i];
     for (size_t t = 0; t < catalog_count(c->catalog); t++)
         for (size_t i = 0; i < SUFFIXES; i++)
-            if (name_strip(catalog_at(c->catalog, t), suffixes[i], &ignored))
+            if (claims_strip_name(catalog_at(c->catalog, t), suffixes[i], &ignored))
                 return suffixes[i];
     return NULL;
 }

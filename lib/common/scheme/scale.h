@@ -24,7 +24,8 @@ scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
 static inline const uint8_t *
 scale_bytes(const struct decoding *d, unsigned part, uint64_t i)
 {
-    return decoding_bytes(d, part, i * dtype_facts(d->w->part[part]->dtype)->bytes);
+    enum dtype dtype = d->w->part[part]->dtype;
+    return decoding_bytes(d, part, i * (dtype == DTYPE_F32 ? 4 : dtype == DTYPE_BF16 || dtype == DTYPE_F16 ? 2 : 1));
 }
 
 /* Values [i, i + n) of a part. */

@@ -1,3 +1,7 @@
+/* Layer scheme: how a quantized weight is recognised and decoded: the engine, and one file for each scheme.
+ * Knows no container, no descriptor and no output; opens nothing, and reads what it is given.
+ * Begin here; then bnb8.c, a small scheme, table.h, the rows of all, and roles.h, which finds the weights of a model. */
+
 /* scheme: what a quantized weight is made of, and how a run of its elements is decoded.
  *
  * A scheme looks only at names, dtypes, shapes (and config.json) when it claims a weight and its companions.

@@ -464,13 +464,6 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
             (end / 8 - first / 8) * q->type.bits + pack_bytes(q->type.bits, end % 8) };
 }
 
-static void
-strip(struct strip *s, const struct weight *w, unsigned part)
-{
-    const struct tensor *t = w->part[part];
-    *s = (struct strip){ .matrices = 1, .rows = dim_rows(t), .units = dim_cols(t), .unit_rows = 1, .unit_bytes = 1 };
-}
-
 /* What a code of a packed float stands for: no infinity, no NaN, no -0. */
 static float
 float_of_code(const struct sdnq_type *type, unsigned code)
@@ -595,7 +588,7 @@ static const struct scheme_row rows[] = {
 const struct scheme sdnq_schemes[] = {
     [IN_ROWS] = SDNQ(.rows = rows, .nrows = sizeof rows / sizeof *rows, .fit = fit, .run = run, .decode = decode,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
-    [IN_COLUMNS] = SDNQ(.run = run, .strip = strip, .decode = decode,
+    [IN_COLUMNS] = SDNQ(.run = run, .strip = table_strip, .decode = decode,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
     [UNCONFIGURED] = SDNQ(.ask = "config.json or quantization_config.json says its type: name the directory, or one of "
         "these with --config"),

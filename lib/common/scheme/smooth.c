@@ -37,7 +37,7 @@ smooth_finish(const struct roles *roles, struct claims *c)
     for (size_t i = 0; i < roles_weight_count(roles); i++)
         for (unsigned p = 1; p < SCHEME_PARTS; p++) {
             const struct tensor *t = roles_weight(roles, i)->part[p];
-            folded += t && name_strip(t, "pre_quant_scale", &ignored);
+            folded += t && claims_strip_name(t, "pre_quant_scale", &ignored);
         }
     if (folded != 0)
         claims_warn(c, "pre_quant_scale folded into the weights of %zu modules", folded);

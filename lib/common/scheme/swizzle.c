@@ -55,10 +55,10 @@ swizzle_survey(const struct claims *c)
     for (size_t i = 0; i < catalog_count(catalog) && !g.config; i++) {
         const struct tensor *scale = catalog_at(catalog, i);
         bool e8m0 = scale->dtype == DTYPE_U8 || scale->dtype == DTYPE_F8_E8M0;
-        if ((!e8m0 && scale->dtype != DTYPE_F8_E4M3) || !name_strip(scale, ".weight_scale", &p))
+        if ((!e8m0 && scale->dtype != DTYPE_F8_E4M3) || !claims_strip_name(scale, ".weight_scale", &p))
             continue;
         const struct tensor *codes = claims_find(c, p.base, p.base_len, ".weight");
-        if (!codes || comfy_is_marked(c, codes) || kind_of(codes, scale) != GRID_PLAIN)
+        if (!codes || comfy_marker_is_there(c, codes) || kind_of(codes, scale) != GRID_PLAIN)
             continue;
         g.mxfp8 = g.mxfp8 || (e8m0 && dtype_is_float8(codes->dtype));
         g.nvfp4 = g.nvfp4 || (!e8m0 && (codes->dtype == DTYPE_U8 || codes->dtype == DTYPE_F4));

@@ -124,6 +124,14 @@ table_never(const struct table_match *f)
     return false;
 }
 
+void
+table_strip(struct strip *s, const struct weight *w, unsigned part)
+{
+    const struct tensor *t = w->part[part];
+    *s = (struct strip){ .matrices = 1, .rows = dim_rows(t), .units = dim_cols(t), .unit_rows = 1,
+        .unit_bytes = dtype_facts(t->dtype)->bytes };
+}
+
 bool
 table_row_scales(const struct table_match *f)
 {
@@ -306,7 +314,7 @@ table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *
     for (size_t i = 0; i < scheme->nrows && claim == CLAIM_NO; i++) {
         const struct scheme_row *row = &scheme->rows[i];
         struct table_match f = { .claims = c, .scheme = scheme, .row = row, .codes = codes };
-        if (row->codes && dtype_in(row->dtypes, codes->dtype) && name_strip(codes, row->codes, &f.base))
+        if (row->codes && dtype_in(row->dtypes, codes->dtype) && claims_strip_name(codes, row->codes, &f.base))
             claim = row->choose ? row->choose(&f, w, err) : table_match(&f, w, err);
     }
     return claim;

@@ -139,6 +139,9 @@ enum { TABLE_IDLE = 22 };
 /* For `fits` of a row that only says what is wrong. */
 bool table_never(const struct table_match *f);
 
+/* For `strip`: a matrix whose columns are output rows. */
+void table_strip(struct strip *s, const struct weight *w, unsigned part);
+
 /* For `fits`: the first companion has a scale for each row of the codes. */
 bool table_row_scales(const struct table_match *f);
 

@@ -239,7 +239,7 @@ choose(struct table_match *f, struct weight *w, struct err *err)
     struct claims *c = f->claims;
     struct part_name weight;
     const struct tensor named = { .name = f->base.base, .name_len = (uint32_t)f->base.base_len };
-    bool usual = name_strip(&named, "._weight", &weight);
+    bool usual = claims_strip_name(&named, "._weight", &weight);
     if (!logical_name(c->scratch, &f->base))
         return CLAIM_NO;
     f->hint = catalog_meta_find(c->catalog, c->scratch);

@@ -204,7 +204,7 @@ look_at_fp8(const struct claims *c, const struct owners *o, const struct weight 
     struct part_name p;
     size_t last;
     if (!fp8_is(w) || fp8_is_scaled(w) || !c->contents     /* a report describes it */
-        || !(scale = find_scale(c, o, t, name_strip(t, ".weight", &p))) || dtype_is_float8(scale->dtype))
+        || !(scale = find_scale(c, o, t, claims_strip_name(t, ".weight", &p))) || dtype_is_float8(scale->dtype))
         return true;
     module_len(scale, &last);
     size_t n = scale->name_len - last;

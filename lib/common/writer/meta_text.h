@@ -10,7 +10,7 @@
 #ifndef WRITER_META_TEXT_H
 #define WRITER_META_TEXT_H
 
-#include "base/json_pull.h"
+#include "base/pull.h"
 #include "base/str.h"
 #include "catalog/metadata.h"
 

@@ -2,7 +2,7 @@
 #ifndef CONTAINER_SAFETENSORS_SAFETENSORS_PRIV_H
 #define CONTAINER_SAFETENSORS_SAFETENSORS_PRIV_H
 
-#include "base/json_pull.h"
+#include "base/pull.h"
 #include "base/str.h"
 #include "container/container.h"
 

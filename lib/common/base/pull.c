@@ -1,6 +1,6 @@
 /* Grammar: RFC 8259. Where it leaves a choice (depth, numbers, surrogates): serde_json 1.0, the parser behind
  * the reference safetensors library. */
-#include "base/json_pull.h"
+#include "base/pull.h"
 
 #include <math.h>
 #include <stdio.h>

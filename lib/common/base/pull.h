@@ -1,4 +1,4 @@
-/* json_pull: the tokens of a JSON text in memory, one after the other. No tree, no recursion, no allocation.
+/* pull: the tokens of a JSON text in memory, one after the other. No tree, no recursion, no allocation.
  *
  * Strict RFC 8259 as serde_json reads it: UTF-8 only, no byte order mark, no lone surrogate, no number beyond
  * a double, not even in a value that is passed over. \u0000 is legal. All calls together are O(n).
@@ -11,8 +11,8 @@
  *              ... json.token is the key; read the value with pull_next() or pull_skip() ...
  *      if (json.fault) ... pull_explain() says what is wrong at pull_fault_at() ...
  */
-#ifndef BASE_JSON_PULL_H
-#define BASE_JSON_PULL_H
+#ifndef BASE_PULL_H
+#define BASE_PULL_H
 
 #include <stdbool.h>
 #include <stddef.h>
