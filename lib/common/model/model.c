@@ -91,7 +91,7 @@ open_index(struct model *m, const char *path, struct err *err)
     struct index index = { 0 };
     struct budget *budget = catalog_budget(m->catalog);
     const char *text;
-    bool ok = small_file_open(&src, path, m->how.limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
+    bool ok = small_file_open(&src, path, INDEX_FILE_MAX, budget, "index bytes", &text, &n, &m->inputs, err)
         && ((foreign_check_pointer((const uint8_t *)text, n, err) && index_read(&index, text, n, budget, err))
             || err_in_file(err, source_name(src)));
     if (ok)
@@ -124,7 +124,7 @@ static bool
 open_shards(struct model *m, const char *path, struct err *err)
 {
     struct configs_part part;
-    if (!configs_shard(&part, path) || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
+    if (!configs_shard(&part, path) || !limits_check(part.count, INDEX_SHARDS_MAX, "files of the model", err))
         return false;
     m->nfiles = (uint32_t)part.count;
     bool ok = true;
@@ -167,7 +167,7 @@ open_parts(struct model *m, const char *path, struct err *err)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
     m->nfiles = (uint32_t)part.count;
     if (!check_plain(m, 0, err) || !check_part(m, &first, 0, err)
-        || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
+        || !limits_check(part.count, INDEX_SHARDS_MAX, "files of the model", err))
         return false;
     if (part.count != first.split_count)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
@@ -224,14 +224,13 @@ open_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
 static bool
 add_beside(struct model *m, const char *path, const struct model_options *options, struct err *err)
 {
-    const struct limits *limits = options->limits;
     bool named = options->config && strcmp(options->config, "none") != 0;
     if (named)
-        return configs_read_config(m->catalog, options->config, limits, &m->inputs, err);
+        return configs_read_config(m->catalog, options->config, &m->inputs, err);
     if (!path || !m->container->has_configs || !source_is_file(m->src[0]))
         return true;
-    return (options->config || configs_read_configs(m->catalog, path, folder_len(path), limits, &m->inputs, err))
-        && (m->nsrc > 1 || str_ends(path, ".index.json") || configs_note_shard(m->catalog, path, limits, &m->inputs, err));
+    return (options->config || configs_read_configs(m->catalog, path, folder_len(path), &m->inputs, err))
+        && (m->nsrc > 1 || str_ends(path, ".index.json") || configs_note_shard(m->catalog, path, &m->inputs, err));
 }
 
 /* The directory of a model, when more than its file was named. */
@@ -272,7 +271,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         .meter = options->meter };
     meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
-        && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
+        && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, err));
     if (stored)
         path = m->stored = found.p;
     bool there = ok && path && stat(path, &st) == 0;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/json_pull.h"
-#include "base/limits.h"
 #include "encode/roster.h"
 
 /* Modules while they are collected. */
@@ -219,7 +218,7 @@ is_turned(const struct catalog *c)
     for (size_t i = 0; i < catalog_config_count(c); i++) {
         const struct catalog_config *config = catalog_config_at(c, i);
         struct pull json;
-        pull_init(&json, config->text, config->n, 0, limits_default.json_depth);
+        pull_init(&json, config->text, config->n, 0);
         json.words = true;
         if (strcmp(config->name, "config.json") != 0 || pull_next(&json) != PULL_OBJECT)
             continue;

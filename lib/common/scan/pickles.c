@@ -117,7 +117,7 @@ static bool
 scan_bytes(struct scanner *s, const struct beginning *b, bool sure)
 {
     struct zip_loose_bytes *bytes = zip_loose_open(s->src, 0, source_size(s->src), false, s->err);
-    struct window w = { .some = zip_loose_some, .of = bytes, .max = s->limits->pickle, .total = source_size(s->src) };
+    struct window w = { .some = zip_loose_some, .of = bytes, .max = PICKLE_MAX, .total = source_size(s->src) };
     struct pickles_run run = { .member = s->member, .member_len = s->member_len, .whole = true, .sure = sure,
         .aside = !sure && (b->container || b->zip || b->tar) };
     bool npy = false;

@@ -14,6 +14,7 @@
 #define SCAN_PICKLES_PRIV_H
 
 #include "container/container.h"
+#include "container/torch/pickle.h"
 #include "scan/pickles.h"
 #include "source/zip_loose.h"
 

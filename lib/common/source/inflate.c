@@ -20,7 +20,7 @@ enum {
     OUT_STEP = 256 << 10            /* bytes between two looks at the others */
 };
 
-#define OUTPUT_FREE (UINT64_C(1) << 30)         /* struct limits: zip_output */
+#define OUTPUT_FREE (UINT64_C(1) << 30)
 
 struct inflate;
 
@@ -314,10 +314,10 @@ static const struct layer_kind inflate_kind = {
 
 /* What comes out of deflated members, all together. */
 static bool
-check_output(const struct zip *zip, uint64_t size, uint64_t ratio, struct err *err)
+check_output(const struct zip *zip, uint64_t size, struct err *err)
 {
     uint64_t sum = 0, most = UINT64_MAX;
-    if (num_mul(&most, size, ratio) && !num_add(&most, most, OUTPUT_FREE))
+    if (num_mul(&most, size, ZIP_OUTPUT_MAX) && !num_add(&most, most, OUTPUT_FREE))
         most = UINT64_MAX;
     for (size_t i = 0; i < zip->n; i++)
         sum += zip->member[i].deflated ? zip->member[i].nbytes : 0;     /* zip_read() has added up all */
@@ -326,9 +326,9 @@ check_output(const struct zip *zip, uint64_t size, uint64_t ratio, struct err *e
 }
 
 bool
-source_inflate(struct source *src, struct zip *zip, bool check, const struct limits *limits, struct err *err)
+source_inflate(struct source *src, struct zip *zip, bool check, struct err *err)
 {
-    if (!check_output(zip, src->size, limits->zip_output, err))
+    if (!check_output(zip, src->size, err))
         return false;
     struct inflate *l = calloc(1, sizeof *l);
     if (!l)

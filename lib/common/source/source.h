@@ -42,8 +42,8 @@ void source_tell(struct source *src, struct meter *meter);
  *   ERR_MALFORMED    here and in all that reads later: it is cut or broken, or other bytes follow it; the offset is
  *                    one of the compressed bytes
  *   ERR_UNSUPPORTED  another compression, compressed twice, or no libarchive for it
- *   ERR_LIMIT        it wants a window beyond limits->window or limits->alloc; or more than SOURCE_RATIO_FREE bytes
- *                    came out of less than a limits->ratio-th of them (limits->ratio_head until source_head_done()) */
+ *   ERR_LIMIT        it wants a window beyond 128 MiB or limits->alloc; or more than SOURCE_RATIO_FREE bytes
+ *                    came out of less than a limits->ratio-th of them (a 200th until source_head_done()) */
 #define SOURCE_RATIO_FREE (UINT64_C(1) << 20)
 bool source_unpack(struct source *src, const struct limits *limits, struct err *err);
 

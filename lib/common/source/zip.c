@@ -207,14 +207,14 @@ read_wide(struct zip_entry *e, struct cursor *extra, uint64_t at, struct err *er
 }
 
 static bool
-check_name(const struct zip_member *m, uint64_t at, const struct limits *limits, struct err *err)
+check_name(const struct zip_member *m, uint64_t at, struct err *err)
 {
     bool ascii = true;
     if (m->name_len == 0)
         return bad_archive(err, at, "a member has no name");
-    if (m->name_len > limits->zip_name)
-        return err_set(err, ERR_LIMIT, at, "bytes of a member's name: %" PRIu32 " is over the limit of %" PRIu64, m->name_len,
-            limits->zip_name);
+    if (m->name_len > ZIP_NAME_MAX)
+        return err_set(err, ERR_LIMIT, at, "bytes of a member's name: %" PRIu32 " is over the limit of %d", m->name_len,
+            ZIP_NAME_MAX);
     for (uint32_t i = 0; i < m->name_len; i++)
         ascii = ascii && (uint8_t)m->name[i] < 0x80;
     if (memchr(m->name, '\0', m->name_len))
@@ -243,13 +243,13 @@ check_sizes(const struct zip_entry *e, uint64_t at, const struct limits *limits,
 {
     const struct zip_member *m = &e->m;
     char shown[STR_SHOWN];
-    uint64_t ratio = num_min(limits->zip_ratio, limits->ratio);
+    uint64_t ratio = num_min(ZIP_RATIO_MAX, limits->ratio);
     if (e->method == STORED && m->stored != m->nbytes)
         return zip_bad_member(err, m, at, "it is stored, but its two sizes differ");
     if (e->method == DEFLATED && m->nbytes > SOURCE_RATIO_FREE && (ratio == 0 || m->nbytes / ratio > m->stored))
         return err_set(err, ERR_LIMIT, at, "ratio: member %s: %" PRIu64 " bytes are to become %" PRIu64 ", over the limit of %"
             PRIu64 " to 1 (%s)", str_shown(shown, m->name, m->name_len), m->stored, m->nbytes, ratio,
-            limits_origin(limits->ratio, limits->zip_ratio, "--max-ratio"));
+            limits_origin(limits->ratio, ZIP_RATIO_MAX, "--max-ratio"));
     return true;
 }
 
@@ -287,7 +287,7 @@ read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, 
     e.m.name = *names;
     memcpy(*names, name, e.m.name_len);
     (*names)[e.m.name_len] = '\0';
-    if (!check_name(&e.m, at, limits, err) || !read_wide(&e, &extra, at, err))
+    if (!check_name(&e.m, at, err) || !read_wide(&e, &extra, at, err))
         return false;
     if (e.disk != 0)
         return err_set(err, ERR_UNSUPPORTED, at, "it is a part of a ZIP archive: put all together first (zip -s 0)");
@@ -315,8 +315,8 @@ static bool
 load_directory(struct zip *zip, struct source *src, const struct end *end, struct budget *budget, struct err *err)
 {
     const struct limits *limits = &budget->limits;
-    if (!limits_check(end->count, limits->zip_members, "members of the ZIP archive", err)
-        || !limits_check(end->size, limits->zip_directory, "bytes of the directory of the ZIP archive", err))
+    if (!limits_check(end->count, ZIP_MEMBERS_MAX, "members of the ZIP archive", err)
+        || !limits_check(end->size, ZIP_DIRECTORY_MAX, "bytes of the directory of the ZIP archive", err))
         return false;
     if (end->count > end->size / ENTRY)
         return err_set(err, ERR_MALFORMED, end->at, "the ZIP archive: its directory of %" PRIu64 " bytes is said to hold %"

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/num.h"
+#include "source/zip.h"
 
 enum {
     LOCAL = 30, ENTRY = 46, END = 22, LOCATOR = 20, RECORD = 56, COMMENT_MAX = 0xFFFF, ZIP64 = 1, DEFLATED = 8,
@@ -83,7 +84,7 @@ add(struct finder *f, struct zip_loose_member m)
 {
     struct zip_loose *zip = f->zip;
     m.name_len = (uint32_t)(zip->names.len - m.name);
-    if (zip->n >= f->limits->zip_members || zip->n >= f->limits->items || zip->names.len > f->limits->zip_directory) {
+    if (zip->n >= ZIP_MEMBERS_MAX || zip->n >= f->limits->items || zip->names.len > ZIP_DIRECTORY_MAX) {
         zip->cut = true;
         return;
     }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/json_pull.h"
-#include "base/limits.h"
 
 struct edit {
     struct str *out;
@@ -89,7 +88,7 @@ plain_config_text(struct str *out, const char *text, size_t n, struct err *err)
 {
     char why[PULL_EXPLAIN];
     struct edit e = { .out = out, .done = text };
-    pull_init(&e.json, text, n, 0, limits_default.json_depth);
+    pull_init(&e.json, text, n, 0);
     e.json.words = true;
     if (!edit(&e))
         return err_set(err, ERR_MALFORMED, e.json.fault ? pull_fault_at(&e.json) : 0, "config.json is not a JSON object%s%s",

@@ -6,6 +6,8 @@
 #include "base/cursor.h"
 #include "container/container.h"
 
+enum { GGUF_STRING_MAX = 16 << 20 };    /* bytes of a string value */
+
 /* What is odd about a file and no failure: counted, and told once for each kind. */
 enum gguf_odd {
     GGUF_ODD_KEY, GGUF_ODD_TEXT, GGUF_ODD_BOOL, GGUF_ODD_NESTED, GGUF_ODD_LONG_NAME, GGUF_ODD_EMPTY_NAME,

@@ -223,7 +223,7 @@ read_pickle(struct tar_form *f, struct tar_reading *r, uint64_t *at, uint64_t en
         r->bytes = more;
         if (!source_read(f->src, *at, r->bytes, n, f->err))
             return false;
-        if (pickle_length(r->bytes, n, &from) != 0 || n == end - *at || n > f->options->limits->pickle)
+        if (pickle_length(r->bytes, n, &from) != 0 || n == end - *at || n > PICKLE_MAX)
             break;
     }
     if (!pickle_run(&r->pickle, &r->root, r->bytes, n, &used, *at, f->budget, f->err))
@@ -426,7 +426,7 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
     *used += len;
     ok = ok && (n - *used >= RANK || bad_tar(f, at, "has tensors that end too early"));
     const uint64_t rank = ok ? load_le32(p + *used) : 0;
-    ok = ok && limits_check(rank, num_min(f->options->limits->rank, LAYOUT_RANK), "dimensions of a tensor", f->err)
+    ok = ok && limits_check(rank, LAYOUT_RANK, "dimensions of a tensor", f->err)
         && (n - *used >= RANK + EACH * rank + OFFSET || bad_tar(f, at, "has tensors that end too early"));
     struct record *records = ok ? array_grow(f->record, f->record_names.n, &f->room_records, sizeof *records, f->err) : NULL;
     if (records) {
@@ -481,7 +481,7 @@ load_member(struct tar_form *f, int which, size_t *n)
 {
     const struct tar_member *m = &f->member[which];
     *n = (size_t)(m->end - m->at);
-    if (!limits_check(*n, f->options->limits->pickle, "bytes of a member of its tar archive", f->err)
+    if (!limits_check(*n, PICKLE_MAX, "bytes of a member of its tar archive", f->err)
         || !budget_bytes(f->budget, *n, "pickle bytes", f->err))
         return NULL;
     uint8_t *p = malloc(*n + 1);
