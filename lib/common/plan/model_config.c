@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json_pull.h"
+#include "base/str.h"
 #include "encode/roster.h"
 
 /* Modules while they are collected. */
@@ -27,10 +28,8 @@ struct collected {
 static size_t
 module_of(const struct tensor *t)
 {
-    static const char tail[] = ".weight";
-    size_t n = sizeof tail - 1;
-    bool is = t->name_len > n && memcmp(t->name + t->name_len - n, tail, n) == 0 && !memchr(t->name, '\0', t->name_len);
-    return is ? t->name_len - n : 0;
+    size_t n = t->name_len;
+    return str_strip(t->name, &n, ".weight") && !memchr(t->name, '\0', t->name_len) ? n : 0;
 }
 
 /* Length of "P.experts" of what is called "P.experts.N.q.weight", a matrix, or "P.experts.q", several; else 0. */
