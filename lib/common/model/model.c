@@ -19,8 +19,6 @@
 #include "source/small_file.h"
 #include "model/store.h"
 
-enum { SETTLE = 1 << 20 };      /* bytes of a pipe's data that are looked at before anything is made of it */
-
 /* Of a model of several files each is read at any place. What is inside of one, deflated, can be put aside; see model_spool. */
 static bool
 check_plain(const struct model *m, uint32_t i, struct err *err)
@@ -372,7 +370,7 @@ model_spool(struct model *m, struct err *err)
 static bool
 settle(struct model *m, bool *ended, struct err *err)
 {
-    return source_ended_by(m->src[0], catalog_facts_of(m->catalog)->header_end + SETTLE, ended, err);
+    return source_ended_by(m->src[0], catalog_facts_of(m->catalog)->header_end + SOURCE_SETTLE, ended, err);
 }
 
 bool
@@ -385,7 +383,7 @@ bool
 model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
 {
     uint64_t end = t->extent.at + t->extent.nbytes;
-    bool near = m->nsrc == 1 && !t->layout && end <= catalog_facts_of(m->catalog)->header_end + SETTLE, ended;
+    bool near = m->nsrc == 1 && !t->layout && end <= catalog_facts_of(m->catalog)->header_end + SOURCE_SETTLE, ended;
     return (near ? settle(m, &ended, err) : model_spool(m, err))
         && model_bytes(m, t, 0, buf, (size_t)t->extent.nbytes, err);
 }

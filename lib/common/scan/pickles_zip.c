@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/str.h"
 #include "scan/pickles_priv.h"
 #include "source/within.h"
 #include "source/zip.h"
@@ -13,7 +14,7 @@ is_pickle_name(const char *p, size_t n)
 {
     static const char *const suffixes[] = { ".pkl", ".PKL", ".pickle", ".debug_pkl" };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (n >= strlen(suffixes[i]) && memcmp(p + n - strlen(suffixes[i]), suffixes[i], strlen(suffixes[i])) == 0)
+        if (str_strip(p, &n, suffixes[i]))
             return true;
     return false;
 }

@@ -1,4 +1,6 @@
 /* source: where bytes come from. It answers one question: these n bytes at this offset.
+ * It knows no model format and no tensor: an archive has members, and a member has bytes.
+ * Begin with source_priv.h, which says what a layer is; every other file here is one layer, or reads one index.
  *
  * It is a stack. At the bottom lies a file, read with pread from any thread and in any order, or a pipe, which only goes
  * forward. What is compressed is unpacked on top of either, and only goes forward too. A source that only goes forward
@@ -65,6 +67,9 @@ void source_head_done(struct source *src, uint64_t end);
 
 /* The header promises that the input has so many bytes: what finds that it ends before says so. */
 void source_promise(struct source *src, uint64_t nbytes);
+
+/* A pipe of no more bytes than this stays in memory. */
+enum { SOURCE_SETTLE = 1 << 20 };
 
 /* Read what only goes forward on in memory, to n bytes at least: whether it ended there. Then its size is known before
  * anything is made of it, and it is seekable. The bytes stay. True for a file. */

@@ -24,10 +24,7 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum {
-    ENTRY = 46, END = 22, LOCATOR = 20, RECORD = 56, RECORD_SAYS = 44,
-    COMMENT_MAX = 0xFFFF
-};
+enum { RECORD_SAYS = 44 };
 
 static const char sig_entry[4] = "PK\1\2", sig_end[4] = "PK\5\6", sig_record[4] = "PK\6\6", sig_locator[4] = "PK\6\7";
 
@@ -37,12 +34,6 @@ struct end {
     uint64_t end_at;            /* where the directory has to end */
     uint32_t comment_len;
 };
-
-static bool
-is(const uint8_t *p, const char sig[4])
-{
-    return memcmp(p, sig, 4) == 0;
-}
 
 static bool
 bad_archive(struct err *err, uint64_t at, const char *text)
@@ -71,7 +62,7 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     if (!source_read(src, at - n, raw + sizeof raw - n, n, err))
         return false;
     struct cursor c = { .p = raw + RECORD, .left = LOCATOR, .at = at - LOCATOR };
-    if (!is(cursor_take(&c, 4), sig_locator))
+    if (!zip_is(cursor_take(&c, 4), sig_locator))
         return true;
     uint32_t disk = cursor_u32(&c);
     uint64_t record_at = cursor_u64(&c);
@@ -79,7 +70,7 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     if (disk != 0 || disks > 1)
         return err_set(err, ERR_UNSUPPORTED, at - LOCATOR, "it is one of %" PRIu32 " parts of a ZIP archive: put them "
             "together first (zip -s 0)", disks);
-    if (n < sizeof raw || record_at != at - sizeof raw || !is(raw, sig_record))
+    if (n < sizeof raw || record_at != at - sizeof raw || !zip_is(raw, sig_record))
         return bad_archive(err, at - LOCATOR, "its ZIP64 end record is not where it is said to be, right before this");
     c = (struct cursor){ .p = raw + 4, .left = RECORD - 4, .at = record_at + 4 };
     uint64_t says = cursor_u64(&c);
@@ -136,7 +127,7 @@ find_end(struct source *src, struct end *end, struct err *err)
     while (ok && !found) {
         ok = source_read(src, size - n, p, n, err);
         for (size_t i = n < END ? 0 : n - END + 1; ok && i-- > 0 && !found;)
-            if (is(p + i, sig_end) && load_le16(p + i + END - 2) == n - i - END) {
+            if (zip_is(p + i, sig_end) && load_le16(p + i + END - 2) == n - i - END) {
                 found = true;
                 ok = read_end(src, p + i, size - n + i, end, err);
             }
@@ -263,7 +254,7 @@ read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, 
     const uint8_t *sig = cursor_take(c, 4);
     if (!sig || c->left < ENTRY - 4)
         return bad_archive(err, at, "its directory ends before the members that it promises");
-    if (!is(sig, sig_entry))
+    if (!zip_is(sig, sig_entry))
         return bad_archive(err, at, "no entry of its directory is here");
     cursor_take(c, 4);
     e.m.flags = cursor_u16(c);

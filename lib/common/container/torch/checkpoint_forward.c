@@ -24,7 +24,6 @@
 #include "source/watch.h"
 
 enum {
-    SETTLE = 1 << 20,           /* a pipe that ends by then is a file */
     HEADER = 30,                /* of a local header */
     FLAGS = 0x0808,             /* a descriptor follows, and names are UTF-8 */
     FLAGS_EMPTY = 0x0800,
@@ -100,7 +99,7 @@ static bool
 find_object(struct begin *b, struct source *src, bool *good, struct err *err)
 {
     const uint8_t *p;
-    uint64_t have, want = b->object_at + SETTLE;
+    uint64_t have, want = b->object_at + SOURCE_SETTLE;
     size_t from = 0;
     for (b->object_n = 0; b->object_n == 0; want = 2 * want) {
         if (!source_head(src, want, &p, &have, err))
