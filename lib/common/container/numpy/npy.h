@@ -1,4 +1,8 @@
-/* npy: one array of NumPy, as a file of its own or a member of an NPZ archive.
+/* numpy: arrays of NumPy, one in a file (npy) or several in a ZIP archive (npz). Nothing is evaluated.
+ * It knows no other format; container/archive.c decides which ZIP archives are its own.
+ * Begin with npy.c; npy_header.c reads the literal of Python, npz.c walks the members.
+ *
+ * npy: one array, as a file of its own or a member of an NPZ archive.
  *
  *      | 93 "NUMPY" | major, minor | L: u16, from version 2 on u32 | L bytes of text | elements |
  *
