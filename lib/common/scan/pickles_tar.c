@@ -67,8 +67,8 @@ check_type(struct scanner *s, const struct tar_member *m, uint64_t n)
     } else if (plain || dataless) {
         return;
     }
-    pickles_fault(s, s->member, s->member_len, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "the tar archive has a member that not every program reads "
-        "in the same way");
+    pickles_fault(s, s->member, s->member_len, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "the tar archive has a member that not "
+        "every program reads in the same way");
 }
 
 bool

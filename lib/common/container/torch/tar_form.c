@@ -75,7 +75,8 @@ static bool
 tar_form_probe(const uint8_t *head, size_t n, uint64_t size)
 {
     (void)size;
-    return n >= TAR_BLOCK && memcmp(head + TAR_MAGIC_AT, "ustar", 5) == 0 && (is_ours(head) || is_named(head, "././@PaxHeader"));
+    return n >= TAR_BLOCK && memcmp(head + TAR_MAGIC_AT, "ustar", 5) == 0
+        && (is_ours(head) || is_named(head, "././@PaxHeader"));
 }
 
 /* --- the archive */
@@ -100,8 +101,8 @@ check_extended(struct tar_form *f, const struct tar_member *m)
     bool ok = source_read(f->src, m->at, text, (size_t)size, f->err);
     if (ok && (memmem(text, (size_t)size, " size=", 6) || memmem(text, (size_t)size, " path=", 6)
             || memmem(text, (size_t)size, " GNU.sparse", 11)))
-        ok = err_set(f->err, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "its tar archive has a member of a long name or over 8 GiB, which is "
-            "not read: load it with torch, and save it again");
+        ok = err_set(f->err, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "its tar archive has a member of a long name or over 8 GiB, "
+            "which is not read: load it with torch, and save it again");
     free(text);
     return ok;
 }
@@ -110,6 +111,7 @@ check_extended(struct tar_form *f, const struct tar_member *m)
 static bool
 take_member(struct tar_form *f, const struct tar_member *m)
 {
+    uint64_t at = m->at - TAR_BLOCK;
     char type = (char)m->head[TAR_TYPE_AT];
     if (type == 'x' || type == 'g')
         return check_extended(f, m);
@@ -117,9 +119,9 @@ take_member(struct tar_form *f, const struct tar_member *m)
         if (!is_named(m->head, member_names[i]) || m->head[TAR_PREFIX_AT] != '\0')
             continue;
         if (type != '0' && type != '\0')
-            return err_set(f->err, ERR_MALFORMED, m->at - TAR_BLOCK, "the member %s of its tar archive is no file", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, at, "the member %s of its tar archive is no file", member_names[i]);
         if (f->member[i].at != 0)
-            return err_set(f->err, ERR_MALFORMED, m->at - TAR_BLOCK, "its tar archive has the member %s twice", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, at, "its tar archive has the member %s twice", member_names[i]);
         f->member[i] = (struct tar_place){ m->at, m->end };
     }
     return true;
