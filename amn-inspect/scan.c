@@ -172,7 +172,7 @@ scan_operand(void *own, const char *operand, struct err *err)
     meter_phase(&scan->cli->bar->meter, "looking for pickles", METER_UNKNOWN);
     if (path && store_named(path)) {
         catalog = catalog_new(&scan->cli->limits, err);
-        ok = catalog && store_resolve(&found, path, &inputs, catalog, &scan->cli->limits, err);
+        ok = catalog && store_resolve(&found, path, &inputs, catalog, err);
         path = found.p;
     }
     ok = ok && scan_path(scan, path, operand, err);

@@ -19,7 +19,7 @@ run_tokens(const char *text, size_t n, bool words)
     enum pull_token token;
     char said[PULL_EXPLAIN];
     char *plain = malloc(n + 1);
-    pull_init(&json, text, n, 0, 127);
+    pull_init(&json, text, n, 0);
     json.words = words;
     do {
         token = pull_next(&json);
@@ -42,7 +42,7 @@ static void
 check_skip(const char *text, size_t n, enum pull_fault fault)
 {
     struct pull json;
-    pull_init(&json, text, n, 0, 127);
+    pull_init(&json, text, n, 0);
     bool ok = pull_skip(&json) && pull_next(&json) == PULL_END;
     assert(ok == (fault == PULL_OK) && json.fault == fault);
 }

@@ -11,7 +11,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct npy npy;
     struct err err;
     err_init(&err);
-    bool ok = npy_read(&npy, &in, &limits_default, &err);
+    bool ok = npy_read(&npy, &in, &err);
     assert(ok == (err.kind == ERR_NONE) && err.kind != ERR_BUG);
     if (ok) {
         assert(npy.version >= 1 && npy.version <= 3 && npy.rank <= NPY_RANK);

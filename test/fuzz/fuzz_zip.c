@@ -41,7 +41,7 @@ inflate(const uint8_t *p, size_t n, uint8_t *bytes, size_t every)
     struct zip zip = { 0 };
     struct err err;
     err_init(&err);
-    bool ok = src && zip_read(&zip, src, &budget, &err) && source_inflate(src, &zip, true, &limits_default, &err);
+    bool ok = src && zip_read(&zip, src, &budget, &err) && source_inflate(src, &zip, true, &err);
     for (size_t i = 0; ok && i < zip.n; i += every) {
         const struct zip_member *m = &zip.member[i];
         uint8_t *again = every != 1 ? malloc((size_t)m->nbytes + STEP) : bytes + m->out_at;

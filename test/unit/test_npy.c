@@ -24,7 +24,7 @@ make(int version, const char *text)
 }
 
 static enum err_kind
-read_bytes(struct npy *npy, size_t n, const struct limits *limits)
+read_bytes(struct npy *npy, size_t n)
 {
     struct npy_bytes in = { .name = "a", .name_len = 1, .n = n, .at = ERR_NO_OFFSET };
     struct err err;
@@ -32,7 +32,7 @@ read_bytes(struct npy *npy, size_t n, const struct limits *limits)
     uint8_t *own = malloc(n + 1);           /* so that a byte too far is seen */
     memcpy(own, bytes, n);
     in.p = own;
-    bool ok = npy_read(npy, &in, limits, &err);
+    bool ok = npy_read(npy, &in, &err);
     CHECK(ok == (err.kind == ERR_NONE));
     free(own);
     return err.kind;
@@ -41,7 +41,7 @@ read_bytes(struct npy *npy, size_t n, const struct limits *limits)
 static enum err_kind
 read_text(struct npy *npy, int version, const char *text)
 {
-    return read_bytes(npy, make(version, text), &limits_default);
+    return read_bytes(npy, make(version, text));
 }
 
 #define ARRAY(descr, rest) "{'descr': " descr ", 'fortran_order': False, 'shape': " rest ", }   \n"
@@ -189,18 +189,17 @@ test_lengths(void)
 {
     static char text[ROOM];
     struct npy npy;
-    struct limits limits = limits_default;
     size_t n = make(1, forms[0].text);
     for (size_t i = 0; i < n; i++)
-        CHECK(read_bytes(&npy, i, &limits) == ERR_MALFORMED);
-    CHECK(read_bytes(&npy, n, &limits) == ERR_NONE);
+        CHECK(read_bytes(&npy, i) == ERR_MALFORMED);
+    CHECK(read_bytes(&npy, n) == ERR_NONE);
     bytes[7] = 1;
-    CHECK(read_bytes(&npy, n, &limits) == ERR_UNSUPPORTED);
+    CHECK(read_bytes(&npy, n) == ERR_UNSUPPORTED);
     make(4, forms[0].text);
-    CHECK(read_bytes(&npy, n, &limits) == ERR_UNSUPPORTED);
+    CHECK(read_bytes(&npy, n) == ERR_UNSUPPORTED);
     make(1, forms[0].text);
     bytes[0] = 'N';
-    CHECK(read_bytes(&npy, n, &limits) == ERR_MALFORMED);
+    CHECK(read_bytes(&npy, n) == ERR_MALFORMED);
 
     /* 10000 bytes of text are read, one more is not; a NUL behind it; Latin-1 in a comment; version 3 is UTF-8. */
     snprintf(text, sizeof text, "%-10000s", forms[0].text);
@@ -209,7 +208,7 @@ test_lengths(void)
     CHECK(read_text(&npy, 2, text) == ERR_LIMIT);
     n = make(1, forms[0].text);
     bytes[n - 1] = '\0';
-    CHECK(read_bytes(&npy, n, &limits) == ERR_MALFORMED);
+    CHECK(read_bytes(&npy, n) == ERR_MALFORMED);
     snprintf(text, sizeof text, "%s# \xe9", forms[0].text);
     CHECK(read_text(&npy, 1, text) == ERR_NONE && read_text(&npy, 3, text) == ERR_MALFORMED);
 

@@ -20,7 +20,7 @@ fault_of(const char *text, size_t n)
     struct pull json;
     char *copy = malloc(n ? n : 1);     /* exact, so that a sanitizer sees a read past the end */
     memcpy(copy, text, n);
-    pull_init(&json, copy, n, 0, 127);
+    pull_init(&json, copy, n, 0);
     enum pull_token token;
     do
         token = pull_next(&json);
@@ -95,7 +95,7 @@ test_values(void)
     struct pull json;
     char out[16];
     uint64_t v = 0;
-    pull_init(&json, text, sizeof text - 1, 100, 127);
+    pull_init(&json, text, sizeof text - 1, 100);
     CHECK(pull_next(&json) == PULL_OBJECT && pull_next(&json) == PULL_KEY);
     CHECK(json.token.escaped && pull_unescape(out, &json.token) == 3 && memcmp(out, "k\xc3\xa9", 3) == 0);
     CHECK(pull_next(&json) == PULL_ARRAY);

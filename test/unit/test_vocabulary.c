@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "hf/config.h"
 #include "hf/vocabulary.h"
 #include "sha256.h"

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "check.h"
-#include "source/parts.h"
+#include "source/within.h"
 #include "source/zip.h"
 
 enum { ROOM = 4096, LOCAL = 30, ENTRY = 46 };
@@ -133,16 +133,14 @@ build(struct archive *a, enum form form, bool record, const char *comment)
 
 /* What the index says of these bytes. */
 static enum err_kind
-index_of(const uint8_t *p, size_t n, struct zip *zip, struct source **src, struct parts *parts, const struct limits *limits)
+index_of(const uint8_t *p, size_t n, struct zip *zip, struct source **src, const struct limits *limits)
 {
     struct budget budget = { .limits = *limits };
     struct err err;
     err_init(&err);
-    *parts = (struct parts){ 0 };
     *zip = (struct zip){ 0 };
     *src = NULL;
-    bool ok = parts_keep(parts, 0, p, n, &err) && source_of_parts(src, parts, n, "built", &err)
-        && zip_read(zip, *src, &budget, &err);
+    bool ok = source_of_memory(src, p, n, "built", &err) && zip_read(zip, *src, &budget, &err);
     CHECK(ok == (err.kind == ERR_NONE));
     return err.kind;
 }
@@ -152,11 +150,9 @@ verdict(const struct archive *a, const struct limits *limits)
 {
     struct zip zip;
     struct source *src;
-    struct parts parts;
-    enum err_kind kind = index_of(a->p, a->n, &zip, &src, &parts, limits);
+    enum err_kind kind = index_of(a->p, a->n, &zip, &src, limits);
     zip_clear(&zip);
     source_close(src);
-    parts_clear(&parts);
     return kind;
 }
 
@@ -169,12 +165,11 @@ test_forms(void)
             static struct archive a;
             struct zip zip;
             struct source *src;
-            struct parts parts;
             struct err err;
             char all[256] = "", buf[128];
             err_init(&err);
             build(&a, (enum form)form, record, record ? "a comment" : "");
-            if (!CHECK(index_of(a.p, a.n, &zip, &src, &parts, &limits_default) == ERR_NONE && zip.n == 3))
+            if (!CHECK(index_of(a.p, a.n, &zip, &src, &limits_default) == ERR_NONE && zip.n == 3))
                 continue;
             CHECK(zip.comment_len == (record ? 9 : 0));
             for (size_t i = 0; i < zip.n; i++) {
@@ -187,12 +182,11 @@ test_forms(void)
                 strcat(all, contents[i].bytes);
             }
             CHECK(!zip_find(&zip, "x/data", 6));
-            CHECK(source_inflate(src, &zip, true, &limits_default, &err) && !source_seekable(src));
+            CHECK(source_inflate(src, &zip, true, &err) && !source_seekable(src));
             CHECK(source_read(src, 2, buf, strlen(all) - 2, &err) && memcmp(buf, all + 2, strlen(all) - 2) == 0);
             CHECK(source_finish(src, strlen(all), false, &err) && err.kind == ERR_NONE);
             zip_clear(&zip);
             source_close(src);
-            parts_clear(&parts);
         }
 }
 
@@ -304,7 +298,6 @@ test_cases(void)
     static struct archive a;
     struct zip zip;
     struct source *src;
-    struct parts parts;
     struct budget budget = { .limits = limits_default };
     struct err err;
     for (int twins = 0; twins < 2; twins++) {
@@ -314,11 +307,10 @@ test_cases(void)
             memcpy(a.p + a.local[2] + LOCAL, "X/Empty", 7);
             memcpy(a.p + a.entry[2] + ENTRY, "X/Empty", 7);
         }
-        CHECK(index_of(a.p, a.n, &zip, &src, &parts, &limits_default) == ERR_NONE);
+        CHECK(index_of(a.p, a.n, &zip, &src, &limits_default) == ERR_NONE);
         CHECK(zip_cases_differ(&zip, &budget, &err) == !twins && (err.kind == ERR_MALFORMED) == twins);
         zip_clear(&zip);
         source_close(src);
-        parts_clear(&parts);
     }
 }
 
@@ -353,21 +345,48 @@ test_places(void)
     CHECK(verdict(&b, &limits_default) == ERR_MALFORMED);
 }
 
+/* `count` members by both end records, whose directory stays as it is. */
+static enum err_kind
+verdict_of_count(uint64_t count)
+{
+    static struct archive a;
+    build(&a, PLAIN, true, "");
+    store_le64(a.p + a.record + 24, count);
+    store_le64(a.p + a.record + 32, count);
+    memset(a.p + a.end + 8, 0xFF, 4);
+    return verdict(&a, &limits_default);
+}
+
+/* A directory of `size` bytes that begins with an entry whose name has name_len bytes, and an end record. */
+static enum err_kind
+verdict_of_directory(size_t size, uint16_t name_len)
+{
+    struct zip zip;
+    struct source *src;
+    uint8_t *p = calloc(size + 22, 1), *end = p + size;
+    memcpy(p, "PK\1\2", 4);
+    store_le16(p + 28, name_len);
+    memset(p + ENTRY, 'x', name_len);
+    memcpy(end, "PK\5\6", 4);
+    end[8] = end[10] = 1;
+    store_le32(end + 12, (uint32_t)size);
+    enum err_kind kind = index_of(p, size + 22, &zip, &src, &limits_default);
+    zip_clear(&zip);
+    source_close(src);
+    free(p);
+    return kind;
+}
+
 static void
 test_limits(void)
 {
     static struct archive a;
     struct limits limits = limits_default;
+    CHECK(verdict_of_count(ZIP_MEMBERS_MAX) == ERR_MALFORMED && verdict_of_count(ZIP_MEMBERS_MAX + 1) == ERR_LIMIT);
+    CHECK(verdict_of_directory(ENTRY + ZIP_NAME_MAX, ZIP_NAME_MAX) == ERR_MALFORMED);
+    CHECK(verdict_of_directory(ENTRY + ZIP_NAME_MAX + 1, ZIP_NAME_MAX + 1) == ERR_LIMIT);
+    CHECK(verdict_of_directory((size_t)ZIP_DIRECTORY_MAX + 1, 1) == ERR_LIMIT);
     build(&a, PLAIN, false, "");
-    limits.zip_members = 2;
-    CHECK(verdict(&a, &limits) == ERR_LIMIT);
-    limits = limits_default;
-    limits.zip_directory = 100;
-    CHECK(verdict(&a, &limits) == ERR_LIMIT);
-    limits = limits_default;
-    limits.zip_name = 9;
-    CHECK(verdict(&a, &limits) == ERR_LIMIT);
-    limits = limits_default;
     limits.total = 300;
     CHECK(verdict(&a, &limits) == ERR_LIMIT);
     /* Nothing but an end. */
@@ -389,7 +408,6 @@ test_deflated(void)
         for (int whole = 0; whole < 2; whole++) {
             struct zip zip;
             struct source *src;
-            struct parts parts;
             struct err err;
             char buf[128];
             size_t got;
@@ -402,17 +420,16 @@ test_deflated(void)
                 *local = *entry = (uint8_t)(*local - 1);
             else
                 local[-8] = entry[-8] = (uint8_t)(local[-8] ^ 1);       /* of the checksum */
-            CHECK(index_of(a.p, a.n, &zip, &src, &parts, &limits_default) == ERR_NONE);
+            CHECK(index_of(a.p, a.n, &zip, &src, &limits_default) == ERR_NONE);
             const struct zip_member *m = &zip.member[2];
             uint64_t at = m->out_at, n = m->nbytes;
             if (whole)
                 CHECK(!zip_head(src, m, buf, sizeof buf, &got, &err));
             else
-                CHECK(source_inflate(src, &zip, true, &limits_default, &err) && !source_read(src, at, buf, (size_t)n, &err));
+                CHECK(source_inflate(src, &zip, true, &err) && !source_read(src, at, buf, (size_t)n, &err));
             CHECK(err.kind == ERR_MALFORMED && strstr(err.text, "x/zeros"));
             zip_clear(&zip);
             source_close(src);
-            parts_clear(&parts);
         }
 }
 

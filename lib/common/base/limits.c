@@ -9,36 +9,6 @@ const struct limits limits_default = {
     .total = UINT64_C(2) << 30,
     .items = 1000000,
     .ratio = 40000,                     /* zstd makes 32768 of zeros, xz 7000, gzip 1032 */
-    .ratio_head = 200,
-    .window = UINT64_C(128) << 20,      /* what zstd itself takes unasked */
-    .rank = 64,
-    .json_header = 100000000,
-    .json_depth = 127,
-    .index_file = 100000000,
-    .side_file = 16 << 20,
-    .tokenizer = 64 << 20,
-    .shards = 10000,
-    .gguf_key = 65535,
-    .gguf_string = 16 << 20,
-    .gguf_array = 16000000,
-    .gguf_depth = 4,
-    .gguf_alignment = 1 << 20,
-    .zip_directory = UINT64_C(256) << 20,
-    .zip_members = 1 << 20,
-    .zip_name = 4096,
-    .zip_ratio = 1100,                  /* deflate itself makes 1032 of one */
-    .zip_output = 16,
-    .pickle = UINT64_C(100) << 20,
-    .pickle_string = UINT64_C(64) << 20,
-    .pickle_heap = UINT64_C(512) << 20,
-    .pickle_depth = 256,
-    .pickle_marks = 256,
-    .pickle_ops = 50000000,
-    .walk_nodes = 4000000,
-    .walk_depth = 64,
-    .expand = 64,
-    .shared = 16,
-    .npy_header = 10000,                /* as NumPy */
 };
 
 bool

@@ -1,4 +1,5 @@
-/* limits: built-in ceilings on untrusted input. The command line can only tighten them. */
+/* limits: ceilings on untrusted input that the command line can tighten. Each reader has others of its own, which nothing
+ * changes. */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
@@ -9,36 +10,6 @@ struct limits {
     uint64_t total;             /* sum of such allocations over the files of a model, bytes */
     uint64_t items;             /* tensors, keys and members of a model */
     uint64_t ratio;             /* expansion of a compressed input */
-    uint64_t ratio_head;        /* the same while its header is read */
-    uint64_t window;            /* what a decompressor looks back at, bytes */
-    uint64_t rank;              /* dimensions of a tensor */
-    uint64_t json_header;       /* safetensors header, bytes */
-    uint64_t json_depth;
-    uint64_t index_file;        /* *.index.json, bytes */
-    uint64_t side_file;         /* config.json and the like, bytes */
-    uint64_t tokenizer;         /* tokenizer.json and the like, bytes */
-    uint64_t shards;            /* files of one model */
-    uint64_t gguf_key;          /* bytes of a key or a tensor name */
-    uint64_t gguf_string;       /* bytes of a string value */
-    uint64_t gguf_array;        /* elements of an array */
-    uint64_t gguf_depth;        /* nesting of arrays */
-    uint64_t gguf_alignment;
-    uint64_t zip_directory;     /* of a ZIP archive, bytes */
-    uint64_t zip_members;
-    uint64_t zip_name;          /* bytes */
-    uint64_t zip_ratio;         /* expansion of a deflated member */
-    uint64_t zip_output;        /* bytes of all deflated members for one of the archive, beyond 1 GiB */
-    uint64_t pickle;            /* one pickle, bytes */
-    uint64_t pickle_string;     /* bytes */
-    uint64_t pickle_heap;       /* all values of one pickle, bytes */
-    uint64_t pickle_depth;      /* of values in values */
-    uint64_t pickle_marks;      /* open at one time */
-    uint64_t pickle_ops;
-    uint64_t walk_nodes;        /* values that are visited for tensors, as often as they are reached */
-    uint64_t walk_depth;
-    uint64_t expand;            /* bytes of a tensor for one of its storage, beyond 1 MiB */
-    uint64_t shared;            /* bytes of all tensors for one of their storages, beyond 64 MiB */
-    uint64_t npy_header;        /* bytes */
 };
 
 /* The ceilings; `limits` of every tool starts as this. */

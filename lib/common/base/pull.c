@@ -47,11 +47,10 @@ find_not_utf8(const char *text, size_t n)
 }
 
 void
-pull_init(struct pull *json, const char *text, size_t n, uint64_t at, uint64_t depth)
+pull_init(struct pull *json, const char *text, size_t n, uint64_t at)
 {
     *json = (struct pull){
         .text = text, .p = text, .end = text + n, .at = at, .start = text, .state = ITEM,
-        .depth_max = (uint32_t)num_min(depth, PULL_DEPTH_MAX),
     };
     const char *bad = find_not_utf8(text, n);
     if (bad)
@@ -83,7 +82,7 @@ peek(const struct pull *json)
 static enum pull_token
 open_level(struct pull *json, bool array)
 {
-    if (json->depth == json->depth_max)
+    if (json->depth == PULL_DEPTH_MAX)
         return fail(json, PULL_TOO_DEEP, json->p, NULL);
     uint32_t level = json->depth++;
     uint64_t bit = UINT64_C(1) << level % 64;
@@ -467,7 +466,7 @@ pull_explain(char buf[PULL_EXPLAIN], const struct pull *json)
     if (json->fault == PULL_OK)
         return strcpy(buf, "no fault");
     if (json->fault == PULL_TOO_DEEP) {
-        snprintf(buf, PULL_EXPLAIN, "nesting is over the limit of %u levels", (unsigned)json->depth_max);
+        snprintf(buf, PULL_EXPLAIN, "nesting is over the limit of %d levels", PULL_DEPTH_MAX);
         return buf;
     }
     if (json->fault_p < json->end) {

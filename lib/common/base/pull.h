@@ -5,7 +5,7 @@
  * Names begin with pull_, because json_* belongs to jansson.
  *
  *      struct pull json;
- *      pull_init(&json, text, n, at, limits->json_depth);
+ *      pull_init(&json, text, n, at);
  *      if (pull_next(&json) == PULL_OBJECT)
  *          while (pull_next(&json) == PULL_KEY)
  *              ... json.token is the key; read the value with pull_next() or pull_skip() ...
@@ -36,24 +36,24 @@ struct pull_text {
     bool escaped;                   /* it has a backslash: pull_unescape() before use */
 };
 
-enum { PULL_DEPTH_MAX = 128 };
+enum { PULL_DEPTH_MAX = 127 };      /* objects and arrays that may be open, as in serde_json */
 
 struct pull {
     const char *text, *p, *end;     /* the first byte, the next, past the last; borrowed */
     uint64_t at;                    /* file offset of the first byte */
     const char *start;              /* first byte of the last token */
     struct pull_text token;
-    uint32_t depth, depth_max;      /* open objects and arrays */
+    uint32_t depth;                 /* open objects and arrays */
     bool words;                     /* set it after pull_init: NaN, Infinity and -Infinity are numbers, as in Python */
     int state;
-    uint64_t is_array[PULL_DEPTH_MAX / 64];     /* one bit a level, else an object */
+    uint64_t is_array[PULL_DEPTH_MAX / 64 + 1];     /* one bit a level, else an object */
     enum pull_fault fault;
     const char *fault_p, *want;     /* where, and what is expected there; static */
 };
 
-/* Begin with text[0..n), which must outlive `json`. `at` is its file offset; at most `depth` levels (and
- * PULL_DEPTH_MAX) may be open. Checks the whole text for UTF-8 first. */
-void pull_init(struct pull *json, const char *text, size_t n, uint64_t at, uint64_t depth);
+/* Begin with text[0..n), which must outlive `json`. `at` is its file offset. Checks the whole text for
+ * UTF-8 first. */
+void pull_init(struct pull *json, const char *text, size_t n, uint64_t at);
 
 enum pull_token pull_next(struct pull *json);
 

@@ -92,8 +92,18 @@ str_compare(const char *a, size_t na, const char *b, size_t nb)
 bool
 str_ends(const char *text, const char *suffix)
 {
-    size_t n = strlen(text), len = strlen(suffix);
-    return n >= len && strcmp(text + n - len, suffix) == 0;
+    size_t n = strlen(text);
+    return str_strip(text, &n, suffix);
+}
+
+bool
+str_strip(const char *p, size_t *n, const char *suffix)
+{
+    size_t len = strlen(suffix);
+    if (*n < len || memcmp(p + *n - len, suffix, len) != 0)
+        return false;
+    *n -= len;
+    return true;
 }
 
 size_t

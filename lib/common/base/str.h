@@ -41,6 +41,9 @@ int str_compare(const char *a, size_t na, const char *b, size_t nb);
 
 bool str_ends(const char *text, const char *suffix);
 
+/* Takes the suffix off p[0..*n): false, and *n stays, if it does not end so. */
+bool str_strip(const char *p, size_t *n, const char *suffix);
+
 /* Bytes of the UTF-8 character at p[0..n), or 0 when it is not valid (overlong, surrogate, cut, > U+10FFFF). */
 size_t str_utf8_char(const char *p, size_t n, uint32_t *code);
 bool str_is_utf8(const char *p, size_t n);

@@ -1,5 +1,6 @@
-/* catalog: the tensors of a model, ordered as their data lie and found by name, with the metadata and the
- * facts of the container. */
+/* catalog: the tensors of a model, ordered as their data lie and found by name, with the metadata and the facts of the
+ * container. It knows neither file formats nor schemes, and reads no byte: containers fill it, all others ask it.
+ * Begin with tensor.h (one row), shape.h and layout.h (its geometry) and metadata.h (keys and values). */
 #ifndef CATALOG_CATALOG_H
 #define CATALOG_CATALOG_H
 

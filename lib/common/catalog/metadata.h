@@ -9,6 +9,15 @@
 
 #include "base/str.h"
 
+/* Ceilings of what readers take and writers write. */
+enum {
+    META_JSON_MAX = 100000000,  /* safetensors header, bytes */
+    META_KEY_MAX = 65535,       /* bytes of a GGUF key or tensor name */
+    META_ARRAY_MAX = 16000000,  /* elements of an array */
+    META_DEPTH_MAX = 4,         /* nesting of arrays */
+    META_ALIGNMENT_MAX = 1 << 20
+};
+
 enum meta_type {
     META_U8, META_I8, META_U16, META_I16, META_U32, META_I32, META_F32, META_BOOL, META_STRING, META_ARRAY,
     META_U64, META_I64, META_F64, META_TYPES

@@ -351,15 +351,6 @@ take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     return take_common(cli, option, optarg, &other, err) && (!other || take(own, option, optarg, err));
 }
 
-/* Headers and side files are read into one allocation each. */
-static void
-tighten_by_alloc(struct limits *limits)
-{
-    limits->json_header = num_min(limits->json_header, limits->alloc);
-    limits->index_file = num_min(limits->index_file, limits->alloc);
-    limits->side_file = num_min(limits->side_file, limits->alloc);
-}
-
 static bool
 check_operand(const struct cli_tool *tool, const char *operand, struct err *err)
 {
@@ -422,7 +413,6 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
             take_option(cli, tool, take, own, key, &err);
     }
     getopt_form_clear(&form);
-    tighten_by_alloc(&cli->limits);
 
     if (err.kind != ERR_NONE || !take_operands(cli, &cli_tools[tool], argc, argv, &err))
         fail_usage(cli, &err);

@@ -69,15 +69,14 @@ add_sums(struct importance *out, struct model *m, const struct tensor *sums, siz
 static bool
 read_gguf(struct importance *out, const char *path, const struct limits *limits, struct catalog *memory, struct err *err)
 {
-    static const char tail[] = ".in_sum2";
     struct model m = { 0 };
     const struct model_options how = { .limits = limits, .config = "none" };
     bool ok = model_open(&m, path, &how, err);
     for (size_t i = 0; ok && i < catalog_count(m.catalog); i++) {
         const struct tensor *t = catalog_at(m.catalog, i);
-        size_t n = sizeof tail - 1;
-        if (t->name_len > n && memcmp(t->name + t->name_len - n, tail, n) == 0)
-            ok = add_sums(out, &m, t, t->name_len - n, memory, err);
+        size_t n = t->name_len;
+        if (str_strip(t->name, &n, ".in_sum2") && n != 0)
+            ok = add_sums(out, &m, t, n, memory, err);
     }
     model_clear(&m);
     return ok;

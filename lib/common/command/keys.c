@@ -22,7 +22,7 @@ command_keys_make(struct keys *keys, struct command *cmd, struct model *model, c
     struct source *src = NULL;
     struct keys_given *given = &cmd->keys;
     struct str quantization = { 0 };
-    bool ok = !given->path || small_file_open(&src, given->path, cmd->cli.limits.side_file, catalog_budget(model->catalog),
+    bool ok = !given->path || small_file_open(&src, given->path, SMALL_FILE_MAX, catalog_budget(model->catalog),
         "--gguf-metadata bytes", &given->json, &given->njson, &model->inputs, err);
     given->quantization = &quantization;
     ok = ok && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, cmd->reduction.encoder, err))

@@ -5,8 +5,6 @@
 #include "container/numpy/npz.h"
 #include "container/torch/checkpoint_zip.h"
 
-enum { SETTLE = 1 << 20 };      /* an archive from a pipe of no more bytes stays in memory */
-
 static bool
 archive_probe(const uint8_t *head, size_t n, uint64_t size)
 {
@@ -69,7 +67,7 @@ go_forward(struct catalog *c, struct source *src, uint32_t file, const struct co
 {
     bool ended;
     *done = false;
-    return source_ended_by(src, SETTLE, &ended, err)
+    return source_ended_by(src, SOURCE_SETTLE, &ended, err)
         && (ended || checkpoint_zip_forward(c, src, file, options, done, err))
         && (*done || source_spool(src, SOURCE_SIZE_UNKNOWN, true, err));
 }

@@ -21,7 +21,7 @@ static bool
 might_be_safetensors(const uint8_t *head, uint64_t have)
 {
     enum { PREFIX = 8 };
-    return have < PREFIX || load_le64(head) <= limits_default.json_header
+    return have < PREFIX || load_le64(head) <= META_JSON_MAX
         || (have > PREFIX && head[PREFIX] == '{' && (have == PREFIX + 1 || memchr("\"} \t\r\n", head[PREFIX + 1], 6)));
 }
 

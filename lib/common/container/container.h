@@ -1,4 +1,6 @@
-/* container: who reads what. A new container is one row in container.c and one file. */
+/* container: how one file format is read: its header, checked, into the catalog. Weights stay untouched.
+ * It knows no scheme and no family, and not which files make a model; a new format is one row in container.c and one folder.
+ * Begin with container.c, then with a folder: safetensors/, gguf/, numpy/, torch/. */
 #ifndef CONTAINER_CONTAINER_H
 #define CONTAINER_CONTAINER_H
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/str.h"
 
 void *
 encode_alloc(struct encoding *e, size_t n, struct err *err)
@@ -13,9 +14,8 @@ encode_alloc(struct encoding *e, size_t n, struct err *err)
 size_t
 encode_module(const struct encoding *e)
 {
-    static const char weight[] = ".weight";
-    size_t n = e->weight.name_len, tail = sizeof weight - 1;
-    return n > tail && memcmp(e->weight.name + n - tail, weight, tail) == 0 ? n - tail : n;
+    size_t n = e->weight.name_len;
+    return str_strip(e->weight.name, &n, ".weight") && n != 0 ? n : e->weight.name_len;
 }
 
 bool

@@ -167,11 +167,10 @@ mix_exempts(const struct tensor *t)
         const char *why;
     } spared[] = { { norms, "a norm" }, { routers, "a router" }, { small, "small, and worth its bits" },
         { media, "of pictures or sound" } };
-    static const char tail[] = "weight";
-    size_t n = sizeof tail - 1;
+    size_t n = t->name_len;
     if (mix_is_vector(t))
         return "no matrix";
-    if (t->name_len < n || memcmp(t->name + t->name_len - n, tail, n) != 0)
+    if (!str_strip(t->name, &n, "weight"))
         return "it is not called a weight";
     if (is(t, "position_embd.weight") || is(t, "token_types.weight"))
         return "an embedding of positions";

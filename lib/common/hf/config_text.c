@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/pull.h"
 
 struct edit {
@@ -89,7 +88,7 @@ leave_quantization(struct str *out, const struct catalog_config *config, struct 
 {
     char why[PULL_EXPLAIN];
     struct edit e = { .out = out, .done = config->text };
-    pull_init(&e.json, config->text, config->n, 0, limits_default.json_depth);
+    pull_init(&e.json, config->text, config->n, 0);
     e.json.words = true;
     return edit(&e) || err_set(err, ERR_MALFORMED, e.json.fault ? pull_fault_at(&e.json) : 0, "config.json is not a JSON object"
         "%s%s", e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");

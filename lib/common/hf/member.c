@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
-#include "base/num.h"
 
 enum { CHUNK = 64 << 10 };
 
@@ -73,7 +71,7 @@ hf_string_is(const struct hf_string *s, const char *plain)
 void
 hf_value_pull(struct pull *json, const struct hf_value *value)
 {
-    pull_init(json, value->p, value->n, value->at, limits_default.json_depth);
+    pull_init(json, value->p, value->n, value->at);
     json->words = true;
 }
 

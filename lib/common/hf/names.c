@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 enum {
     LLAMA = 1 << HF_LLAMA, MISTRAL = 1 << HF_MISTRAL, MIXTRAL = 1 << HF_MIXTRAL, QWEN2 = 1 << HF_QWEN2,
     QWEN2_MOE = 1 << HF_QWEN2_MOE, QWEN3 = 1 << HF_QWEN3, QWEN3_MOE = 1 << HF_QWEN3_MOE, GEMMA2 = 1 << HF_GEMMA2,
@@ -106,8 +108,7 @@ find(struct hf_name *name, const struct hf_family *family, const struct name_row
 static bool
 ends(const char *name, size_t n, const char *suffix)
 {
-    size_t len = strlen(suffix);
-    return n >= len && memcmp(name + n - len, suffix, len) == 0;
+    return str_strip(name, &n, suffix);
 }
 
 /* Buffers that transformers makes anew, and what is of pictures and sound. */

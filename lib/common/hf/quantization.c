@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/pull.h"
 #include "hf/folder.h"
 #include "hf/quantizer.h"
@@ -27,10 +26,8 @@ struct collected {
 static size_t
 module_of(const struct tensor *t)
 {
-    static const char tail[] = ".weight";
-    size_t n = sizeof tail - 1;
-    bool is = t->name_len > n && memcmp(t->name + t->name_len - n, tail, n) == 0 && !memchr(t->name, '\0', t->name_len);
-    return is ? t->name_len - n : 0;
+    size_t n = t->name_len;
+    return str_strip(t->name, &n, ".weight") && !memchr(t->name, '\0', t->name_len) ? n : 0;
 }
 
 /* Length of "P.experts" of what is called "P.experts.N.q.weight", a matrix, or "P.experts.q", several; else 0. */
@@ -217,7 +214,7 @@ is_turned(const struct catalog *c)
     struct pull json;
     if (!config)
         return false;
-    pull_init(&json, config->text, config->n, 0, limits_default.json_depth);
+    pull_init(&json, config->text, config->n, 0);
     json.words = true;
     if (pull_next(&json) != PULL_OBJECT)
         return false;

@@ -62,13 +62,12 @@ configs_part_name(struct str *out, const char *name, const struct configs_part *
 /* --- configs --------------------------------------------------------------------------------------------- */
 
 bool
-configs_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
-    struct err *err)
+configs_read_config(struct catalog *catalog, const char *path, struct inputs *inputs, struct err *err)
 {
     struct source *src = NULL;
     struct catalog_config config;
     config.name = folder_name(path);
-    bool ok = small_file_open(&src, path, limits->side_file, catalog_budget(catalog), "config.json bytes", &config.text,
+    bool ok = small_file_open(&src, path, SMALL_FILE_MAX, catalog_budget(catalog), "config.json bytes", &config.text,
             &config.n, inputs, err)
         && (foreign_check_pointer((const uint8_t *)config.text, config.n, err) || err_in_file(err, source_name(src)))
         && catalog_add_config(catalog, &config, err);
@@ -77,8 +76,7 @@ configs_read_config(struct catalog *catalog, const char *path, const struct limi
 }
 
 bool
-configs_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
-    struct inputs *inputs, struct err *err)
+configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct inputs *inputs, struct err *err)
 {
     /* transformers and most others; ModelOpt; SDNQ and exllamav2; AutoGPTQ; llm-awq. */
     static const char *const names[CATALOG_CONFIGS] = { "config.json", "hf_quant_config.json",
@@ -88,7 +86,7 @@ configs_read_configs(struct catalog *catalog, const char *dir, size_t n, const s
         char *path = folder_path(dir, n, names[i], err);
         bool there = path && lstat(path, &st) == 0;     /* also a link to nothing, which is an error */
         bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s cannot be "
-            "examined", names[i])) && (!there || configs_read_config(catalog, path, limits, inputs, err));
+            "examined", names[i])) && (!there || configs_read_config(catalog, path, inputs, err));
         free(path);
         if (!ok)
             return false;
@@ -156,8 +154,7 @@ note_index(struct catalog *catalog, const char *name, uint64_t shards, struct er
 
 /* Whether the index at `path` lists the file and others: then *shards says how many. */
 static bool
-lists(const char *path, const char *file, const struct limits *limits, struct budget *budget, struct inputs *inputs,
-    uint64_t *shards)
+lists(const char *path, const char *file, struct budget *budget, struct inputs *inputs, uint64_t *shards)
 {
     struct source *src = NULL;
     struct index index = { 0 };
@@ -166,7 +163,7 @@ lists(const char *path, const char *file, const struct limits *limits, struct bu
     size_t n;
     bool found = false;
     err_init(&ignored);
-    if (small_file_open(&src, path, limits->index_file, budget, "index bytes", &text, &n, inputs, &ignored)
+    if (small_file_open(&src, path, INDEX_FILE_MAX, budget, "index bytes", &text, &n, inputs, &ignored)
         && index_read(&index, text, n, budget, &ignored))
         for (size_t i = 0; i < index.nshards; i++)
             found = found || strcmp(index.shard[i], file) == 0;
@@ -196,8 +193,8 @@ plain_name(const char *path, struct err *err)
 
 /* Note whether `file` is a shard alone; path[0..folder) is where it lies. */
 static bool
-note_shard(struct catalog *catalog, const char *file, const char *path, size_t folder, const struct limits *limits,
-    struct inputs *inputs, struct err *err)
+note_shard(struct catalog *catalog, const char *file, const char *path, size_t folder, struct inputs *inputs,
+    struct err *err)
 {
     const char *name;
     struct configs_part part;
@@ -213,7 +210,7 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
         if (!(str_ends(name, ".safetensors.index.json") || str_ends(name, ".bin.index.json")) || catalog_facts(catalog)->index)
             continue;
         char *index = folder_path(dir, strlen(dir), name, err);
-        ok = index && (!lists(index, file, limits, catalog_budget(catalog), inputs, &shards)
+        ok = index && (!lists(index, file, catalog_budget(catalog), inputs, &shards)
             || note_index(catalog, name, shards, err));
         free(index);
     }
@@ -224,11 +221,10 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
 }
 
 bool
-configs_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
-    struct err *err)
+configs_note_shard(struct catalog *catalog, const char *path, struct inputs *inputs, struct err *err)
 {
     char *file = plain_name(path, err);
-    bool ok = file && note_shard(catalog, file, path, folder_len(path), limits, inputs, err);
+    bool ok = file && note_shard(catalog, file, path, folder_len(path), inputs, err);
     free(file);
     return ok;
 }

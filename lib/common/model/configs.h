@@ -2,28 +2,24 @@
 #ifndef MODEL_CONFIGS_H
 #define MODEL_CONFIGS_H
 
-#include "base/limits.h"
 #include "base/str.h"
 #include "catalog/catalog.h"
 #include "source/inputs.h"
 
 /* Keep the configs of the folder dir[0..n) with the catalog: each of config.json and its like that is there. What is
  * read is added to `inputs`. */
-bool configs_read_configs(struct catalog *catalog, const char *dir, size_t n, const struct limits *limits,
-    struct inputs *inputs, struct err *err);
+bool configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct inputs *inputs, struct err *err);
 
 /* Adds a warning to the catalog when files of a folder cannot be read, such as links to nothing in a pruned cache: for a job
  * that needs none of them. Hidden ones and weights do not count. */
 bool configs_warn(struct catalog *catalog, const char *dir, struct err *err);
 
 /* Keep the one config at `path` with the catalog. */
-bool configs_read_config(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
-    struct err *err);
+bool configs_read_config(struct catalog *catalog, const char *path, struct inputs *inputs, struct err *err);
 
 /* Note with the catalog's facts when the safetensors file or checkpoint at `path` is a shard alone: its name ends in -0000I-of-0000N,
  * whatever compression, or an index beside it lists it among others. An index that cannot be read lists nothing. */
-bool configs_note_shard(struct catalog *catalog, const char *path, const struct limits *limits, struct inputs *inputs,
-    struct err *err);
+bool configs_note_shard(struct catalog *catalog, const char *path, struct inputs *inputs, struct err *err);
 
 /* What a name says of a file that is one of several: ...-0000I-of-0000N. */
 struct configs_part {

@@ -108,7 +108,7 @@ compare_text(const void *a, const void *b)
 
 /* Sort, refuse a tensor that is named twice, and list the distinct files. */
 static bool
-arrange(struct index *x, const struct limits *limits, struct err *err)
+arrange(struct index *x, struct err *err)
 {
     qsort(x->entry, x->count, sizeof *x->entry, compare_tensor);
     for (size_t i = 1; i < x->count; i++)
@@ -126,13 +126,12 @@ arrange(struct index *x, const struct limits *limits, struct err *err)
     for (size_t i = 0; i < x->count; i++)
         if (i == 0 || strcmp(x->shard[i], x->shard[i - 1]) != 0)
             x->shard[x->nshards++] = x->shard[i];
-    return limits_check(x->nshards, limits->shards, "files of the model", err);
+    return limits_check(x->nshards, INDEX_SHARDS_MAX, "files of the model", err);
 }
 
 bool
 index_read(struct index *index, const char *text, size_t n, struct budget *budget, struct err *err)
 {
-    const struct limits *limits = &budget->limits;
     struct index_reader r = { .index = index, .budget = budget, .err = err };
     *index = (struct index){ 0 };
     if (!budget_bytes(budget, (uint64_t)n + 1, "names in the index", err))
@@ -141,7 +140,7 @@ index_read(struct index *index, const char *text, size_t n, struct budget *budge
     if (!index->texts)
         return err_memory(err, n);
     r.free = index->texts;
-    pull_init(&r.json, text, n, 0, limits->json_depth);
+    pull_init(&r.json, text, n, 0);
     bool mapped = false;
     if (pull_next(&r.json) != PULL_OBJECT)
         return unexpected(&r, "it is no JSON object");
@@ -158,7 +157,7 @@ index_read(struct index *index, const char *text, size_t n, struct budget *budge
         return broken(&r);
     if (!mapped || index->count == 0)
         return unexpected(&r, "it has no weight_map with entries");
-    return arrange(index, limits, err);
+    return arrange(index, err);
 }
 
 void

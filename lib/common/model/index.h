@@ -6,6 +6,11 @@
 #include "base/str.h"
 #include "catalog/catalog.h"
 
+enum {
+    INDEX_FILE_MAX = 100000000,         /* bytes */
+    INDEX_SHARDS_MAX = 10000            /* files of one model */
+};
+
 /* One line of weight_map; both texts are owned by the index, NUL-terminated. */
 struct index_entry {
     const char *tensor, *shard;

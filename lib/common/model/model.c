@@ -19,8 +19,6 @@
 #include "source/small_file.h"
 #include "model/store.h"
 
-enum { SETTLE = 1 << 20 };      /* bytes of a pipe's data that are looked at before anything is made of it */
-
 /* Of a model of several files each is read at any place. What is inside of one, deflated, can be put aside; see model_spool. */
 static bool
 check_plain(const struct model *m, uint32_t i, struct err *err)
@@ -91,7 +89,7 @@ open_index(struct model *m, const char *path, struct err *err)
     struct index index = { 0 };
     struct budget *budget = catalog_budget(m->catalog);
     const char *text;
-    bool ok = small_file_open(&src, path, m->how.limits->index_file, budget, "index bytes", &text, &n, &m->inputs, err)
+    bool ok = small_file_open(&src, path, INDEX_FILE_MAX, budget, "index bytes", &text, &n, &m->inputs, err)
         && ((foreign_check_pointer((const uint8_t *)text, n, err) && index_read(&index, text, n, budget, err))
             || err_in_file(err, source_name(src)));
     if (ok)
@@ -124,7 +122,7 @@ static bool
 open_shards(struct model *m, const char *path, struct err *err)
 {
     struct configs_part part;
-    if (!configs_shard(&part, path) || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
+    if (!configs_shard(&part, path) || !limits_check(part.count, INDEX_SHARDS_MAX, "files of the model", err))
         return false;
     m->nfiles = (uint32_t)part.count;
     bool ok = true;
@@ -167,7 +165,7 @@ open_parts(struct model *m, const char *path, struct err *err)
         return true;            /* a part alone: inspect shows it, a conversion refuses it */
     m->nfiles = (uint32_t)part.count;
     if (!check_plain(m, 0, err) || !check_part(m, &first, 0, err)
-        || !limits_check(part.count, m->how.limits->shards, "files of the model", err))
+        || !limits_check(part.count, INDEX_SHARDS_MAX, "files of the model", err))
         return false;
     if (part.count != first.split_count)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
@@ -224,14 +222,13 @@ open_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
 static bool
 add_beside(struct model *m, const char *path, const struct model_options *options, struct err *err)
 {
-    const struct limits *limits = options->limits;
     bool named = options->config && strcmp(options->config, "none") != 0;
     if (named)
-        return configs_read_config(m->catalog, options->config, limits, &m->inputs, err);
+        return configs_read_config(m->catalog, options->config, &m->inputs, err);
     if (!path || !m->container->has_configs || !source_is_file(m->src[0]))
         return true;
-    return (options->config || configs_read_configs(m->catalog, path, folder_len(path), limits, &m->inputs, err))
-        && (m->nsrc > 1 || str_ends(path, ".index.json") || configs_note_shard(m->catalog, path, limits, &m->inputs, err));
+    return (options->config || configs_read_configs(m->catalog, path, folder_len(path), &m->inputs, err))
+        && (m->nsrc > 1 || str_ends(path, ".index.json") || configs_note_shard(m->catalog, path, &m->inputs, err));
 }
 
 /* The directory of a model, when more than its file was named. */
@@ -272,7 +269,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         .meter = options->meter };
     meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
-        && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, options->limits, err));
+        && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, err));
     if (stored)
         path = m->stored = found.p;
     bool there = ok && path && stat(path, &st) == 0;
@@ -373,7 +370,7 @@ model_spool(struct model *m, struct err *err)
 static bool
 settle(struct model *m, bool *ended, struct err *err)
 {
-    return source_ended_by(m->src[0], catalog_facts_of(m->catalog)->header_end + SETTLE, ended, err);
+    return source_ended_by(m->src[0], catalog_facts_of(m->catalog)->header_end + SOURCE_SETTLE, ended, err);
 }
 
 bool
@@ -386,7 +383,7 @@ bool
 model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
 {
     uint64_t end = t->extent.at + t->extent.nbytes;
-    bool near = m->nsrc == 1 && !t->layout && end <= catalog_facts_of(m->catalog)->header_end + SETTLE, ended;
+    bool near = m->nsrc == 1 && !t->layout && end <= catalog_facts_of(m->catalog)->header_end + SOURCE_SETTLE, ended;
     return (near ? settle(m, &ended, err) : model_spool(m, err))
         && model_bytes(m, t, 0, buf, (size_t)t->extent.nbytes, err);
 }

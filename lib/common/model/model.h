@@ -1,5 +1,6 @@
-/* model: what the user named, opened: its files, and one catalog over all of them.
- * A file, a pipe, a directory, an index of sharded safetensors, or a model of a local store. */
+/* model: what the user named, opened: its files, and one catalog over all of them. A file, a pipe, a directory, an index of
+ * sharded safetensors, or a model of a local store. It knows no scheme and no output.
+ * Begin with model.c; candidates.c chooses in a directory, store.c finds models by name, configs.c reads what is beside. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 

@@ -36,13 +36,12 @@ store_named(const char *operand)
 }
 
 bool
-store_resolve(struct str *path, const char *operand, struct inputs *inputs, struct catalog *catalog,
-    const struct limits *limits, struct err *err)
+store_resolve(struct str *path, const char *operand, struct inputs *inputs, struct catalog *catalog, struct err *err)
 {
     const struct store *store = store_of(operand);
     if (!store)
         return err_set(err, ERR_BUG, ERR_NO_OFFSET, "the operand names no store");
-    return store->find(path, operand + strlen(store->word) + 1, inputs, catalog, limits, err);
+    return store->find(path, operand + strlen(store->word) + 1, inputs, catalog, err);
 }
 
 const char *

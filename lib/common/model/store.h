@@ -22,8 +22,7 @@ bool store_named(const char *operand);
  * to the model goes to the catalog as warnings, the store's own files that were read to `inputs`. ERR_USAGE: no such
  * name can be; ERR_OPEN: not in the store (the text names the place, and the command that would bring the model);
  * ERR_MALFORMED, ERR_UNSUPPORTED, ERR_LIMIT: the store's own files. */
-bool store_resolve(struct str *path, const char *operand, struct inputs *inputs, struct catalog *catalog,
-    const struct limits *limits, struct err *err);
+bool store_resolve(struct str *path, const char *operand, struct inputs *inputs, struct catalog *catalog, struct err *err);
 
 /* What stands before the colon of the operands of store number i: "hf". NULL behind the last store. */
 const char *store_word(size_t i);

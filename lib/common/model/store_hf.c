@@ -154,13 +154,11 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
 }
 
 bool
-store_hf(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog,
-    const struct limits *limits, struct err *err)
+store_hf(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog, struct err *err)
 {
     struct hub_name name;
     struct str get = { 0 };
     char commit[COMMIT + 1];
-    (void)limits;               /* those of the catalog's budget */
     bool ok = name_parse(&name, spec, err) && name_command(&get, &name, err)
         && store_root(path, store_hf_places, err);
     if (ok) {

@@ -12,7 +12,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/num.h"
 #include "base/tree.h"
 #include "base/folder.h"
 #include "source/small_file.h"
@@ -258,14 +257,14 @@ check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct 
 
 static bool
 read_manifest(struct str *blob, const char *path, const char *root, const char *get, struct inputs *inputs,
-    struct catalog *catalog, const struct limits *limits, struct err *err)
+    struct catalog *catalog, struct err *err)
 {
     struct source *src = NULL;
     json_t *manifest = NULL;
     const json_t *layer = NULL;
     const char *text;
     size_t n;
-    bool ok = small_file_open(&src, path, num_min(MANIFEST_MAX, limits->side_file), catalog_budget(catalog),
+    bool ok = small_file_open(&src, path, MANIFEST_MAX, catalog_budget(catalog),
         "bytes of the manifest", &text, &n, inputs, err);
     if (ok) {
         ok = tree_read(&manifest, text, n, "the manifest", err)
@@ -280,8 +279,7 @@ read_manifest(struct str *blob, const char *path, const char *root, const char *
 }
 
 bool
-store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog,
-    const struct limits *limits, struct err *err)
+store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog, struct err *err)
 {
     struct ollama_name name;
     struct str root = { 0 }, manifest = { 0 }, get = { 0 };
@@ -289,7 +287,7 @@ store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct c
     bool ok = name_parse(&name, spec, err) && store_built(&get, err)
         && store_root(&root, store_ollama_places, err)
         && find_manifest(&manifest, &name, root.p, get.p, err)
-        && read_manifest(path, manifest.p, root.p, get.p, inputs, catalog, limits, err);
+        && read_manifest(path, manifest.p, root.p, get.p, inputs, catalog, err);
     str_clear(&root);
     str_clear(&manifest);
     str_clear(&get);

@@ -5,8 +5,7 @@
 #include "model/store.h"
 
 /* store_resolve for a spec behind its prefix. */
-typedef bool store_find(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog,
-    const struct limits *limits, struct err *err);
+typedef bool store_find(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog, struct err *err);
 store_find store_ollama, store_hf;
 
 /* store_list() below a root that is there. */

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/num.h"
+#include "base/search.h"
 #include "plan/fused.h"
 
 enum {
@@ -386,18 +387,17 @@ pieces_at(const struct pieces *p, size_t i)
     return &p->list[i];
 }
 
+static uint64_t
+end_of(const void *list, size_t i)
+{
+    const struct piece *p = &((const struct piece *)list)[i];
+    return p->at + p->nbytes;
+}
+
 size_t
 pieces_find(const struct pieces *p, uint64_t at)
 {
-    size_t lo = 0, hi = p->n;           /* first piece that ends behind `at` */
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (p->list[mid].at + p->list[mid].nbytes <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return search_end_after(p->list, p->n, end_of, at);
 }
 
 uint64_t

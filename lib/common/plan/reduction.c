@@ -128,10 +128,9 @@ is_stack(const struct tensor *t)
 static const char *
 spared_by_name(const struct tensor *t, uint64_t cols, const struct encoder *e)
 {
-    static const char tail[] = "weight";
-    size_t n = sizeof tail - 1;
+    size_t n = t->name_len;
     bool stack = e->stacks && is_stack(t);
-    if (!stack && (t->name_len < n || memcmp(t->name + t->name_len - n, tail, n) != 0))
+    if (!stack && !str_strip(t->name, &n, "weight"))
         return "it is not called a weight";
     if (has_word(t, "norm") || has_part(t, "ln_1") || has_part(t, "ln_2") || has_part(t, "ln_f"))
         return "a norm";

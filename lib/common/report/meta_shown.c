@@ -89,7 +89,7 @@ add_array(struct line *l, const struct meta_array *array, bool outer)
     add_text(l, "]");
 }
 
-/* Arrays nest no deeper than limits.gguf_depth: the container has checked. */
+/* Arrays nest no deeper than META_DEPTH_MAX: the container has checked. */
 static void
 add_value(struct line *l, const struct meta_value *value, bool outer)
 {

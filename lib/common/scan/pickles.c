@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/str.h"
 #include "scan/pickles_priv.h"
+#include "source/tar.h"
 
 /* --- faults ---------------------------------------------------------------------------------------------- */
 
@@ -75,8 +77,8 @@ bool
 pickles_is_program(struct scanner *s, const char *name, size_t n)
 {
     static const char *const suffixes[] = { ".py", ".pyc", ".pyd", ".so", ".dll", ".dylib", ".h5", ".hdf5", ".keras" };
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (n >= strlen(suffixes[i]) && memcmp(name + n - strlen(suffixes[i]), suffixes[i], strlen(suffixes[i])) == 0) {
+    for (size_t i = 0, stem = n; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (str_strip(name, &stem, suffixes[i])) {
             pickles_fault(s, name, n, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is a program, or may contain one, which is not read");
             return true;
         }
@@ -105,7 +107,7 @@ see_beginning(struct beginning *b, struct source *src, struct err *err)
         if (without[i]->probe(head, n, source_size(src)))
             b->container = without[i];
     b->zip = n >= 2 && memcmp(head, "PK", 2) == 0;
-    b->tar = pickles_is_tar(head, n);
+    b->tar = tar_probe(head, n);
     b->npy = n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0;
     b->pickle = n >= 2 && head[0] == 0x80 && head[1] <= 5;
     source_head_done(src, 0);
@@ -117,7 +119,7 @@ static bool
 scan_bytes(struct scanner *s, const struct beginning *b, bool sure)
 {
     struct zip_loose_bytes *bytes = zip_loose_open(s->src, 0, source_size(s->src), false, s->err);
-    struct window w = { .some = zip_loose_some, .of = bytes, .max = s->limits->pickle, .total = source_size(s->src) };
+    struct window w = { .some = zip_loose_some, .of = bytes, .max = PICKLE_MAX, .total = source_size(s->src) };
     struct pickles_run run = { .member = s->member, .member_len = s->member_len, .whole = true, .sure = sure,
         .aside = !sure && (b->container || b->zip || b->tar) };
     bool npy = false;

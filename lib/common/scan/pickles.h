@@ -1,6 +1,10 @@
-/* pickles: all pickles that a loader could execute of a file, scanned (container/pickle_scan.h), whatever the file looks
- * like: a ZIP or tar archive, stacked pickles, NumPy's object arrays, one alone, or one in the header of another format.
- * Damaged files are scanned as far as their parts can be found. */
+/* scan: the verdict on the pickles of a file. Nothing is executed, and no tensor is read: it knows neither model nor plan.
+ * Begin with pickles.c, which decides what loaders could take a file for; pickle_scan.c reads one pickle, and dangerous.c
+ * knows which names are.
+ *
+ * pickles: all pickles that a loader could execute of a file, scanned, whatever the file looks like: a ZIP or tar archive,
+ * stacked pickles, NumPy's object arrays, one alone, or one in the header of another format. Damaged files are scanned as
+ * far as their parts can be found. */
 #ifndef SCAN_PICKLES_H
 #define SCAN_PICKLES_H
 

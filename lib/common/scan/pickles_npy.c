@@ -37,8 +37,8 @@ pickles_npy(struct scanner *s, struct pickles_run *run, struct window *w, bool *
     if (!window_hold(w, (size_t)num_min(length, w->max), s->err))
         return false;
     in.p = w->p;
-    in.n = (size_t)num_min(w->n, num_min(length, NPY_FIXED + s->limits->npy_header));
-    ok = ok && npy_read(&header, &in, s->limits, &why);
+    in.n = (size_t)num_min(w->n, num_min(length, NPY_FIXED + NPY_HEADER_MAX));
+    ok = ok && npy_read(&header, &in, &why);
     /* NumPy evaluates what this reader refuses, so that any of it may say that a pickle follows. */
     if (!ok && why.kind != ERR_UNSAFE)
         pickles_fault(s, run->member, run->member_len, why.kind, ERR_NO_OFFSET, "%s", why.text);

@@ -14,6 +14,7 @@
 #define SCAN_PICKLES_PRIV_H
 
 #include "container/container.h"
+#include "container/torch/pickle.h"
 #include "scan/pickles.h"
 #include "source/zip_loose.h"
 
@@ -56,8 +57,6 @@ bool pickles_npy(struct scanner *s, struct pickles_run *run, struct window *w, b
  * since nothing else accounts for the bytes of the file. */
 bool pickles_zip(struct scanner *s, bool strict);
 
-/* Checks whether p[0..n) begins a tar archive, with or without a magic. */
-bool pickles_is_tar(const uint8_t *p, size_t n);
 bool pickles_tar(struct scanner *s);
 
 /* Scans a file in an archive, which has `shown` as its name in messages and p[0..n) as its path. Closes `inner`. */

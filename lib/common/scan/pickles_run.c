@@ -244,7 +244,7 @@ bool
 pickles_run_at(struct scanner *s, const struct pickles_run *run, uint64_t at, uint64_t n)
 {
     struct zip_loose_bytes *bytes = zip_loose_open(s->src, at, at + n, false, s->err);
-    struct window w = { .some = zip_loose_some, .of = bytes, .max = s->limits->pickle, .total = n };
+    struct window w = { .some = zip_loose_some, .of = bytes, .max = PICKLE_MAX, .total = n };
     bool ok = bytes && pickles_run(s, run, &w);
     *s->read += w.at + w.n;
     window_clear(&w);

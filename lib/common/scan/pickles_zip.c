@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/str.h"
 #include "scan/pickles_priv.h"
 #include "source/within.h"
 #include "source/zip.h"
@@ -13,7 +14,7 @@ is_pickle_name(const char *p, size_t n)
 {
     static const char *const suffixes[] = { ".pkl", ".PKL", ".pickle", ".debug_pkl" };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (n >= strlen(suffixes[i]) && memcmp(p + n - strlen(suffixes[i]), suffixes[i], strlen(suffixes[i])) == 0)
+        if (str_strip(p, &n, suffixes[i]))
             return true;
     return false;
 }
@@ -46,7 +47,7 @@ scan_as_file(struct scanner *s, struct pickles_run *run, struct pickles_entry *e
     if (!m->deflated)
         return source_within(&inner, s->src, m->at, m->end - m->at, shown, s->err)
             && pickles_inner(s, inner, e->path.p, e->path.len, run->sure);
-    uint64_t most = num_min(s->limits->pickle, INFLATED_MAX);
+    uint64_t most = num_min(PICKLE_MAX, INFLATED_MAX);
     e->w.max = most;
     if (!window_hold(&e->w, (size_t)most, s->err))
         return false;
@@ -80,7 +81,7 @@ scan_member(struct scanner *s, const struct zip_loose *zip, const struct zip *st
     const char *name = zip->names.p + m->name;
     const struct zip_member *same = zip_find(strict, name, m->name_len);
     struct pickles_entry e = { .m = m, .bytes = zip_loose_open(s->src, m->at, m->end, m->deflated, s->err) };
-    e.w = (struct window){ .some = zip_loose_some, .of = e.bytes, .max = s->limits->pickle,
+    e.w = (struct window){ .some = zip_loose_some, .of = e.bytes, .max = PICKLE_MAX,
         .total = same ? same->nbytes : m->deflated || m->open ? 0 : m->end - m->at };
     bool ok = e.bytes && pickles_path(s, &e.path, name, m->name_len, s->err)
         && (pickles_is_program(s, e.path.p, e.path.len) || scan_entry(s, &e));

@@ -60,7 +60,7 @@ static enum pull_token
 open_value(struct pull *json, const struct bnb4_reading *r, int key)
 {
     const char *p = r->value[key].p;
-    pull_init(json, p ? p : "", p ? r->value[key].n : 0, 0, limits_default.json_depth);
+    pull_init(json, p ? p : "", p ? r->value[key].n : 0, 0);
     json->words = true;
     return pull_next(json);
 }
@@ -104,11 +104,11 @@ read_shape(struct bnb4_state *s, const struct bnb4_reading *r, struct claims *c,
     if (open_value(&json, r, SHAPE) != PULL_ARRAY)
         return wrong(r, SHAPE, "an array");
     uint64_t rank = 0, dim;
-    uint8_t *packed = claims_alloc(c, limits_default.rank * SHAPE_DIM, r->err), *end = packed;
+    uint8_t *packed = claims_alloc(c, LAYOUT_RANK * SHAPE_DIM, r->err), *end = packed;
     if (!packed)
         return false;
     for (; (token = pull_next(&json)) != PULL_ARRAY_END; rank++) {
-        if (!limits_check(rank + 1, limits_default.rank, "dimensions of a quant_state", r->err))
+        if (!limits_check(rank + 1, LAYOUT_RANK, "dimensions of a quant_state", r->err))
             return false;
         if (token != PULL_NUMBER || !pull_as_u64(&json, &dim))
             return wrong(r, SHAPE, "integers from 0 on");
@@ -158,7 +158,7 @@ parse(struct bnb4_reading *r, const char *text, size_t n)
 {
     struct pull json;
     enum pull_token token;
-    pull_init(&json, text, n, r->blob->extent.at, limits_default.json_depth);
+    pull_init(&json, text, n, r->blob->extent.at);
     json.words = true;
     if (pull_next(&json) != PULL_OBJECT)
         return not_an_object(r, &json);

@@ -83,10 +83,10 @@ claims_warn_once(struct claims *c, const char *format, ...)
 bool
 claims_strip_name(const struct tensor *t, const char *suffix, struct part_name *p)
 {
-    size_t n = strlen(suffix);
-    if (t->name_len < n || memcmp(t->name + t->name_len - n, suffix, n) != 0)
+    size_t n = t->name_len;
+    if (!str_strip(t->name, &n, suffix))
         return false;
-    *p = (struct part_name){ .base = t->name, .base_len = t->name_len - n, .suffix = suffix };
+    *p = (struct part_name){ .base = t->name, .base_len = n, .suffix = suffix };
     return true;
 }
 
@@ -203,11 +203,10 @@ claims_rename(struct claims *c, struct weight *w, const struct part_name *base, 
 bool
 claims_take_idle(struct claims *c, const struct weight *w, struct err *err)
 {
-    static const char module[] = ".weight";
-    size_t n = w->name_len, len = sizeof module - 1;
-    bool named = n >= len && memcmp(w->name + n - len, module, len) == 0;
+    size_t n = w->name_len;
+    bool named = str_strip(w->name, &n, ".weight");
     for (size_t i = 0; i < TABLE_IDLE && named; i++) {
-        const struct tensor *t = c->idle[i] ? claims_find(c, w->name, n - len, table_idle[i].suffix) : NULL;
+        const struct tensor *t = c->idle[i] ? claims_find(c, w->name, n, table_idle[i].suffix) : NULL;
         if (t && !claims_take(c, t, w->part[0], table_idle[i].role, err))
             return false;
     }

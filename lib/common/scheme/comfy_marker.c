@@ -118,7 +118,7 @@ read_metadata(struct comfy_markers *m, struct claims *c, const char *text, size_
 {
     struct pull json;
     bool found = false, ok = true;
-    pull_init(&json, text, n, 0, limits_default.json_depth);
+    pull_init(&json, text, n, 0);
     enum pull_token token = pull_next(&json);
     if (token != PULL_OBJECT)
         return token == PULL_BAD ? bad_json(&json, err) : bad_metadata("is no JSON object", err);

@@ -97,7 +97,7 @@ look_for_blocks(struct config_found *f, struct pull *json, size_t place)
             f->block[place][key].n = n;
         } else if (place == 0 && inner < PLACES && *p == '{') {
             struct pull inside;
-            pull_init(&inside, p, n, 0, limits_default.json_depth);
+            pull_init(&inside, p, n, 0);
             inside.words = true;
             pull_next(&inside);
             if (!look_for_blocks(f, &inside, inner))
@@ -114,7 +114,7 @@ read_block(struct config *config, const struct catalog_config *text, struct err 
     struct config_found f = { 0 };
     struct pull json;
     char why[PULL_EXPLAIN];
-    pull_init(&json, text->text, text->n, 0, limits_default.json_depth);
+    pull_init(&json, text->text, text->n, 0);
     json.words = true;
     enum pull_token token = pull_next(&json);
     if (token != PULL_OBJECT && token != PULL_BAD)

@@ -110,14 +110,13 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
 static uint64_t
 find_rows(const struct table_match *f, bool *told)
 {
-    static const char head[] = "lm_head";
-    size_t n = sizeof head - 1, len = f->base.base_len;
+    size_t len = f->base.base_len, n = len;
     const struct tensor *bias = claims_find(f->claims, f->base.base, len, ".bias");
     uint64_t out = dim_cols(f->codes), vocab = config_size(f->claims->config, CONFIG_VOCAB);
     *told = true;
     if (bias && bias->shape.rank == 1 && padded(dim_cols(bias)) == out)
         return dim_cols(bias);
-    if (len < n || memcmp(f->base.base + len - n, head, n) != 0 || (len > n && f->base.base[len - n - 1] != '.'))
+    if (!str_strip(f->base.base, &n, "lm_head") || (n != 0 && f->base.base[n - 1] != '.'))
         return out;
     *told = vocab != 0;
     return padded(vocab) == out ? vocab : out;

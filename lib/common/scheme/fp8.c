@@ -57,9 +57,9 @@ is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, enum e
         return false;
     const char *dot = NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !dot; i++) {
-        size_t len = strlen(kinds[i]);
-        if (p.base_len > len && memcmp(p.base + p.base_len - len, kinds[i], len) == 0)
-            dot = p.base + p.base_len - len;
+        size_t n = p.base_len;
+        if (str_strip(p.base, &n, kinds[i]) && n != 0)
+            dot = p.base + n;
         *kind = i % EXPERT_KINDS;
     }
     const char *first = dot;
@@ -153,12 +153,10 @@ is_fused(const struct table_match *f)
 static bool
 is_cast(const struct table_match *f)
 {
-    static const char weight[] = "weight";
     struct part_name ignored;
     const struct tensor *t = f->codes;
-    size_t n = sizeof weight - 1;
     return !claims_left(f->claims, t, &ignored) && (memchr(t->name, '.', t->name_len)
-        || (t->name_len >= n && memcmp(t->name + t->name_len - n, weight, n) == 0));
+        || claims_strip_name(t, "weight", &ignored));
 }
 
 #define SCALE_TYPES DTYPE_SET(HAS_FLOAT_16, HAS(F8_E8M0), HAS(U8))

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/num.h"
+#include "base/search.h"
 #include "source/source_priv.h"
 
 enum { SKIP_STEP = 64 << 10 };
@@ -81,20 +82,20 @@ forward_skip(struct source *src, uint64_t to, struct err *err)
     return ok;
 }
 
+static uint64_t
+end_of(const void *kept, size_t i)
+{
+    const struct kept *k = &((const struct kept *)kept)[i];
+    return k->at + k->n;
+}
+
 /* Bytes that passed earlier, all of them: they must lie in one kept range. */
 static bool
 read_kept(struct source *src, uint64_t at, uint8_t *buf, size_t n, struct err *err)
 {
-    size_t lo = 0, hi = src->nkept;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (src->kept[mid].at + src->kept[mid].n <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    const struct kept *k = &src->kept[lo];
-    if (lo == src->nkept || at < k->at || n > k->at + k->n - at)
+    size_t i = search_end_after(src->kept, src->nkept, end_of, at);
+    const struct kept *k = &src->kept[i];
+    if (i == src->nkept || at < k->at || n > k->at + k->n - at)
         return err_set(err, ERR_BUG, at, "bytes are wanted after they have passed");
     memcpy(buf, k->p + (at - k->at), n);
     return true;

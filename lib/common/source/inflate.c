@@ -10,6 +10,7 @@
 
 #include "base/cpus.h"
 #include "base/num.h"
+#include "base/search.h"
 #include "base/thread.h"
 #include "source/inflater_priv.h"
 #include "source/source_priv.h"
@@ -20,7 +21,7 @@ enum {
     OUT_STEP = 256 << 10            /* bytes between two looks at the others */
 };
 
-#define OUTPUT_FREE (UINT64_C(1) << 30)         /* struct limits: zip_output */
+#define OUTPUT_FREE (UINT64_C(1) << 30)
 
 struct inflate;
 
@@ -257,19 +258,11 @@ inflate_some(struct source_layer *layer, uint64_t at, void *buf, size_t n, size_
     return ok;
 }
 
-/* The first member that ends behind offset `to`, or n. */
-static size_t
-member_at(const struct zip *zip, uint64_t to)
+static uint64_t
+end_of(const void *members, size_t i)
 {
-    size_t lo = 0, hi = zip->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (zip->member[mid].out_at + zip->member[mid].nbytes <= to)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    const struct zip_member *m = &((const struct zip_member *)members)[i];
+    return m->out_at + m->nbytes;
 }
 
 /* Past whole members: what is wanted of one has its checksum seen. */
@@ -277,7 +270,7 @@ static uint64_t
 inflate_skip(struct source_layer *layer, uint64_t to)
 {
     struct inflate *l = (struct inflate *)layer;
-    size_t i = member_at(&l->zip, to);
+    size_t i = search_end_after(l->zip.member, l->zip.n, end_of, to);
     if (i > l->i)
         go_on(l, i);
     return l->i == l->zip.n ? l->nbytes : l->zip.member[l->i].out_at + l->given;
@@ -314,10 +307,10 @@ static const struct layer_kind inflate_kind = {
 
 /* What comes out of deflated members, all together. */
 static bool
-check_output(const struct zip *zip, uint64_t size, uint64_t ratio, struct err *err)
+check_output(const struct zip *zip, uint64_t size, struct err *err)
 {
     uint64_t sum = 0, most = UINT64_MAX;
-    if (num_mul(&most, size, ratio) && !num_add(&most, most, OUTPUT_FREE))
+    if (num_mul(&most, size, ZIP_OUTPUT_MAX) && !num_add(&most, most, OUTPUT_FREE))
         most = UINT64_MAX;
     for (size_t i = 0; i < zip->n; i++)
         sum += zip->member[i].deflated ? zip->member[i].nbytes : 0;     /* zip_read() has added up all */
@@ -326,9 +319,9 @@ check_output(const struct zip *zip, uint64_t size, uint64_t ratio, struct err *e
 }
 
 bool
-source_inflate(struct source *src, struct zip *zip, bool check, const struct limits *limits, struct err *err)
+source_inflate(struct source *src, struct zip *zip, bool check, struct err *err)
 {
-    if (!check_output(zip, src->size, limits->zip_output, err))
+    if (!check_output(zip, src->size, err))
         return false;
     struct inflate *l = calloc(1, sizeof *l);
     if (!l)

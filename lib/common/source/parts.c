@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/num.h"
+#include "base/search.h"
 #include "source/source_priv.h"
 
 static bool
@@ -58,26 +59,18 @@ struct parts_layer {
     const struct parts *parts;
 };
 
-/* The first part that ends behind `at`; nparts: none does. */
-static size_t
-find(const struct parts *p, uint64_t at)
+static uint64_t
+end_of(const void *parts, size_t i)
 {
-    size_t lo = 0, hi = p->nparts;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (p->part[mid].at + p->part[mid].n <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    const struct part *p = &((const struct parts *)parts)->part[i];
+    return p->at + p->n;
 }
 
 static bool
 parts_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct parts *p = ((const struct parts_layer *)l)->parts;
-    size_t i = find(p, at);
+    size_t i = search_end_after(p, p->nparts, end_of, at);
     const struct part *part = i < p->nparts ? &p->part[i] : NULL;
     (void)err;
     *got = 0;

@@ -1,4 +1,6 @@
 /* source: where bytes come from. It answers one question: these n bytes at this offset.
+ * It knows no model format and no tensor: an archive has members, and a member has bytes.
+ * Begin with source_priv.h, which says what a layer is; every other file here is one layer, or reads one index.
  *
  * It is a stack. At the bottom lies a file, read with pread from any thread and in any order, or a pipe, which only goes
  * forward. What is compressed is unpacked on top of either, and only goes forward too. A source that only goes forward
@@ -42,8 +44,8 @@ void source_tell(struct source *src, struct meter *meter);
  *   ERR_MALFORMED    here and in all that reads later: it is cut or broken, or other bytes follow it; the offset is
  *                    one of the compressed bytes
  *   ERR_UNSUPPORTED  another compression, compressed twice, or no libarchive for it
- *   ERR_LIMIT        it wants a window beyond limits->window or limits->alloc; or more than SOURCE_RATIO_FREE bytes
- *                    came out of less than a limits->ratio-th of them (limits->ratio_head until source_head_done()) */
+ *   ERR_LIMIT        it wants a window beyond 128 MiB or limits->alloc; or more than SOURCE_RATIO_FREE bytes
+ *                    came out of less than a limits->ratio-th of them (a 200th until source_head_done()) */
 #define SOURCE_RATIO_FREE (UINT64_C(1) << 20)
 bool source_unpack(struct source *src, const struct limits *limits, struct err *err);
 
@@ -65,6 +67,9 @@ void source_head_done(struct source *src, uint64_t end);
 
 /* The header promises that the input has so many bytes: what finds that it ends before says so. */
 void source_promise(struct source *src, uint64_t nbytes);
+
+/* A pipe of no more bytes than this stays in memory. */
+enum { SOURCE_SETTLE = 1 << 20 };
 
 /* Read what only goes forward on in memory, to n bytes at least: whether it ended there. Then its size is known before
  * anything is made of it, and it is seekable. The bytes stay. True for a file. */

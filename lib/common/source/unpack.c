@@ -8,6 +8,8 @@
 #include "source/unpack_priv.h"
 
 enum {
+    RATIO_HEAD = 200,               /* the most bytes that come of one while a header is read */
+    WINDOW_MAX = 128 << 20,         /* bytes that it looks back at: what zstd itself takes unasked */
     IN_STEP = 64 << 10,
     OUT_STEP = 256 << 10            /* the expansion is looked at this often */
 };
@@ -151,9 +153,9 @@ unpack_open(struct source_layer **layer, struct source_layer *under, const uint8
     *u = (struct unpack){
         .layer = { .kind = &unpack_kind, .under = under, .size = SOURCE_SIZE_UNKNOWN },
         .packing = packing,
-        .ratio = num_min(limits->ratio_head, limits->ratio),
+        .ratio = num_min(RATIO_HEAD, limits->ratio),
         .ratio_later = limits->ratio,
-        .window = num_min(limits->window, limits->alloc),
+        .window = num_min(WINDOW_MAX, limits->alloc),
         .nin = n,
         .room = n > IN_STEP ? n : IN_STEP,
     };

@@ -24,10 +24,7 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum {
-    ENTRY = 46, END = 22, LOCATOR = 20, RECORD = 56, RECORD_SAYS = 44,
-    COMMENT_MAX = 0xFFFF
-};
+enum { RECORD_SAYS = 44 };
 
 static const char sig_entry[4] = "PK\1\2", sig_end[4] = "PK\5\6", sig_record[4] = "PK\6\6", sig_locator[4] = "PK\6\7";
 
@@ -37,12 +34,6 @@ struct end {
     uint64_t end_at;            /* where the directory has to end */
     uint32_t comment_len;
 };
-
-static bool
-is(const uint8_t *p, const char sig[4])
-{
-    return memcmp(p, sig, 4) == 0;
-}
 
 static bool
 bad_archive(struct err *err, uint64_t at, const char *text)
@@ -71,7 +62,7 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     if (!source_read(src, at - n, raw + sizeof raw - n, n, err))
         return false;
     struct cursor c = { .p = raw + RECORD, .left = LOCATOR, .at = at - LOCATOR };
-    if (!is(cursor_take(&c, 4), sig_locator))
+    if (!zip_is(cursor_take(&c, 4), sig_locator))
         return true;
     uint32_t disk = cursor_u32(&c);
     uint64_t record_at = cursor_u64(&c);
@@ -79,7 +70,7 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     if (disk != 0 || disks > 1)
         return err_set(err, ERR_UNSUPPORTED, at - LOCATOR, "it is one of %" PRIu32 " parts of a ZIP archive: put them "
             "together first (zip -s 0)", disks);
-    if (n < sizeof raw || record_at != at - sizeof raw || !is(raw, sig_record))
+    if (n < sizeof raw || record_at != at - sizeof raw || !zip_is(raw, sig_record))
         return bad_archive(err, at - LOCATOR, "its ZIP64 end record is not where it is said to be, right before this");
     c = (struct cursor){ .p = raw + 4, .left = RECORD - 4, .at = record_at + 4 };
     uint64_t says = cursor_u64(&c);
@@ -136,7 +127,7 @@ find_end(struct source *src, struct end *end, struct err *err)
     while (ok && !found) {
         ok = source_read(src, size - n, p, n, err);
         for (size_t i = n < END ? 0 : n - END + 1; ok && i-- > 0 && !found;)
-            if (is(p + i, sig_end) && load_le16(p + i + END - 2) == n - i - END) {
+            if (zip_is(p + i, sig_end) && load_le16(p + i + END - 2) == n - i - END) {
                 found = true;
                 ok = read_end(src, p + i, size - n + i, end, err);
             }
@@ -207,14 +198,14 @@ read_wide(struct zip_entry *e, struct cursor *extra, uint64_t at, struct err *er
 }
 
 static bool
-check_name(const struct zip_member *m, uint64_t at, const struct limits *limits, struct err *err)
+check_name(const struct zip_member *m, uint64_t at, struct err *err)
 {
     bool ascii = true;
     if (m->name_len == 0)
         return bad_archive(err, at, "a member has no name");
-    if (m->name_len > limits->zip_name)
-        return err_set(err, ERR_LIMIT, at, "bytes of a member's name: %" PRIu32 " is over the limit of %" PRIu64, m->name_len,
-            limits->zip_name);
+    if (m->name_len > ZIP_NAME_MAX)
+        return err_set(err, ERR_LIMIT, at, "bytes of a member's name: %" PRIu32 " is over the limit of %d", m->name_len,
+            ZIP_NAME_MAX);
     for (uint32_t i = 0; i < m->name_len; i++)
         ascii = ascii && (uint8_t)m->name[i] < 0x80;
     if (memchr(m->name, '\0', m->name_len))
@@ -243,13 +234,13 @@ check_sizes(const struct zip_entry *e, uint64_t at, const struct limits *limits,
 {
     const struct zip_member *m = &e->m;
     char shown[STR_SHOWN];
-    uint64_t ratio = num_min(limits->zip_ratio, limits->ratio);
+    uint64_t ratio = num_min(ZIP_RATIO_MAX, limits->ratio);
     if (e->method == STORED && m->stored != m->nbytes)
         return zip_bad_member(err, m, at, "it is stored, but its two sizes differ");
     if (e->method == DEFLATED && m->nbytes > SOURCE_RATIO_FREE && (ratio == 0 || m->nbytes / ratio > m->stored))
         return err_set(err, ERR_LIMIT, at, "ratio: member %s: %" PRIu64 " bytes are to become %" PRIu64 ", over the limit of %"
             PRIu64 " to 1 (%s)", str_shown(shown, m->name, m->name_len), m->stored, m->nbytes, ratio,
-            limits_origin(limits->ratio, limits->zip_ratio, "--max-ratio"));
+            limits_origin(limits->ratio, ZIP_RATIO_MAX, "--max-ratio"));
     return true;
 }
 
@@ -263,7 +254,7 @@ read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, 
     const uint8_t *sig = cursor_take(c, 4);
     if (!sig || c->left < ENTRY - 4)
         return bad_archive(err, at, "its directory ends before the members that it promises");
-    if (!is(sig, sig_entry))
+    if (!zip_is(sig, sig_entry))
         return bad_archive(err, at, "no entry of its directory is here");
     cursor_take(c, 4);
     e.m.flags = cursor_u16(c);
@@ -287,7 +278,7 @@ read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, 
     e.m.name = *names;
     memcpy(*names, name, e.m.name_len);
     (*names)[e.m.name_len] = '\0';
-    if (!check_name(&e.m, at, limits, err) || !read_wide(&e, &extra, at, err))
+    if (!check_name(&e.m, at, err) || !read_wide(&e, &extra, at, err))
         return false;
     if (e.disk != 0)
         return err_set(err, ERR_UNSUPPORTED, at, "it is a part of a ZIP archive: put all together first (zip -s 0)");
@@ -315,8 +306,8 @@ static bool
 load_directory(struct zip *zip, struct source *src, const struct end *end, struct budget *budget, struct err *err)
 {
     const struct limits *limits = &budget->limits;
-    if (!limits_check(end->count, limits->zip_members, "members of the ZIP archive", err)
-        || !limits_check(end->size, limits->zip_directory, "bytes of the directory of the ZIP archive", err))
+    if (!limits_check(end->count, ZIP_MEMBERS_MAX, "members of the ZIP archive", err)
+        || !limits_check(end->size, ZIP_DIRECTORY_MAX, "bytes of the directory of the ZIP archive", err))
         return false;
     if (end->count > end->size / ENTRY)
         return err_set(err, ERR_MALFORMED, end->at, "the ZIP archive: its directory of %" PRIu64 " bytes is said to hold %"

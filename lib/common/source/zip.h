@@ -10,6 +10,14 @@
 #include "base/table.h"
 #include "source/source.h"
 
+enum {
+    ZIP_MEMBERS_MAX = 1 << 20,
+    ZIP_DIRECTORY_MAX = 256 << 20,      /* bytes */
+    ZIP_NAME_MAX = 4096,                /* bytes */
+    ZIP_RATIO_MAX = 1100,               /* expansion of a deflated member: deflate itself makes 1032 of one */
+    ZIP_OUTPUT_MAX = 16                 /* bytes of all deflated members for one of the archive, beyond 1 GiB */
+};
+
 struct zip_member {
     const char *name;           /* name_len bytes of UTF-8, no NUL in it, then a NUL; owned by the zip */
     uint32_t name_len;
@@ -56,9 +64,9 @@ bool zip_head(struct source *src, const struct zip_member *m, void *buf, size_t 
  * one behind the other, and only goes forward (source_spool() makes it seekable). It takes over what the zip holds, which
  * can still be read while the source is open. Each member that is read is inflated once, some ahead of the reader by
  * threads of their own, in bounded memory; members nobody reads are not inflated. ERR_LIMIT when the deflated ones
- * together are more than limits->zip_output allows.
+ * together are more than ZIP_OUTPUT_MAX allows.
  *
  * The length of each that is read is checked, and its CRC-32 (ERR_MALFORMED) unless `check` is false. */
-bool source_inflate(struct source *src, struct zip *zip, bool check, const struct limits *limits, struct err *err);
+bool source_inflate(struct source *src, struct zip *zip, bool check, struct err *err);
 
 #endif

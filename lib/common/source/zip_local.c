@@ -9,34 +9,23 @@
 #include "base/str.h"
 #include "source/zip_priv.h"
 
-enum { LOCAL = 30, SHORT_DESCRIPTOR = 16, LONG_DESCRIPTOR = 24 };
+enum { SHORT_DESCRIPTOR = 16, LONG_DESCRIPTOR = 24 };
 
 static const char sig_local[4] = "PK\3\4", sig_descriptor[4] = "PK\7\10";
 
-static bool
-is(const uint8_t *p, const char sig[4])
+const uint8_t *
+zip_look(struct zip_window *w, uint64_t at, size_t n, uint64_t more, struct err *err)
 {
-    return memcmp(p, sig, 4) == 0;
-}
-
-/* Bytes of the file, of which those that lie near each other are read at once. */
-struct zip_window {
-    struct source *src;
-    uint64_t end;               /* the members end here */
-    uint64_t at;
-    size_t n;
-    uint8_t p[16 << 10];
-};
-
-/* Bytes [at, at + n), which do not pass the end; with them those up to `want`, or as many as the window takes. */
-static const uint8_t *
-look(struct zip_window *w, uint64_t at, size_t n, uint64_t want, struct err *err)
-{
+    if (at > w->end || n > w->end - at)
+        return NULL;
     if (at >= w->at && at - w->at <= w->n && n <= w->n - (at - w->at))
         return w->p + (at - w->at);
-    w->n = (size_t)num_min(num_max(at + n, num_min(want, w->end)) - at, sizeof w->p);
+    w->n = (size_t)num_min(num_max(n, more), num_min(w->end - at, sizeof w->p));
     w->at = at;
-    return source_read(w->src, at, w->p, w->n, err) ? w->p : NULL;
+    if (source_read(w->src, at, w->p, w->n, err))
+        return w->p;
+    w->n = 0;
+    return NULL;
 }
 
 enum {
@@ -73,14 +62,14 @@ check_local_fields(struct zip_window *w, const struct zip_member *m, uint64_t at
     *told = false;
     for (uint64_t end = at + n; at < end;) {
         const uint8_t *p = NULL;
-        if (end - at >= HEAD && !(p = look(w, at, HEAD, at, err)))
+        if (end - at >= HEAD && !(p = zip_look(w, at, HEAD, HEAD, err)))
             return false;
         uint16_t id = p ? load_le16(p) : 0, len = p ? load_le16(p + 2) : 0;
         if (!p || len > end - at - HEAD)
             return zip_bad_member(err, m, at, "an extra field of its local header goes beyond its place");
         if (id == ZIP64_FIELD && len >= SIZES) {
             *told = true;
-            p = look(w, at + HEAD, SIZES, at, err);
+            p = zip_look(w, at + HEAD, SIZES, SIZES, err);
             if (!p || !check_told(m, at, load_le64(p), load_le64(p + 8), err))
                 return false;
         }
@@ -111,10 +100,10 @@ read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *er
     uint64_t left = w->end > m->header_at ? w->end - m->header_at : 0;
     if (left < LOCAL + (uint64_t)m->name_len)
         return zip_bad_member(err, m, m->header_at, "its local header lies beyond the members");
-    const uint8_t *p = look(w, m->header_at, LOCAL + m->name_len, near_end(zip, i), err);
+    const uint8_t *p = zip_look(w, m->header_at, LOCAL + m->name_len, near_end(zip, i) - m->header_at, err);
     if (!p)
         return false;
-    if (!is(p, sig_local))
+    if (!zip_is(p, sig_local))
         return zip_bad_member(err, m, m->header_at, "no local header is where the directory says");
     struct cursor c = { .p = p + 6, .left = LOCAL - 6, .at = m->header_at + 6 };
     uint16_t flags = cursor_u16(&c), local_method = cursor_u16(&c);
@@ -149,12 +138,12 @@ check_behind(struct zip_window *w, const struct zip_member *m, uint64_t next, ui
         return gap == 0 || zip_bad_member(err, m, end, "bytes that belong to no member follow it");
     if (gap != SHORT_DESCRIPTOR && gap != LONG_DESCRIPTOR)
         return zip_bad_member(err, m, end, "no data descriptor of 16 or 24 bytes follows it");
-    const uint8_t *p = look(w, end, (size_t)gap, want, err);
+    const uint8_t *p = zip_look(w, end, (size_t)gap, want - end, err);
     if (!p)
-        return false;
+        return err->kind == ERR_NONE && zip_bad_member(err, m, end, "its data descriptor lies beyond the members");
     bool wide = gap == LONG_DESCRIPTOR;
     uint64_t stored = wide ? load_le64(p + 8) : load_le32(p + 8), nbytes = wide ? load_le64(p + 16) : load_le32(p + 12);
-    if (!is(p, sig_descriptor) || load_le32(p + 4) != m->crc || stored != m->stored || nbytes != m->nbytes)
+    if (!zip_is(p, sig_descriptor) || load_le32(p + 4) != m->crc || stored != m->stored || nbytes != m->nbytes)
         return zip_bad_member(err, m, end, "its data descriptor says otherwise than the directory");
     return true;
 }

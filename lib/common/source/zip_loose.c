@@ -8,48 +8,18 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/num.h"
+#include "source/zip_priv.h"
 
 enum {
-    LOCAL = 30, ENTRY = 46, END = 22, LOCATOR = 20, RECORD = 56, COMMENT_MAX = 0xFFFF, ZIP64 = 1, DEFLATED = 8,
     ENDS_MAX = 64,              /* end records that are followed, from the last one on */
     STEP = 32 << 10, NAME_MAX_SHOWN = 4096
 };
-
-/* Bytes of the file around the place that was asked for last. */
-struct zip_view {
-    struct source *src;
-    uint64_t at, size;          /* of the file */
-    size_t n;
-    uint8_t p[STEP + (1 << 10)];
-};
-
-/* Bytes [at, at + n), n at most 1024, or NULL where the file has fewer; with them some of those behind. *ok is false when
- * reading failed. */
-static const uint8_t *
-look(struct zip_view *v, uint64_t at, size_t n, size_t behind, bool *ok, struct err *err)
-{
-    if (at > v->size || n > v->size - at)
-        return NULL;
-    if (at >= v->at && at - v->at <= v->n && n <= v->n - (at - v->at))
-        return v->p + (at - v->at);
-    v->n = (size_t)num_min(num_max(n, behind), v->size - at);
-    v->at = at;
-    *ok = source_read(v->src, at, v->p, v->n, err);
-    v->n = *ok ? v->n : 0;
-    return *ok ? v->p : NULL;
-}
-
-static bool
-is(const uint8_t *p, const char *sig)
-{
-    return p && memcmp(p, sig, 4) == 0;
-}
 
 /* --- members --------------------------------------------------------------------------------------------- */
 
 struct finder {
     struct zip_loose *zip;
-    struct zip_view view;
+    struct zip_window view;
     const struct limits *limits;
     struct err *err;
     bool ok;                    /* reading did not fail, and there was memory */
@@ -57,6 +27,15 @@ struct finder {
     size_t nstarts;
     bool only_starts;           /* members are left out: only where a directory begins is searched for */
 };
+
+/* zip_look(); f->ok is false when reading failed. */
+static const uint8_t *
+look(struct finder *f, uint64_t at, size_t n, size_t more)
+{
+    const uint8_t *p = zip_look(&f->view, at, n, more, f->err);
+    f->ok = f->ok && f->err->kind == ERR_NONE;
+    return p;
+}
 
 /* Keep the name that lies at `at`, n bytes. */
 static size_t
@@ -66,7 +45,7 @@ keep_name(struct finder *f, uint64_t at, size_t n)
     n = (size_t)num_min(n, NAME_MAX_SHOWN);
     for (size_t done = 0; done < n;) {
         size_t step = (size_t)num_min(n - done, 1 << 10);
-        const uint8_t *p = look(&f->view, at + done, step, step, &f->ok, f->err);
+        const uint8_t *p = look(f, at + done, step, step);
         if (!p)
             break;
         str_add(&f->zip->names, (const char *)p, step);
@@ -83,7 +62,7 @@ add(struct finder *f, struct zip_loose_member m)
 {
     struct zip_loose *zip = f->zip;
     m.name_len = (uint32_t)(zip->names.len - m.name);
-    if (zip->n >= f->limits->zip_members || zip->n >= f->limits->items || zip->names.len > f->limits->zip_directory) {
+    if (zip->n >= ZIP_MEMBERS_MAX || zip->n >= f->limits->items || zip->names.len > ZIP_DIRECTORY_MAX) {
         zip->cut = true;
         return;
     }
@@ -102,13 +81,13 @@ static void
 read_wide(struct finder *f, uint64_t at, size_t n, uint64_t *const values[], size_t count)
 {
     while (n >= 4 && f->ok) {
-        const uint8_t *p = look(&f->view, at, 4, 256, &f->ok, f->err);
+        const uint8_t *p = look(f, at, 4, 256);
         if (!p)
             return;
         size_t len = load_le16(p + 2);
-        if (load_le16(p) == ZIP64) {
+        if (load_le16(p) == ZIP64_FIELD) {
             for (size_t i = 0, from = 4; i < count && from + 8 <= 4 + len; i++)
-                if (*values[i] == UINT32_MAX && (p = look(&f->view, at + from, 8, 64, &f->ok, f->err))) {
+                if (*values[i] == UINT32_MAX && (p = look(f, at + from, 8, 64))) {
                     *values[i] = load_le64(p);
                     from += 8;
                 }
@@ -127,8 +106,8 @@ read_wide(struct finder *f, uint64_t at, size_t n, uint64_t *const values[], siz
 static bool
 read_local(struct finder *f, uint64_t at, struct zip_loose_member *m, uint64_t *stored, uint64_t *name_at)
 {
-    const uint8_t *p = look(&f->view, at, LOCAL, 512, &f->ok, f->err);
-    if (!is(p, "PK\3\4"))
+    const uint8_t *p = look(f, at, LOCAL, 512);
+    if (!zip_is(p, "PK\3\4"))
         return false;
     uint64_t nbytes = load_le32(p + 22);
     size_t name_len = load_le16(p + 26), extra_len = load_le16(p + 28);
@@ -148,7 +127,7 @@ static void
 add_entry(struct finder *f, struct zip_loose_member e, uint64_t stored, uint64_t name_at)
 {
     struct zip_loose_member local;
-    uint64_t size = f->view.size, local_stored = 0, local_name, end;
+    uint64_t size = f->view.end, local_stored = 0, local_name, end;
     bool found = e.header_at < size && read_local(f, e.header_at, &local, &local_stored, &local_name);
     e.at = found ? local.at : num_min(num_add(&end, e.header_at, LOCAL + e.name_len) ? end : size, size);
     if (e.at > size)
@@ -181,7 +160,7 @@ walk_directory(struct finder *f, uint64_t at, uint64_t shift)
             return;
     if (f->nstarts == sizeof f->starts / sizeof *f->starts)
         return;
-    if (f->only_starts && !is(look(&f->view, at, ENTRY, ENTRY, &f->ok, f->err), "PK\1\2"))
+    if (f->only_starts && !zip_is(look(f, at, ENTRY, ENTRY), "PK\1\2"))
         return;
     f->starts[f->nstarts].at = at;
     f->starts[f->nstarts++].shift = shift;
@@ -189,8 +168,8 @@ walk_directory(struct finder *f, uint64_t at, uint64_t shift)
         return;
     while (f->ok && !f->zip->cut) {
         /* Its own bytes are asked for again after the local header, which lies elsewhere. */
-        const uint8_t *p = look(&f->view, at, ENTRY, 1 << 10, &f->ok, f->err);
-        if (!is(p, "PK\1\2"))
+        const uint8_t *p = look(f, at, ENTRY, 1 << 10);
+        if (!zip_is(p, "PK\1\2"))
             return;
         uint64_t stored = load_le32(p + 20), nbytes = load_le32(p + 24), header = load_le32(p + 42);
         size_t name_len = load_le16(p + 28), extra_len = load_le16(p + 30), comment_len = load_le16(p + 32);
@@ -199,7 +178,7 @@ walk_directory(struct finder *f, uint64_t at, uint64_t shift)
         e.header_at = header;
         if (!e.deflated)
             stored = num_max(stored, nbytes);
-        if (shift == 0 || is(look(&f->view, header, 4, LOCAL, &f->ok, f->err), "PK\3\4"))
+        if (shift == 0 || zip_is(look(f, header, 4, LOCAL), "PK\3\4"))
             add_entry(f, e, stored, at + ENTRY);
         if (shift != 0 && num_add(&e.header_at, header, shift))
             add_entry(f, e, stored, at + ENTRY);
@@ -211,7 +190,7 @@ walk_directory(struct finder *f, uint64_t at, uint64_t shift)
 static void
 walk_claims(struct finder *f, uint64_t start, uint64_t size, uint64_t end)
 {
-    if (start < f->view.size)
+    if (start < f->view.end)
         walk_directory(f, start, 0);
     if (size <= end)
         walk_directory(f, end - size, end - size > start ? end - size - start : 0);
@@ -222,11 +201,11 @@ walk_end(struct finder *f, uint64_t at, const uint8_t *p)
 {
     uint64_t size = load_le32(p + 12), start = load_le32(p + 16);
     walk_claims(f, start, size, at);
-    if (at < LOCATOR || !is(p = look(&f->view, at - LOCATOR, LOCATOR, LOCATOR, &f->ok, f->err), "PK\6\7"))
+    if (at < LOCATOR || !zip_is(p = look(f, at - LOCATOR, LOCATOR, LOCATOR), "PK\6\7"))
         return;
     const uint64_t records[] = { load_le64(p + 8), at - LOCATOR >= RECORD ? at - LOCATOR - RECORD : 0 };
     for (size_t i = 0; i < 2 && f->ok; i++)
-        if (is(p = look(&f->view, records[i], RECORD, RECORD, &f->ok, f->err), "PK\6\6"))
+        if (zip_is(p = look(f, records[i], RECORD, RECORD), "PK\6\6"))
             walk_claims(f, load_le64(p + 48), load_le64(p + 40), records[i]);
 }
 
@@ -250,9 +229,9 @@ walk_directories(struct finder *f)
     uint8_t *p = load_tail(f->view.src, &n, f->err);
     f->ok = p != NULL;
     for (size_t i = n < END ? 0 : n - END + 1; f->ok && i-- > 0 && ends < ENDS_MAX;)
-        if (is(p + i, "PK\5\6")) {
+        if (zip_is(p + i, "PK\5\6")) {
             ends++;
-            walk_end(f, f->view.size - n + i, p + i);
+            walk_end(f, f->view.end - n + i, p + i);
         }
     free(p);
 }
@@ -264,7 +243,7 @@ zip_loose_ends(struct source *src, bool *ends, struct err *err)
     struct finder *f = calloc(1, sizeof *f);
     if (!f)
         return err_memory(err, sizeof *f);
-    *f = (struct finder){ .zip = &none, .view = { .src = src, .size = source_size(src) }, .err = err, .ok = true,
+    *f = (struct finder){ .zip = &none, .view = { .src = src, .end = source_size(src) }, .err = err, .ok = true,
         .only_starts = true };
     walk_directories(f);
     bool ok = f->ok;
@@ -280,7 +259,7 @@ static uint64_t
 find_local(struct finder *f, uint64_t at, uint64_t to)
 {
     while (f->ok && at + 4 <= to) {
-        const uint8_t *p = look(&f->view, at, 4, STEP, &f->ok, f->err);
+        const uint8_t *p = look(f, at, 4, STEP);
         if (!p)
             return to;
         size_t n = (size_t)num_min(f->view.n - (size_t)(at - f->view.at), to - at);
@@ -289,7 +268,7 @@ find_local(struct finder *f, uint64_t at, uint64_t to)
             if (!q)
                 break;
             i = (size_t)(q - p);
-            if (is(q, "PK\3\4"))
+            if (zip_is(q, "PK\3\4"))
                 return at + i;
         }
         at += n - 3;
@@ -303,7 +282,7 @@ next_local(struct finder *f, uint64_t end, uint64_t to)
 {
     static const unsigned descriptors[] = { 0, 16, 24, 12, 20 };
     for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
-        if (is(look(&f->view, end + descriptors[i], 4, 512, &f->ok, f->err), "PK\3\4"))
+        if (zip_is(look(f, end + descriptors[i], 4, 512), "PK\3\4"))
             return end + descriptors[i];
     return find_local(f, end, to);
 }
@@ -321,9 +300,9 @@ compare(const void *pa, const void *pb)
 static void
 walk_locals(struct finder *f, size_t known)
 {
-    uint64_t first = f->view.size;      /* where the first directory begins, or all ends */
+    uint64_t first = f->view.end;      /* where the first directory begins, or all ends */
     for (size_t i = 0; i < f->nstarts; i++)
-        if (is(look(&f->view, f->starts[i].at, 4, 4, &f->ok, f->err), "PK\1\2"))
+        if (zip_is(look(f, f->starts[i].at, 4, 4), "PK\1\2"))
             first = num_min(first, f->starts[i].at);
     uint64_t at = next_local(f, 0, first);
     for (size_t i = 0; f->ok && !f->zip->cut && at < first;) {
@@ -360,7 +339,7 @@ zip_loose_find(struct zip_loose *zip, struct source *src, const struct limits *l
     struct finder *f = calloc(1, sizeof *f);
     if (!f)
         return err_memory(err, sizeof *f);
-    *f = (struct finder){ .zip = zip, .view = { .src = src, .size = source_size(src) }, .limits = limits, .err = err,
+    *f = (struct finder){ .zip = zip, .view = { .src = src, .end = source_size(src) }, .limits = limits, .err = err,
         .ok = true };
     str_text(&zip->names, "");          /* so that no name is nowhere */
     if (zip->names.failed)

@@ -24,7 +24,7 @@ struct zip_loose {
     struct zip_loose_member *member;    /* n of them, in the order of the file; owned */
     size_t n, room;
     struct str names;
-    bool cut;                   /* there are more than limits->zip_members, or than names of limits->zip_directory bytes */
+    bool cut;                   /* there are more than ZIP_MEMBERS_MAX, or than names of ZIP_DIRECTORY_MAX bytes */
 };
 
 /* Find the members of a seekable source. Fails only when reading fails, or without memory. Clear it also then. */

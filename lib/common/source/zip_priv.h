@@ -2,7 +2,12 @@
 #ifndef SOURCE_ZIP_PRIV_H
 #define SOURCE_ZIP_PRIV_H
 
+#include <string.h>
+
 #include "source/zip.h"
+
+/* Bytes of the parts of an archive that are drawn in zip.c, without what has a length of its own. */
+enum { LOCAL = 30, ENTRY = 46, END = 22, LOCATOR = 20, RECORD = 56, COMMENT_MAX = 0xFFFF };
 
 enum { ZIP64_FIELD = 1 };       /* id of the extra field that has what does not fit elsewhere */
 
@@ -13,6 +18,26 @@ enum {
 };
 
 enum { STORED = 0, DEFLATED = 8 };
+
+/* Checks for a signature; p may be NULL. */
+static inline bool
+zip_is(const uint8_t *p, const char *sig)
+{
+    return p && memcmp(p, sig, 4) == 0;
+}
+
+/* A part of a file, of which what lies near each other is read at once. */
+struct zip_window {
+    struct source *src;
+    uint64_t end;               /* nothing is read past this offset */
+    uint64_t at;
+    size_t n;
+    uint8_t p[33 << 10];
+};
+
+/* Returns bytes [at, at + n), n at most 8 KiB, good until the next call; reads up to `more` of them, if it reads at all. NULL:
+ * they pass the end, or reading failed, which err says. */
+const uint8_t *zip_look(struct zip_window *w, uint64_t at, size_t n, uint64_t more, struct err *err);
 
 /* ERR_MALFORMED about a member. */
 bool zip_bad_member(struct err *err, const struct zip_member *m, uint64_t at, const char *text);

@@ -47,9 +47,9 @@ put_keys(struct str *out, const struct keys *keys, size_t more, struct err *err)
     for (size_t i = 0; keys && i < keys->n && !out->failed; i++) {
         const struct meta *m = &keys->list[i];
         char shown[STR_SHOWN];
-        if (m->key_len == 0 || m->key_len > limits_default.gguf_key || memchr(m->key, '\0', m->key_len))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key '%s': a key in a GGUF file has 1 to %" PRIu64 " bytes, "
-                "none of them NUL", str_shown(shown, m->key, m->key_len), limits_default.gguf_key);
+        if (m->key_len == 0 || m->key_len > META_KEY_MAX || memchr(m->key, '\0', m->key_len))
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key '%s': a key in a GGUF file has 1 to %d bytes, "
+                "none of them NUL", str_shown(shown, m->key, m->key_len), META_KEY_MAX);
         put_counted(out, m->key, m->key_len);
         put(out, m->value.type, 4);
         put_value(out, &m->value);

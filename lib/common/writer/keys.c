@@ -231,7 +231,7 @@ restore_all(struct making *m, const struct meta *types, struct err *err)
     size_t n, ntype;
     if (!types)
         return true;
-    pull_init(&json, types->value.as.s.p, types->value.as.s.n, 0, PULL_DEPTH_MAX);
+    pull_init(&json, types->value.as.s.p, types->value.as.s.n, 0);
     enum pull_token token = pull_next(&json);
     while (token == PULL_OBJECT && pull_next(&json) == PULL_KEY) {
         if (!(key = take_string(m->keys, &json.token, &n, err)))
@@ -283,7 +283,7 @@ keys_refused(const char *key, size_t n, const char **why)
 {
     static const char *const split[] = { "split.no", "split.count", "split.tensors.count" };
     *why = n == 0 ? "the key is empty"
-        : n > limits_default.gguf_key ? "a key has at most 65535 bytes"
+        : n > META_KEY_MAX ? "a key has at most 65535 bytes"
         : memchr(key, '\0', n) ? "the key holds a NUL byte"
         : !str_is_utf8(key, n) ? "the key is no UTF-8"
         : n >= 5 && memcmp(key, "GGUF.", 5) == 0 ? "GGUF.* stands for the header of the file, which writes itself" : NULL;

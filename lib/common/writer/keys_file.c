@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "writer/keys_priv.h"
 #include "writer/meta_text.h"
 
@@ -118,7 +117,7 @@ static bool
 check_alignment(const struct meta_value *v, const char **why)
 {
     *why = "its type is to be u32, and it a power of two from 8 to 1048576";
-    return v->type == META_U32 && v->as.u >= ALIGNMENT_MIN && v->as.u <= limits_default.gguf_alignment
+    return v->type == META_U32 && v->as.u >= ALIGNMENT_MIN && v->as.u <= META_ALIGNMENT_MAX
         && (v->as.u & (v->as.u - 1)) == 0;
 }
 
@@ -191,7 +190,7 @@ keys_add_file(struct keys *keys, const struct keys_given *given, struct err *err
     struct keys mine = { 0 };
     char explained[PULL_EXPLAIN];
     bool ok = true;
-    pull_init(&json, given->json, given->njson, 0, PULL_DEPTH_MAX);
+    pull_init(&json, given->json, given->njson, 0);
     enum pull_token token = pull_next(&json);
     if (token != PULL_OBJECT && !json.fault)
         ok = err_set(err, ERR_MALFORMED, 0, "found %s, expected a JSON object of keys and values", pull_token_name(token));

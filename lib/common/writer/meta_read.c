@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/num.h"
 #include "writer/meta_text.h"
 #include "writer/put.h"
@@ -197,7 +196,7 @@ put_array(struct meta_reading *r, const char *type)
     }
     if (list && of)
         return no(r, "an array has fewer elements than types");
-    if (count > limits_default.gguf_array)
+    if (count > META_ARRAY_MAX)
         return no(r, "an array has more elements than a GGUF file may");
     if (!r->out->failed)
         store_le64((uint8_t *)r->out->p + at, count);
@@ -238,7 +237,7 @@ put_value(struct meta_reading *r, const char *type, enum pull_token token)
 static bool
 is_type(const char *type)
 {
-    const char *past = past_type(type, limits_default.gguf_depth);
+    const char *past = past_type(type, META_DEPTH_MAX);
     return past && *past == '\0';
 }
 
@@ -251,7 +250,7 @@ decode(struct meta_value *value, struct meta_reading *r, const char *type)
     uint64_t used;
     enum meta_type of = *type == '[' ? META_ARRAY : word(type, &n, &odd);
     return !r->out->failed && meta_decode(value, of, (const uint8_t *)r->out->p, r->out->len, false,
-        (unsigned)limits_default.gguf_depth, &used);
+        (unsigned)META_DEPTH_MAX, &used);
 }
 
 static bool
@@ -280,7 +279,7 @@ meta_read_text(struct meta_value *value, struct str *bytes, const char *type, co
         str_add(&r.text, text, n);
         return finish(value, &r, type, put_text(&r, type[3] == 'x'), why);
     }
-    pull_init(&json, text, n, 0, PULL_DEPTH_MAX);
+    pull_init(&json, text, n, 0);
     json.words = true;
     if (!meta_read_json(value, bytes, type, &json, why))
         return false;

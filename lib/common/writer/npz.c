@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/search.h"
 #include "kernel/crc.h"
 #include "writer/npy_priv.h"
 #include "writer/put.h"
@@ -63,23 +64,22 @@ npz_free(void *of)
 
 /* --- checksums */
 
+static uint64_t
+end_of(const void *members, size_t i)
+{
+    return ((const struct npz_member *)members)[i].to;
+}
+
 /* The member whose array has bytes of [at, at + n), of which none belong to a LATE piece, and which of them: *skip from the
  * first on are none of it. NULL: they are of none. */
 static struct npz_member *
 find_member(const struct npz_writer *z, uint64_t at, size_t n, size_t *skip)
 {
-    size_t lo = 0, hi = z->n;           /* the first one that ends behind `at` */
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (z->member[mid].to <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == z->n || z->member[lo].from >= at + n)
+    size_t i = search_end_after(z->member, z->n, end_of, at);
+    if (i == z->n || z->member[i].from >= at + n)
         return NULL;
-    *skip = z->member[lo].from > at ? (size_t)(z->member[lo].from - at) : 0;
-    return &z->member[lo];
+    *skip = z->member[i].from > at ? (size_t)(z->member[i].from - at) : 0;
+    return &z->member[i];
 }
 
 static uint64_t

@@ -172,7 +172,7 @@ static bool
 add_header(struct str *out, const struct choice *choice, const struct keys *keys, struct err *err)
 {
     static const char zero[PREFIX];
-    uint64_t at = 0, most = catalog_limits(choice->input)->json_header;
+    uint64_t at = 0, most = num_min(META_JSON_MAX, catalog_limits(choice->input)->alloc);
     out->max = PREFIX + most;
     str_add(out, zero, PREFIX);
     if (!add_metadata(out, keys, err))
@@ -185,7 +185,7 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
         str_add(out, " ", 1);
     if (out->full)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "safetensors header of the output: more than the limit of %" PRIu64
-            " bytes (%s)", most, limits_origin(most, limits_default.json_header, "--max-alloc"));
+            " bytes (%s)", most, limits_origin(most, META_JSON_MAX, "--max-alloc"));
     if (out->failed)
         return err_memory(err, out->len);
     store_le64((uint8_t *)out->p, out->len - PREFIX);

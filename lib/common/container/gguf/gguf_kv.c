@@ -90,7 +90,7 @@ skip_strings(struct gguf *g, uint64_t count, struct err *err)
             /* Not all of it is here yet: the careful way, once per step of the head. */
             const char *p;
             g->c = c;
-            if (!gguf_string(g, "string in the array", g->limits->gguf_string, &p, &n, err))
+            if (!gguf_string(g, "string in the array", GGUF_STRING_MAX, &p, &n, err))
                 return false;
             if (!str_is_utf8(p, n))
                 gguf_odd(g, GGUF_ODD_TEXT);
@@ -98,9 +98,9 @@ skip_strings(struct gguf *g, uint64_t count, struct err *err)
             count--;
             continue;
         }
-        if (n > g->limits->gguf_string)
+        if (n > GGUF_STRING_MAX)
             return gguf_fail(g, err, ERR_LIMIT, c.at,
-                "string in the array: %" PRIu64 " bytes are over the limit of %" PRIu64, n, g->limits->gguf_string);
+                "string in the array: %" PRIu64 " bytes are over the limit of %d", n, GGUF_STRING_MAX);
         if (!is_utf8(c.p + STRING_LEAST, n, c.left - STRING_LEAST))
             gguf_odd(g, GGUF_ODD_TEXT);
         cursor_take(&c, STRING_LEAST + n);
@@ -117,8 +117,7 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
     uint64_t at = g->c.at, least;
     *a = (struct meta_array){ .big_endian = g->c.big };
     if (depth == 0)
-        return gguf_fail(g, err, ERR_LIMIT, at, "arrays nest deeper than the limit of %" PRIu64,
-            g->limits->gguf_depth);
+        return gguf_fail(g, err, ERR_LIMIT, at, "arrays nest deeper than the limit of %d", META_DEPTH_MAX);
     if (!read_type(g, "element", &a->type, err) || !gguf_need(g, 8, err))
         return false;
     a->count = cursor_u64(&g->c);
@@ -131,9 +130,9 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
     if (g->size != SOURCE_SIZE_UNKNOWN && least > g->size - g->c.at)
         return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its array of %" PRIu64 " elements needs at least %" PRIu64 " "
             "bytes, only %" PRIu64 " are left: the file is cut or damaged", a->count, least, g->size - g->c.at);
-    if (a->count > g->limits->gguf_array)
-        return gguf_fail(g, err, ERR_LIMIT, at + 4, "array: %" PRIu64 " elements are over the limit of %" PRIu64,
-            a->count, g->limits->gguf_array);
+    if (a->count > META_ARRAY_MAX)
+        return gguf_fail(g, err, ERR_LIMIT, at + 4, "array: %" PRIu64 " elements are over the limit of %d",
+            a->count, META_ARRAY_MAX);
 
     uint64_t start = g->c.at;
     if (size != 0) {
@@ -164,10 +163,10 @@ read_value(struct gguf *g, struct meta_value *value, enum meta_type type, struct
 {
     *value = (struct meta_value){ .type = type };
     if (type == META_ARRAY)
-        return read_array(g, &value->as.a, g->limits->gguf_depth, err);
+        return read_array(g, &value->as.a, META_DEPTH_MAX, err);
     if (type == META_STRING) {
         uint64_t n;
-        if (!gguf_string(g, "value", g->limits->gguf_string, &value->as.s.p, &n, err))
+        if (!gguf_string(g, "value", GGUF_STRING_MAX, &value->as.s.p, &n, err))
             return false;
         value->as.s.n = (size_t)n;
         if (!str_is_utf8(value->as.s.p, value->as.s.n))
@@ -190,7 +189,7 @@ read_name(struct gguf *g, const char **name, uint64_t *n, struct err *err)
 {
     uint64_t at = g->c.at;
     g->name_at = 0;
-    if (!gguf_string(g, "name", g->limits->gguf_key, name, n, err))
+    if (!gguf_string(g, "name", META_KEY_MAX, name, n, err))
         return false;
     g->name_at = at + NAME;
     g->name_len = *n;
@@ -234,9 +233,8 @@ note_alignment(struct gguf *g, const struct meta_value *value, uint64_t at, stru
     uint64_t a = value->as.u;
     if (a == 0 || (a & (a - 1)) != 0)
         return gguf_fail(g, err, ERR_MALFORMED, at, "it is %" PRIu64 ", expected a power of two", a);
-    if (a > g->limits->gguf_alignment)
-        return gguf_fail(g, err, ERR_LIMIT, at, "it is %" PRIu64 ", over the limit of %" PRIu64, a,
-            g->limits->gguf_alignment);
+    if (a > META_ALIGNMENT_MAX)
+        return gguf_fail(g, err, ERR_LIMIT, at, "it is %" PRIu64 ", over the limit of %d", a, META_ALIGNMENT_MAX);
     g->alignment = a;
     return true;
 }
@@ -304,7 +302,7 @@ gguf_read_keys(struct gguf *g, uint64_t count, struct err *err)
         if (!ok)
             break;
         m.key = gguf_at(g, at + NAME);
-        m.key_len = (uint32_t)g->name_len;      /* at most limits.gguf_key */
+        m.key_len = (uint32_t)g->name_len;      /* at most META_KEY_MAX */
         /* Parts of a split model after the first only repeat what the first says of the split. */
         ok = note_value(g, &m, value_at, err)
             && check_new(g, &keys, &m, at, err)

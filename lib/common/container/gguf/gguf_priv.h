@@ -1,10 +1,13 @@
-/* gguf_priv: the walk through a GGUF header, shared by gguf.c (the order of things), gguf_kv.c and
- * gguf_tensors.c. */
+/* gguf: one GGUF file, of either byte order: its keys and tensors, checked, into the catalog.
+ * It knows no other file: the parts of a split model are put together in model/.
+ * Begin with gguf.c, the order of things; gguf_kv.c reads keys and gguf_tensors.c tensors. */
 #ifndef CONTAINER_GGUF_GGUF_PRIV_H
 #define CONTAINER_GGUF_GGUF_PRIV_H
 
 #include "base/cursor.h"
 #include "container/container.h"
+
+enum { GGUF_STRING_MAX = 16 << 20 };    /* bytes of a string value */
 
 /* What is odd about a file and no failure: counted, and told once for each kind. */
 enum gguf_odd {

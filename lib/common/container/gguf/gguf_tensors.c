@@ -49,7 +49,7 @@ read_name(struct gguf *g, struct info *t, struct err *err)
     uint64_t n;
     const char *name;
     g->name_at = 0;
-    if (!gguf_string(g, "name", g->limits->gguf_key, &name, &n, err))
+    if (!gguf_string(g, "name", META_KEY_MAX, &name, &n, err))
         return false;
     g->name_at = t->at + NAME;
     g->name_len = n;
@@ -133,9 +133,9 @@ read_info(struct gguf *g, struct info *t, struct err *err)
     if (t->rank > MAX_DIMS)
         return gguf_fail(g, err, ERR_MALFORMED, at, "it has %" PRIu32 " dimensions, expected at most %d", t->rank,
             MAX_DIMS);
-    if (t->rank > g->limits->rank)
-        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu32 " dimensions are over the limit of %" PRIu64, t->rank,
-            g->limits->rank);
+    if (t->rank > LAYOUT_RANK)
+        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu32 " dimensions are over the limit of %d", t->rank,
+            LAYOUT_RANK);
     if (!gguf_need(g, 8 * (uint64_t)t->rank + 4 + 8, err))
         return false;
     for (uint32_t i = t->rank; i-- > 0; )

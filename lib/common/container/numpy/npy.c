@@ -78,13 +78,14 @@ npy_read_file(struct catalog *c, struct source *src, uint32_t file, const struct
     struct npy_bytes in = { .name = name, .name_len = sizeof name - 1 };
     uint64_t have = 0, length = 0;
     struct npy npy;
+    (void)options;              /* nothing of it applies */
     bool ok = source_head(src, NPY_FIXED, &in.p, &have, err);
     in.n = (size_t)num_min(have, NPY_FIXED);
     ok = ok && npy_length(&length, &in, err);
-    uint64_t want = num_min(length, NPY_FIXED + options->limits->npy_header);
+    uint64_t want = num_min(length, NPY_FIXED + NPY_HEADER_MAX);
     ok = ok && budget_bytes(catalog_budget(c), want, "header bytes", err) && source_head(src, want, &in.p, &have, err);
     in.n = (size_t)num_min(have, want);
-    if (!ok || !npy_read(&npy, &in, options->limits, err) || !check_end(c, &npy, length, source_size(src), err))
+    if (!ok || !npy_read(&npy, &in, err) || !check_end(c, &npy, length, source_size(src), err))
         return false;
     catalog_facts(c)->format = container_npy.name;
     catalog_facts(c)->version = npy.version;

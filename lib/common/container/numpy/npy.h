@@ -1,4 +1,8 @@
-/* npy: one array of NumPy, as a file of its own or a member of an NPZ archive.
+/* numpy: arrays of NumPy, one in a file (npy) or several in a ZIP archive (npz). Nothing is evaluated.
+ * It knows no other format; container/archive.c decides which ZIP archives are its own.
+ * Begin with npy.c; npy_header.c reads the literal of Python, npz.c walks the members.
+ *
+ * npy: one array, as a file of its own or a member of an NPZ archive.
  *
  *      | 93 "NUMPY" | major, minor | L: u16, from version 2 on u32 | L bytes of text | elements |
  *
@@ -10,6 +14,7 @@
 
 enum {
     NPY_FIXED = 12,             /* bytes that tell the length of the header, or all that there are */
+    NPY_HEADER_MAX = 10000,     /* bytes of its text, as in NumPy */
     NPY_RANK = 64, NPY_TYPE = 32
 };
 
@@ -39,9 +44,10 @@ bool npy_is(const uint8_t *p, size_t n);
 /* Bytes of the whole header, of which the first NPY_FIXED are given, or all that the array has. ERR_MALFORMED. */
 bool npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err);
 
-/* Read a whole header, of as many bytes or, when it has more than NPY_FIXED and limits->npy_header, of those. ERR_UNSAFE: its elements are Python objects, that is a pickle. ERR_MALFORMED, ERR_LIMIT,
- * ERR_UNSUPPORTED: what has no name of its own (several types in one text, an escape in it). */
-bool npy_read(struct npy *npy, const struct npy_bytes *in, const struct limits *limits, struct err *err);
+/* Read a whole header, of as many bytes or, when it has more than NPY_FIXED and NPY_HEADER_MAX, of those. ERR_UNSAFE: its
+ * elements are Python objects, that is a pickle. ERR_MALFORMED, ERR_LIMIT, ERR_UNSUPPORTED: what has no name of its own
+ * (several types in one text, an escape in it). */
+bool npy_read(struct npy *npy, const struct npy_bytes *in, struct err *err);
 
 /* Put it into the catalog under the name in `in`; `extent` is that of its elements. */
 bool npy_add(struct catalog *c, const struct npy *npy, const struct npy_bytes *in, const struct extent *extent,

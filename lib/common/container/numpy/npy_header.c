@@ -245,7 +245,7 @@ read_fortran(struct npy *npy, struct npy_text *t)
 }
 
 static bool
-read_shape(struct npy *npy, struct npy_text *t, uint64_t rank_max)
+read_shape(struct npy *npy, struct npy_text *t)
 {
     bool comma = true;          /* an item can come */
     uint64_t rank = 0;
@@ -271,12 +271,12 @@ read_shape(struct npy *npy, struct npy_text *t, uint64_t rank_max)
     if (rank == 1 && !comma)
         return npy_fail(t, ERR_MALFORMED, "its shape is a number in brackets, expected a tuple");
     npy->rank = (uint32_t)num_min(rank, NPY_RANK);
-    return limits_check(rank, num_min(rank_max, NPY_RANK), "dimensions", t->err);
+    return limits_check(rank, NPY_RANK, "dimensions", t->err);
 }
 
 /* The whole text: a dictionary of exactly these keys. */
 static bool
-read_dict(struct npy *npy, struct npy_text *t, uint64_t rank_max)
+read_dict(struct npy *npy, struct npy_text *t)
 {
     static const char *const keys[] = { "descr", "fortran_order", "shape" };
     enum { NKEYS = sizeof keys / sizeof *keys };
@@ -309,7 +309,7 @@ read_dict(struct npy *npy, struct npy_text *t, uint64_t rank_max)
         if (t->mark != ':')
             return t->word == NPY_TEXT ? npy_fail(t, ERR_UNSUPPORTED, "two texts side by side, which NumPy never writes")
                 : npy_fail(t, ERR_MALFORMED, "no value for a key");
-        if (!(key == 0 ? read_descr(npy, t) : key == 1 ? read_fortran(npy, t) : read_shape(npy, t, rank_max)))
+        if (!(key == 0 ? read_descr(npy, t) : key == 1 ? read_fortran(npy, t) : read_shape(npy, t)))
             return false;
         comma = false;
         descr = key == 0;
@@ -365,7 +365,7 @@ measure(struct npy *npy, const struct npy_text *t)
 }
 
 bool
-npy_read(struct npy *npy, const struct npy_bytes *in, const struct limits *limits, struct err *err)
+npy_read(struct npy *npy, const struct npy_bytes *in, struct err *err)
 {
     uint64_t length;
     *npy = (struct npy){ 0 };
@@ -373,15 +373,15 @@ npy_read(struct npy *npy, const struct npy_bytes *in, const struct limits *limit
         return false;
     npy->version = in->p[6];
     size_t fixed = npy->version == 1 ? NPY_FIXED - 2 : NPY_FIXED;
-    uint64_t most = fixed + limits->npy_header;
+    uint64_t most = fixed + NPY_HEADER_MAX;
     if (length > most && in->n >= most)
-        return npy_bad(in, 0, err, ERR_LIMIT, "header bytes: %" PRIu64 " are over the limit of %" PRIu64 " (built in)",
-            length - fixed, limits->npy_header);
+        return npy_bad(in, 0, err, ERR_LIMIT, "header bytes: %" PRIu64 " are over the limit of %d (built in)",
+            length - fixed, NPY_HEADER_MAX);
     if (in->n < length)
         return npy_bad(in, in->n, err, ERR_MALFORMED, "it ends after %zu bytes, within its header of %" PRIu64 " (the download or "
             "copy is incomplete)", in->n, length);
     struct npy_text t = { .p = in->p + fixed, .end = in->p + length, .in = in, .longs = npy->version < 3, .err = err };
     if (npy->version == 3 && !str_is_utf8((const char *)t.p, (size_t)(t.end - t.p)))
         return npy_fail(&t, ERR_MALFORMED, "it is not UTF-8, as version 3.0 has to be");
-    return read_dict(npy, &t, limits->rank) && measure(npy, &t);
+    return read_dict(npy, &t) && measure(npy, &t);
 }

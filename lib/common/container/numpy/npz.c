@@ -69,7 +69,7 @@ read_header(const struct npz_reader *z, const struct zip_member *m, struct npy_b
     if (!zip_head(z->src, m, z->head, USUAL, &in->n, err) || !npy_length(length, in, err))
         return false;
     return (*length <= USUAL || zip_head(z->src, m, z->head, (size_t)num_min(*length, z->room), &in->n, err))
-        && npy_read(npy, in, z->options->limits, err);
+        && npy_read(npy, in, err);
 }
 
 /* The checksum of a stored member, which is compared while its bytes are read. */
@@ -124,10 +124,10 @@ bool
 npz_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct container_options *options,
     struct err *err)
 {
-    uint64_t room = NPY_FIXED + options->limits->npy_header;
+    uint64_t room = NPY_FIXED + NPY_HEADER_MAX;
     struct npz_reader z = { .catalog = c, .src = src, .options = options, .file = file, .head = malloc((size_t)room), .room = room };
     bool ok = (z.head || err_memory(err, room)) && add_members(&z, zip, err)
-        && (!z.inflates || source_inflate(src, zip, !options->no_verify, options->limits, err));
+        && (!z.inflates || source_inflate(src, zip, !options->no_verify, err));
     free(z.head);
     catalog_facts(c)->format = "NPZ";
     if (ok && z.others != 0)

@@ -158,10 +158,11 @@ take_header(struct source *src, const struct limits *limits, struct budget *budg
             "it has only %" PRIu64 " bytes, too few for any model: the download or copy is incomplete "
             "(HeaderTooSmall)", have);
     *n = load_le64(*p);
-    if (*n > limits->json_header)
+    uint64_t most = num_min(META_JSON_MAX, limits->alloc);
+    if (*n > most)
         return err_set(err, ERR_LIMIT, 0,
             "its header says that it has %" PRIu64 " bytes, over the limit of %" PRIu64 " (%s) (HeaderTooLarge)", *n,
-            limits->json_header, limits_origin(limits->json_header, limits_default.json_header, "--max-alloc"));
+            most, limits_origin(most, META_JSON_MAX, "--max-alloc"));
     if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
         have = size;
     else if (!budget_bytes(budget, PREFIX + *n, "header bytes", err)
@@ -196,7 +197,7 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     if (!take_header(src, limits, catalog_budget(c), &p, &n, err))
         return false;
     r.data_at = PREFIX + n;
-    pull_init(&r.json, (const char *)p + PREFIX, (size_t)n, PREFIX, limits->json_depth);
+    pull_init(&r.json, (const char *)p + PREFIX, (size_t)n, PREFIX);
     catalog_facts(c)->format = container_safetensors.name;
     catalog_facts(c)->header_end = r.data_at;
 
@@ -215,7 +216,7 @@ safetensors_probe(const uint8_t *head, size_t n, uint64_t size)
     if (n < LEAST_FILE)
         return false;
     uint64_t header = load_le64(head);
-    if (header > limits_default.json_header)
+    if (header > META_JSON_MAX)
         return false;
     if (size < PREFIX + header)
         return memcmp(head + PREFIX, "{\"", 2) == 0;

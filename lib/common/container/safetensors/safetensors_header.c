@@ -154,9 +154,9 @@ read_shape(struct safetensors_reader *r, struct safetensors_entry *e)
     while ((token = pull_next(&r->json)) != PULL_ARRAY_END) {
         if (!read_u64(r, e, "shape", token, &dim))
             return false;
-        if (++rank > r->limits->rank)
+        if (++rank > LAYOUT_RANK)
             return err_set(r->err, ERR_LIMIT, pull_token_at(&r->json), "tensor %s: it has more dimensions than the "
-                "limit of %" PRIu64, entry_shown(r, name, e), r->limits->rank);
+                "limit of %d", entry_shown(r, name, e), LAYOUT_RANK);
     }
     e->rank = (uint32_t)rank;
     if (e->rank > r->rank_max)

@@ -1,4 +1,6 @@
-/* Private to the safetensors reader: what safetensors_header.c makes of the JSON for safetensors.c. */
+/* safetensors: one safetensors file: its JSON header, checked, into the catalog.
+ * It knows no other file: an index and its shards are put together in model/.
+ * Begin with safetensors.c; safetensors_header.c reads the JSON for it. */
 #ifndef CONTAINER_SAFETENSORS_SAFETENSORS_PRIV_H
 #define CONTAINER_SAFETENSORS_SAFETENSORS_PRIV_H
 

@@ -147,16 +147,16 @@ shown_name(const struct checkpoint *c, const struct checkpoint_tensor *t, char b
 
 /* Much output from few bytes: views that expand one, and many views of one. */
 static bool
-check_expansion(const struct checkpoint *c, const struct limits *limits, struct err *err)
+check_expansion(const struct checkpoint *c, struct err *err)
 {
-    enum { FREE_EACH = 1 << 20, FREE_ALL = 64 << 20 };
+    enum { FREE_EACH = 1 << 20, FREE_ALL = 64 << 20, EXPAND_MAX = 64, SHARED_MAX = 16 };
     uint64_t stored = 0, made = 0, max;
     char name[STR_SHOWN];
     struct rebuilt r;
     for (size_t i = 0; i < c->nstorages; i++)
         if (!num_add(&stored, stored, c->storage[i].nbytes))
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its storages have more bytes than 64 bits can count");
-    if (!num_mul(&max, stored, limits->shared) || !num_add(&max, max, FREE_ALL))
+    if (!num_mul(&max, stored, SHARED_MAX) || !num_add(&max, max, FREE_ALL))
         max = UINT64_MAX;
     for (size_t i = 0; i < c->ntensors; i++) {
         uint64_t most;
@@ -164,16 +164,16 @@ check_expansion(const struct checkpoint *c, const struct limits *limits, struct 
             return false;
         if (!r.storage)
             continue;
-        if (!num_mul(&most, r.storage->nbytes, limits->expand) || !num_add(&most, most, FREE_EACH))
+        if (!num_mul(&most, r.storage->nbytes, EXPAND_MAX) || !num_add(&most, most, FREE_EACH))
             most = UINT64_MAX;
         if (r.nbytes > most)
             return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, ERR_TENSOR "%" PRIu64 " bytes are made of a storage of %" PRIu64
-                ", the limit is %" PRIu64 " times that and 1 MiB (expand, built in)", name, r.nbytes, r.storage->nbytes,
-                limits->expand);
+                ", the limit is %d times that and 1 MiB (expand, built in)", name, r.nbytes, r.storage->nbytes,
+                EXPAND_MAX);
         if (!num_add(&made, made, r.nbytes) || made > max)
             return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "its tensors have more than %" PRIu64 " bytes, made of storages of "
-                "%" PRIu64 ": the limit is %" PRIu64 " times that and 64 MiB (shared, built in)", max, stored,
-                limits->shared);
+                "%" PRIu64 ": the limit is %d times that and 64 MiB (shared, built in)", max, stored,
+                SHARED_MAX);
     }
     return true;
 }
@@ -186,7 +186,7 @@ checkpoint_read(struct checkpoint *c, const struct pickle *pickle, const struct 
     c->options = *options;
     c->budget = budget;
     return add_storages(c, budget, err) && checkpoint_walk(c, pickle->root, budget, err) && checkpoint_choose(c, err)
-        && check_expansion(c, &budget->limits, err);
+        && check_expansion(c, err);
 }
 
 void

@@ -1,4 +1,8 @@
-/* checkpoint: the tensors of a PyTorch checkpoint, from the object that its pickle builds: names from nested
+/* torch: checkpoints of PyTorch, by a pickle that is read and never executed. It knows no other container's format.
+ * checkpoint_zip.c, stacked.c and tar_form.c are the three forms of files; pickle.c runs the pickle that all of them have.
+ * Begin with checkpoint.c and its storages, then checkpoint_walk.c (names) and rebuild.c (geometry).
+ *
+ * checkpoint: the tensors of a PyTorch checkpoint, from the object that its pickle builds: names from nested
  * dictionaries and lists (the path of keys, joined by dots), storages by key, geometry.
  *
  * Knows nothing of how the storages lie in a file: zip, stacked pickles and tar tell it where each one is. */

@@ -24,7 +24,6 @@
 #include "source/watch.h"
 
 enum {
-    SETTLE = 1 << 20,           /* a pipe that ends by then is a file */
     HEADER = 30,                /* of a local header */
     FLAGS = 0x0808,             /* a descriptor follows, and names are UTF-8 */
     FLAGS_EMPTY = 0x0800,
@@ -97,10 +96,10 @@ struct begin {
 
 /* The bytes of data.pkl, up to its STOP. */
 static bool
-find_object(struct begin *b, struct source *src, const struct limits *limits, bool *good, struct err *err)
+find_object(struct begin *b, struct source *src, bool *good, struct err *err)
 {
     const uint8_t *p;
-    uint64_t have, want = b->object_at + SETTLE;
+    uint64_t have, want = b->object_at + SOURCE_SETTLE;
     size_t from = 0;
     for (b->object_n = 0; b->object_n == 0; want = 2 * want) {
         if (!source_head(src, want, &p, &have, err))
@@ -108,7 +107,7 @@ find_object(struct begin *b, struct source *src, const struct limits *limits, bo
         if (have <= b->object_at)
             return true;
         b->object_n = pickle_length(p + b->object_at, (size_t)(have - b->object_at), &from);
-        if (b->object_n == 0 && (have < want || have - b->object_at > limits->pickle))
+        if (b->object_n == 0 && (have < want || have - b->object_at > PICKLE_MAX))
             return true;        /* whoever reads it as a file says what is wrong */
     }
     uint64_t end = b->object_at + b->object_n;
@@ -184,7 +183,7 @@ read_facts(struct begin *b, struct source *src, bool *good, struct err *err)
 }
 
 static bool
-read_begin(struct begin *b, struct source *src, const struct limits *limits, bool *good, struct err *err)
+read_begin(struct begin *b, struct source *src, bool *good, struct err *err)
 {
     static const char object[] = "/data.pkl";
     struct local l;
@@ -199,7 +198,7 @@ read_begin(struct begin *b, struct source *src, const struct limits *limits, boo
     if (!*good)
         return true;
     *good = false;
-    return find_object(b, src, limits, good, err) && (!*good || read_facts(b, src, good, err));
+    return find_object(b, src, good, err) && (!*good || read_facts(b, src, good, err));
 }
 
 /* --- where the storages come ----------------------------------------------------------------------------- */
@@ -336,7 +335,7 @@ static bool
 keep_gap(struct pass *p, uint64_t at, const uint8_t *bytes, size_t n, struct err *err)
 {
     bool last = p->next == p->n;
-    uint64_t most = last ? num_min(TAIL + p->n * ENTRY, TAIL + p->limits.zip_directory) : GAP, done = at - p->gap_at;
+    uint64_t most = last ? num_min(TAIL + p->n * ENTRY, TAIL + ZIP_DIRECTORY_MAX) : GAP, done = at - p->gap_at;
     if (done + n > most && last)
         return err_set(err, ERR_UNSUPPORTED, at, "more than %" PRIu64 " bytes follow the last storage that its tensors need: "
             "name the file, this pipe cannot be read in one pass", most);
@@ -479,7 +478,7 @@ checkpoint_zip_forward(struct catalog *c, struct source *src, uint32_t file, con
     uint64_t have;
     bool good = false;
     *done = false;
-    if (!read_begin(&begin, src, options->limits, &good, err) || !good)
+    if (!read_begin(&begin, src, &good, err) || !good)
         return err->kind == ERR_NONE;
     if (!source_head(src, begin.end + HEADER + UINT16_MAX, &head, &have, err))
         return false;

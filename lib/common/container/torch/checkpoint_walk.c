@@ -5,10 +5,9 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/num.h"
 #include "container/torch/checkpoint_priv.h"
 
-enum { DEEPEST = 64, NAME_MOST = 65535, NUMBER = 24, TEXT_RATIO = 16, TEXT_FREE = 1 << 20 };
+enum { NODES_MAX = 4000000, DEEPEST = 64, NAME_MOST = 65535, NUMBER = 24, TEXT_RATIO = 16, TEXT_FREE = 1 << 20 };
 
 /* A container on the way. */
 struct frame {
@@ -124,14 +123,13 @@ static bool
 enter(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
 {
     char shown[STR_SHOWN];
-    const uint64_t max = num_min(w->budget->limits.walk_depth, DEEPEST);
     for (unsigned i = 0; i < w->depth; i++)
         if (w->frame[i].v == v)
             return err_set(w->err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle is cyclic: %s holds itself",
                 w->path.len != 0 ? str_shown(shown, w->path.p, w->path.len) : "the root");
-    if (w->depth >= max)
-        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle nests dictionaries and lists more than %" PRIu64
-            " deep, which is the limit (walk_depth, built in)", max);
+    if (w->depth >= DEEPEST)
+        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle nests dictionaries and lists more than %d "
+            "deep, which is the limit (walk_depth, built in)", DEEPEST);
     w->frame[w->depth++] = (struct frame){ .v = v, .path = w->path.len, .unnamed = unnamed };
     return true;
 }
@@ -160,10 +158,10 @@ walk(struct walker *w, const struct pickle_value *root)
             w->depth--;
             continue;
         }
-        if (++w->nodes > w->budget->limits.walk_nodes)
-            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle holds more than the limit of %" PRIu64
-                " values, shared ones counted as often as they are reached (walk_nodes, built in)",
-                w->budget->limits.walk_nodes);
+        if (++w->nodes > NODES_MAX)
+            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle holds more than the limit of %d "
+                "values, shared ones counted as often as they are reached (walk_nodes, built in)",
+                NODES_MAX);
         if (is_container(value) || rebuild_is_tensor(w->c, value))
             ok = extend(w, f, key, i, &unnamed);
         ok = ok && visit(w, value, unnamed);

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/num.h"
 #include "base/str.h"
 #include "container/torch/checkpoint_zip_priv.h"
 
@@ -257,7 +256,7 @@ static bool
 read_object(uint8_t **p, struct source *src, const struct zip_member *m, struct budget *budget, struct err *err)
 {
     size_t got;
-    if (!limits_check(m->nbytes, budget->limits.pickle, "bytes of its pickle, data.pkl", err)
+    if (!limits_check(m->nbytes, PICKLE_MAX, "bytes of its pickle, data.pkl", err)
         || !budget_bytes(budget, m->nbytes, "its pickle", err))
         return false;
     *p = malloc((size_t)m->nbytes + 1);
@@ -283,7 +282,7 @@ checkpoint_zip_read(struct catalog *c, struct source *src, struct zip *zip, uint
         uint64_t end = source_size(src);
         note_storages(c, &a, &found, &cp);
         archive_facts(c, a.big_endian, 0, found.deflated ? 0 : end);        /* storages may come before the object */
-        ok = (!found.deflated || source_inflate(src, zip, !options->no_verify, options->limits, err))
+        ok = (!found.deflated || source_inflate(src, zip, !options->no_verify, err))
             && place_storages(&found, c, &cp, file, err) && checkpoint_add(&cp, c, file, a.big_endian, err);
     }
     free(found.member);

@@ -16,7 +16,6 @@ enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5, SHORT_MEMO = 255 };
 struct pickle_machine {
     struct pickle *k;
     struct err *err;
-    const struct limits *limits;
     struct pickle_step step;            /* the opcode that runs */
     uint64_t nops;
     struct pickle_value **stack;
@@ -94,9 +93,9 @@ replace(struct pickle_machine *m, size_t n, struct pickle_value *v)
 static bool
 op_mark(struct pickle_machine *m)
 {
-    if (m->nmarks >= m->limits->pickle_marks)
-        return fail(m, ERR_LIMIT, "opens more than %" PRIu64 " marks at one time, which is the limit (built in)",
-            m->limits->pickle_marks);
+    if (m->nmarks >= PICKLE_MARKS_MAX)
+        return fail(m, ERR_LIMIT, "opens more than %d marks at one time, which is the limit (built in)",
+            PICKLE_MARKS_MAX);
     size_t *mark = heap_grow(m->k, m->mark, m->nmarks, &m->room_marks, sizeof *mark);
     if (!mark)
         return false;
@@ -217,9 +216,8 @@ static bool
 push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, uint64_t n, bool odd)
 {
     struct pickle_value *v;
-    if (n > m->limits->pickle_string)
-        return fail(m, ERR_LIMIT, "has %" PRIu64 " bytes, the limit is %" PRIu64 " (built in)", n,
-            m->limits->pickle_string);
+    if (n > PICKLE_STRING_MAX)
+        return fail(m, ERR_LIMIT, "has %" PRIu64 " bytes, the limit is %d (built in)", n, PICKLE_STRING_MAX);
     v = heap_value(m->k, kind);
     if (v) {
         v->n = (uint32_t)n;
@@ -285,7 +283,7 @@ static bool
 op_text(struct pickle_machine *m)
 {
     bool odd = false, bytes = m->step.byte == OP_BINSTRING || m->step.byte == OP_SHORT_BINSTRING;
-    if (m->step.text_len <= m->limits->pickle_string
+    if (m->step.text_len <= PICKLE_STRING_MAX
         && (!is_text(m->step.text, m->step.text_len, &odd) || (odd && bytes)))
         return fail(m, ERR_MALFORMED, "has a text of %" PRIu64 " bytes that is not UTF-8", m->step.text_len);
     return push_bytes(m, PICKLE_TEXT, m->step.text, m->step.text_len, odd);
@@ -625,9 +623,9 @@ run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
         bool stop = m->step.byte == OP_STOP;
         if (end != STEP_WHOLE || (!run[m->step.byte] && !stop))
             return refuse(m, end, n - *used);
-        if (++m->nops > m->limits->pickle_ops)
+        if (++m->nops > m->k->limits->ops)
             return err_set(m->err, ERR_LIMIT, m->k->at, "its pickle has more than the limit of %" PRIu64 " opcodes "
-                "(built in)", m->limits->pickle_ops);
+                "(built in)", m->k->limits->ops);
         *used += m->step.size;
         if (stop)
             return has(m, 1);
@@ -637,16 +635,17 @@ run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
 }
 
 bool
-pickle_run(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
-    uint64_t at, struct budget *budget, struct err *err)
+pickle_run_within(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
+    uint64_t at, struct budget *budget, const struct pickle_limits *limits, struct err *err)
 {
     struct pickle *k = *pickle = calloc(1, sizeof *k);
     if (!k)
         return err_memory(err, sizeof *k);
     k->budget = budget;
+    k->limits = limits;
     k->err = err;
     k->at = at;
-    struct pickle_machine m = { .k = k, .err = err, .limits = &budget->limits };
+    struct pickle_machine m = { .k = k, .err = err };
     m.stack = heap_grow(k, NULL, 0, &m.room_stack, sizeof *m.stack);    /* empty, but there */
     bool ok = m.stack && run_all(&m, p, n, used);
     if (ok) {
@@ -658,4 +657,12 @@ pickle_run(struct pickle **pickle, const struct pickle_value **root, const uint8
     free(m.mark);
     free(m.memo);
     return ok;
+}
+
+bool
+pickle_run(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
+    uint64_t at, struct budget *budget, struct err *err)
+{
+    static const struct pickle_limits limits = { .heap = UINT64_C(512) << 20, .ops = 50000000 };
+    return pickle_run_within(pickle, root, p, n, used, at, budget, &limits, err);
 }

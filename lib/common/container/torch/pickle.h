@@ -14,6 +14,8 @@ enum pickle_kind {
     PICKLE_DICT, PICKLE_SET, PICKLE_GLOBAL, PICKLE_CALL, PICKLE_PERSISTENT
 };
 
+enum { PICKLE_MAX = 100 << 20 };        /* bytes of one */
+
 struct pickle_value;            /* pickle_priv.h */
 
 struct pickle;                  /* owns the values */

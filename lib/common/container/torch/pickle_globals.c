@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 #define LENGTH(a) (sizeof (a) / sizeof *(a))
 
 enum torch_id {
@@ -134,11 +136,10 @@ pickle_module_today(const uint8_t *module, size_t *n)
 static bool
 find_class(struct pickle_global *global, const struct family *f, const uint8_t *name, size_t n)
 {
-    size_t suffix = strlen(f->suffix);
-    if (n <= suffix || memcmp(name + n - suffix, f->suffix, suffix) != 0)
+    if (!str_strip((const char *)name, &n, f->suffix))
         return false;
     for (size_t i = 0; i < f->n; i++)
-        if (same(classes[i], name, n - suffix)) {
+        if (same(classes[i], name, n)) {
             *global = (struct pickle_global){ .role = f->role, .type = &types[i] };
             return true;
         }

@@ -22,7 +22,7 @@ struct heap_chunk {
 static bool
 charge(struct pickle *k, uint64_t n)
 {
-    uint64_t max = k->budget->limits.pickle_heap;
+    uint64_t max = k->limits->heap;
     if (n > max || k->used > max - n)
         return err_set(k->err, ERR_LIMIT, k->at, "its pickle builds more than the limit of %" PRIu64 " bytes of values "
             "(pickle_heap, built in)", max);
@@ -98,9 +98,9 @@ deepen(struct pickle *k, struct pickle_value *v, const struct pickle_value *item
 {
     if (item->depth < v->depth)
         return true;
-    if (item->depth >= k->budget->limits.pickle_depth)
-        return err_set(k->err, ERR_LIMIT, k->at, "its pickle nests values more than %" PRIu64 " deep, which is the limit "
-            "(built in)", k->budget->limits.pickle_depth);
+    if (item->depth >= PICKLE_DEPTH_MAX)
+        return err_set(k->err, ERR_LIMIT, k->at, "its pickle nests values more than %d deep, which is the limit "
+            "(built in)", PICKLE_DEPTH_MAX);
     v->depth = (uint16_t)(item->depth + 1);
     return true;
 }

@@ -39,11 +39,17 @@ struct pickle_cell {
     uint32_t next;              /* cell, 0: the last */
 };
 
+/* Ceilings of what one pickle builds and does. Tests lower them. */
+struct pickle_limits {
+    uint64_t heap, ops;         /* all values, bytes; opcodes */
+};
+
 struct heap_chunk;
 
 struct pickle {
     struct budget *budget;
-    struct err *err;            /* while it runs */
+    const struct pickle_limits *limits; /* while it runs, as is err */
+    struct err *err;
     const struct pickle_value *root;
     uint64_t used;              /* bytes asked for */
     uint64_t at;                /* file offset of the opcode that runs; then of the pickle */
@@ -59,6 +65,12 @@ struct pickle {
     size_t nlikes, room_likes;
     struct table likes[3];      /* texts, bytes, others */
 };
+
+enum { PICKLE_STRING_MAX = 64 << 20, PICKLE_DEPTH_MAX = 256, PICKLE_MARKS_MAX = 256 };
+
+/* pickle_run() with other limits than the built-in ones. */
+bool pickle_run_within(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
+    uint64_t at, struct budget *budget, const struct pickle_limits *limits, struct err *err);
 
 /* --- building (pickle_heap.c); NULL or false with k->err set */
 

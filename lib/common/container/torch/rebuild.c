@@ -74,16 +74,15 @@ take_count(const struct rebuild_job *j, const struct pickle_value *v, const char
 static bool
 take_counts(const struct rebuild_job *j, const struct pickle_value *v, const char *what, uint64_t n[LAYOUT_RANK], uint32_t *rank)
 {
-    const uint64_t most = num_min(j->c->budget->limits.rank, LAYOUT_RANK);
     struct pickle_walk walk = { 0 };
     struct pickle_value *key, *item;
     if (v->kind == PICKLE_CALL && pickle_role(v) == GLOBAL_SIZE && v->of.item[1]->n == 1)
         v = v->of.item[1]->of.item[0];
     if (v->kind != PICKLE_TUPLE && v->kind != PICKLE_LIST)
         return bad_value(j, what, v, "a tuple of integers");
-    if (v->n > most)
+    if (v->n > LAYOUT_RANK)
         return bad(j, ERR_LIMIT, "its %s has %u dimensions, over the limit of %" PRIu64 " (built in)", what,
-            (unsigned)v->n, most);
+            (unsigned)v->n, LAYOUT_RANK);
     for (*rank = 0; pickle_next(j->c->pickle, v, &walk, &key, &item); ++*rank)
         if (!take_count(j, item, what, &n[*rank]))
             return false;

@@ -51,9 +51,9 @@ static bool
 grow_head(struct stacked *s, uint64_t begin)
 {
     uint64_t want = num_max(2 * s->have, STEP), before = s->have;
-    if (s->have - begin > s->options->limits->pickle)
-        return err_set(s->err, ERR_LIMIT, begin, "its pickle has more than the limit of %" PRIu64 " bytes (built in)",
-            s->options->limits->pickle);
+    if (s->have - begin > PICKLE_MAX)
+        return err_set(s->err, ERR_LIMIT, begin, "its pickle has more than the limit of %d bytes (built in)",
+            PICKLE_MAX);
     if (!budget_bytes(catalog_budget(s->catalog), want - before, "pickle bytes", s->err)
         || !source_head(s->src, num_min(want, SOURCE_HEAD_MAX), &s->head, &s->have, s->err))
         return false;

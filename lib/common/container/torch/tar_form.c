@@ -17,15 +17,15 @@
 #include "base/num.h"
 #include "container/torch/checkpoint_priv.h"
 #include "container/container.h"
+#include "source/tar.h"
 
-enum { BLOCK = 512, SIZE_AT = 124, SIZE_LEN = 12, TYPE_AT = 156, MAGIC_AT = 257, PREFIX_AT = 345, PAX_MOST = 64 << 10 };
-enum { SMALL_PICKLE = 4096, SETTLE = 1 << 20, MEMBERS_MOST = 1024 };
+enum { PAX_MOST = 64 << 10, SMALL_PICKLE = 4096, MEMBERS_MOST = 1024 };
 enum { STORAGES, TENSORS, OBJECT, MEMBERS };
 
 static const char *const member_names[MEMBERS] = { "storages", "tensors", "pickle" };
 
-struct tar_member {
-    uint64_t at, end;           /* of its data; at 0: it is not there */
+struct tar_place {
+    uint64_t at, end;           /* of the data of a member; at 0: it is not there */
 };
 
 /* A storage, or a part of one. */
@@ -46,7 +46,7 @@ struct tar_form {
     struct budget *budget;
     const struct container_options *options;
     struct err *err;
-    struct tar_member member[MEMBERS];
+    struct tar_place member[MEMBERS];
     struct checkpoint checkpoint;
     struct names part_names, record_names;      /* keys, as texts */
     struct table parts, records;
@@ -56,13 +56,13 @@ struct tar_form {
 };
 
 static bool
-is_named(const uint8_t header[BLOCK], const char *name)
+is_named(const uint8_t header[TAR_BLOCK], const char *name)
 {
     return memcmp(header, name, strlen(name) + 1) == 0;
 }
 
 static bool
-is_ours(const uint8_t header[BLOCK])
+is_ours(const uint8_t header[TAR_BLOCK])
 {
     for (int i = 0; i < MEMBERS; i++)
         if (is_named(header, member_names[i]))
@@ -75,7 +75,8 @@ static bool
 tar_form_probe(const uint8_t *head, size_t n, uint64_t size)
 {
     (void)size;
-    return n >= BLOCK && memcmp(head + MAGIC_AT, "ustar", 5) == 0 && (is_ours(head) || is_named(head, "././@PaxHeader"));
+    return n >= TAR_BLOCK && memcmp(head + TAR_MAGIC_AT, "ustar", 5) == 0
+        && (is_ours(head) || is_named(head, "././@PaxHeader"));
 }
 
 /* --- the archive */
@@ -87,64 +88,41 @@ bad_tar(struct tar_form *f, uint64_t at, const char *what)
         what);
 }
 
-/* Octal digits up to a space or NUL. */
-static bool
-read_octal(uint64_t *out, const uint8_t *p, size_t n)
-{
-    *out = 0;
-    size_t i = 0;
-    while (i < n && p[i] == ' ')
-        i++;
-    size_t first = i;
-    for (; i < n && p[i] >= '0' && p[i] <= '7'; i++)
-        *out = *out << 3 | (uint64_t)(p[i] - '0');
-    return i != first && (i == n || p[i] == ' ' || p[i] == '\0');
-}
-
-/* The checksum of a header: the sum of its bytes, those of the field itself taken as spaces. */
-static bool
-sums_up(const uint8_t header[BLOCK])
-{
-    enum { AT = 148, LEN = 8 };
-    uint64_t sum = 0, said;
-    for (int i = 0; i < BLOCK; i++)
-        sum += i >= AT && i < AT + LEN ? ' ' : header[i];
-    return read_octal(&said, header + AT, LEN) && said == sum;
-}
-
 /* An extended header may give times, as Python has them, but no other name or size than the header behind it. */
 static bool
-check_extended(struct tar_form *f, uint64_t at, uint64_t size)
+check_extended(struct tar_form *f, const struct tar_member *m)
 {
+    uint64_t size = m->end - m->at;
     if (!limits_check(size, PAX_MOST, "bytes of an extended header of its tar archive", f->err))
         return false;
     char *text = malloc((size_t)size + 1);
     if (!text)
         return err_memory(f->err, size + 1);
-    bool ok = source_read(f->src, at, text, (size_t)size, f->err);
+    bool ok = source_read(f->src, m->at, text, (size_t)size, f->err);
     if (ok && (memmem(text, (size_t)size, " size=", 6) || memmem(text, (size_t)size, " path=", 6)
             || memmem(text, (size_t)size, " GNU.sparse", 11)))
-        ok = err_set(f->err, ERR_UNSUPPORTED, at - BLOCK, "its tar archive has a member of a long name or over 8 GiB, which is "
-            "not read: load it with torch, and save it again");
+        ok = err_set(f->err, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "its tar archive has a member of a long name or over 8 GiB, "
+            "which is not read: load it with torch, and save it again");
     free(text);
     return ok;
 }
 
 /* Note where a member lies. */
 static bool
-take_member(struct tar_form *f, const uint8_t header[BLOCK], uint64_t at, uint64_t size)
+take_member(struct tar_form *f, const struct tar_member *m)
 {
-    char type = (char)header[TYPE_AT];
+    uint64_t at = m->at - TAR_BLOCK;
+    char type = (char)m->head[TAR_TYPE_AT];
     if (type == 'x' || type == 'g')
-        return check_extended(f, at, size);
+        return check_extended(f, m);
     for (int i = 0; i < MEMBERS; i++) {
-        if (!is_named(header, member_names[i]) || header[PREFIX_AT] != '\0')
+        if (!is_named(m->head, member_names[i]) || m->head[TAR_PREFIX_AT] != '\0')
             continue;
         if (type != '0' && type != '\0')
-            return err_set(f->err, ERR_MALFORMED, at - BLOCK, "the member %s of its tar archive is no file", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, at, "the member %s of its tar archive is no file", member_names[i]);
         if (f->member[i].at != 0)
-            return err_set(f->err, ERR_MALFORMED, at - BLOCK, "its tar archive has the member %s twice", member_names[i]);
-        f->member[i] = (struct tar_member){ at, at + size };
+            return err_set(f->err, ERR_MALFORMED, at, "its tar archive has the member %s twice", member_names[i]);
+        f->member[i] = (struct tar_place){ m->at, m->end };
     }
     return true;
 }
@@ -155,38 +133,34 @@ check_first(struct tar_form *f)
 {
     const uint8_t *head;
     uint64_t have, size, at = 0;
-    if (!source_head(f->src, BLOCK, &head, &have, f->err))
+    if (!source_head(f->src, TAR_BLOCK, &head, &have, f->err))
         return false;
-    if (!is_ours(head) && read_octal(&size, head + SIZE_AT, SIZE_LEN) && size <= PAX_MOST) {
-        at = BLOCK + (size + BLOCK - 1) / BLOCK * BLOCK;
-        if (!source_head(f->src, at + BLOCK, &head, &have, f->err))
+    if (!is_ours(head) && tar_size(head, &size) && size <= PAX_MOST) {
+        at = TAR_BLOCK + (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+        if (!source_head(f->src, at + TAR_BLOCK, &head, &have, f->err))
             return false;
     }
-    return (have >= at + BLOCK && is_ours(head + at)) || err_set(f->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a tar "
+    return (have >= at + TAR_BLOCK && is_ours(head + at)) || err_set(f->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a tar "
         "archive, which is not read: unpack it with tar -xf FILE, and name the model");
 }
 
 static bool
 find_members(struct tar_form *f)
 {
-    static const uint8_t zeros[BLOCK];
-    uint8_t header[BLOCK];
-    uint64_t total = source_size(f->src), at = 0, size, padded;
+    struct tar_member m;
+    uint64_t total = source_size(f->src), at = 0;
     for (int n = 0; n < MEMBERS_MOST; n++) {
-        if (total - at < BLOCK)
-            return bad_tar(f, total, "ends without its two blocks of zeros");
-        if (!source_read(f->src, at, header, BLOCK, f->err))
-            return false;
-        if (memcmp(header, zeros, BLOCK) == 0)
+        enum tar_found found = tar_read(&m, f->src, at, f->err);
+        if (found == TAR_ZEROS)
             break;
-        if (!sums_up(header) || !read_octal(&size, header + SIZE_AT, SIZE_LEN))
-            return bad_tar(f, at, "has a header whose checksum is wrong");
-        at += BLOCK;
-        if (!num_align(&padded, size, BLOCK) || padded > total - at)
-            return bad_tar(f, at, "ends within a member");
-        if (!take_member(f, header, at, size))
+        if (found != TAR_MEMBER)
+            return found == TAR_FAILED ? false : found == TAR_SHORT ? bad_tar(f, total, "ends without its two blocks of zeros")
+                : bad_tar(f, at, "has a header whose checksum is wrong");
+        if (m.next > total)
+            return bad_tar(f, m.at, "ends within a member");
+        if (!take_member(f, &m))
             return false;
-        at += padded;
+        at = m.next;
     }
     for (int i = 0; i < MEMBERS; i++)
         if (f->member[i].at == 0)
@@ -223,7 +197,7 @@ read_pickle(struct tar_form *f, struct tar_reading *r, uint64_t *at, uint64_t en
         r->bytes = more;
         if (!source_read(f->src, *at, r->bytes, n, f->err))
             return false;
-        if (pickle_length(r->bytes, n, &from) != 0 || n == end - *at || n > f->options->limits->pickle)
+        if (pickle_length(r->bytes, n, &from) != 0 || n == end - *at || n > PICKLE_MAX)
             break;
     }
     if (!pickle_run(&r->pickle, &r->root, r->bytes, n, &used, *at, f->budget, f->err))
@@ -426,7 +400,7 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
     *used += len;
     ok = ok && (n - *used >= RANK || bad_tar(f, at, "has tensors that end too early"));
     const uint64_t rank = ok ? load_le32(p + *used) : 0;
-    ok = ok && limits_check(rank, num_min(f->options->limits->rank, LAYOUT_RANK), "dimensions of a tensor", f->err)
+    ok = ok && limits_check(rank, LAYOUT_RANK, "dimensions of a tensor", f->err)
         && (n - *used >= RANK + EACH * rank + OFFSET || bad_tar(f, at, "has tensors that end too early"));
     struct record *records = ok ? array_grow(f->record, f->record_names.n, &f->room_records, sizeof *records, f->err) : NULL;
     if (records) {
@@ -479,9 +453,9 @@ check_ids(struct tar_form *f, const struct pickle *k)
 static uint8_t *
 load_member(struct tar_form *f, int which, size_t *n)
 {
-    const struct tar_member *m = &f->member[which];
+    const struct tar_place *m = &f->member[which];
     *n = (size_t)(m->end - m->at);
-    if (!limits_check(*n, f->options->limits->pickle, "bytes of a member of its tar archive", f->err)
+    if (!limits_check(*n, PICKLE_MAX, "bytes of a member of its tar archive", f->err)
         || !budget_bytes(f->budget, *n, "pickle bytes", f->err))
         return NULL;
     uint8_t *p = malloc(*n + 1);
@@ -518,7 +492,7 @@ tar_form_read(struct catalog *c, struct source *src, uint32_t file, const struct
 {
     struct tar_form f = { .src = src, .catalog = c, .budget = catalog_budget(c), .options = options, .err = err };
     bool ended;
-    bool ok = check_first(&f) && source_ended_by(src, SETTLE, &ended, err)
+    bool ok = check_first(&f) && source_ended_by(src, SOURCE_SETTLE, &ended, err)
         && source_spool(src, SOURCE_SIZE_UNKNOWN, true, err) && find_members(&f) && read_storages(&f)
         && read_object(&f, file);
     struct catalog_facts *facts = catalog_facts(c);
