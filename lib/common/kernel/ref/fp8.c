@@ -39,72 +39,78 @@ values_of(enum dtype dtype)
     }
 }
 
-/* Elements that share a scale. */
-typedef void tile_fn(void *y, size_t y_stride, const struct fp8_rows *tile);
-
 static void
-tile_f32(void *to, size_t y_stride, const struct fp8_rows *t)
+tile_f32(const float value[CODES], float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, float scale)
 {
-    const float *value = values_of(t->dtype);
-    float product[CODES], *y = to;
+    float product[CODES];
 
-    if (t->rows == 0 || t->cols < TABLE_PAYS / t->rows) {
-        for (size_t r = 0; r < t->rows; r++)
-            for (size_t c = 0; c < t->cols; c++)
-                y[r * y_stride + c] = nan_canonical(value[t->x[r * t->x_stride + c]] * *t->scales);
+    if (rows == 0 || cols < TABLE_PAYS / rows) {
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < cols; c++)
+                y[r * y_stride + c] = nan_canonical(value[x[r * x_stride + c]] * scale);
         return;
     }
     for (int code = 0; code < CODES; code++)
-        product[code] = nan_canonical(value[code] * *t->scales);
-    for (size_t r = 0; r < t->rows; r++)
-        for (size_t c = 0; c < t->cols; c++)
-            y[r * y_stride + c] = product[t->x[r * t->x_stride + c]];
+        product[code] = nan_canonical(value[code] * scale);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c++)
+            y[r * y_stride + c] = product[x[r * x_stride + c]];
 }
 
 static void
-tile_bf16(void *to, size_t y_stride, const struct fp8_rows *t)
+rows_f32(const float value[CODES], float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
 {
-    const float *value = values_of(t->dtype);
-    uint16_t product[CODES], *y = to;
+    const size_t height = scale_cols < TILE_COLS ? 1 : rows;
 
-    if (t->rows == 0 || t->cols < TABLE_PAYS / t->rows) {
-        for (size_t r = 0; r < t->rows; r++)
-            for (size_t c = 0; c < t->cols; c++)
-                y[r * y_stride + c] = bfloat16_of_float(value[t->x[r * t->x_stride + c]] * *t->scales);
-        return;
-    }
-    for (int code = 0; code < CODES; code++)
-        product[code] = bfloat16_of_float(value[code] * *t->scales);
-    for (size_t r = 0; r < t->rows; r++)
-        for (size_t c = 0; c < t->cols; c++)
-            y[r * y_stride + c] = product[t->x[r * t->x_stride + c]];
-}
-
-/* size: bytes of an element of y. */
-static void
-each_tile(uint8_t *y, size_t size, size_t y_stride, const struct fp8_rows *m, tile_fn *of_tile)
-{
-    struct fp8_rows tile = *m;
-
-    tile.rows = m->scale_cols < TILE_COLS ? 1 : m->rows;
-    for (size_t r = 0; r < m->rows; r += tile.rows) {
-        tile.scales = m->scales;
-        for (size_t c = 0; c < m->cols; c += tile.cols, tile.scales++) {
-            tile.x = m->x + r * m->x_stride + c;
-            tile.cols = num_min(m->scale_cols, m->cols - c);
-            of_tile(y + (r * y_stride + c) * size, y_stride, &tile);
+    for (size_t r = 0; r < rows; r += height)
+        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
+            n = num_min(scale_cols, cols - c);
+            tile_f32(value, y + r * y_stride + c, y_stride, x + r * x_stride + c, x_stride, height, n, scales[i]);
         }
+}
+
+static void
+tile_bf16(const float value[CODES], uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x,
+    size_t x_stride, size_t rows, size_t cols, float scale)
+{
+    uint16_t product[CODES];
+
+    if (rows == 0 || cols < TABLE_PAYS / rows) {
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < cols; c++)
+                y[r * y_stride + c] = bfloat16_of_float(value[x[r * x_stride + c]] * scale);
+        return;
     }
+    for (int code = 0; code < CODES; code++)
+        product[code] = bfloat16_of_float(value[code] * scale);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < cols; c++)
+            y[r * y_stride + c] = product[x[r * x_stride + c]];
+}
+
+static void
+rows_bf16(const float value[CODES], uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x,
+    size_t x_stride, size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
+{
+    const size_t height = scale_cols < TILE_COLS ? 1 : rows;
+
+    for (size_t r = 0; r < rows; r += height)
+        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
+            n = num_min(scale_cols, cols - c);
+            tile_bf16(value, y + r * y_stride + c, y_stride, x + r * x_stride + c, x_stride, height, n, scales[i]);
+        }
 }
 
 void
 fp8_f32(float *restrict y, size_t y_stride, const struct fp8_rows *m)
 {
-    each_tile((uint8_t *)y, sizeof *y, y_stride, m, tile_f32);
+    rows_f32(values_of(m->dtype), y, y_stride, m->x, m->x_stride, m->rows, m->cols, m->scales, m->scale_cols);
 }
 
 void
 fp8_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m)
 {
-    each_tile((uint8_t *)y, sizeof *y, y_stride, m, tile_bf16);
+    rows_bf16(values_of(m->dtype), y, y_stride, m->x, m->x_stride, m->rows, m->cols, m->scales, m->scale_cols);
 }

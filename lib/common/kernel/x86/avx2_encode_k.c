@@ -115,9 +115,9 @@ q45_k_search(struct k_groups *groups, const float *restrict x, const float *rest
 
 /* --- blocks */
 
-/* A search is compiled with and without importance. */
-static bool
-k_search(enum dtype dtype, struct k_groups *groups, const float *restrict x, const float *restrict importance)
+/* A search is compiled for each type, with and without importance. */
+static ALWAYS_INLINE bool
+k_search(const enum dtype dtype, struct k_groups *groups, const float *restrict x, const float *restrict importance)
 {
     const bool plain = importance == NULL;
 
@@ -135,6 +135,29 @@ k_search(enum dtype dtype, struct k_groups *groups, const float *restrict x, con
     }
 }
 
+static ALWAYS_INLINE bool
+block_as(const enum dtype dtype, uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+{
+    struct k_groups groups;
+
+    if (!all_finite(x) || !k_search(dtype, &groups, x, importance))
+        return false;
+    k_finish(dtype, y, &groups, x, importance != NULL);
+    return true;
+}
+
+static bool
+encode_block(enum dtype dtype, uint8_t *restrict y, const float *restrict x, const float *restrict importance)
+{
+    switch (dtype) {
+    case DTYPE_Q2_K: return block_as(DTYPE_Q2_K, y, x, importance);
+    case DTYPE_Q3_K: return block_as(DTYPE_Q3_K, y, x, importance);
+    case DTYPE_Q4_K: return block_as(DTYPE_Q4_K, y, x, importance);
+    case DTYPE_Q5_K: return block_as(DTYPE_Q5_K, y, x, importance);
+    default: return block_as(DTYPE_Q6_K, y, x, importance);
+    }
+}
+
 static bool
 avx2_encode_k(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
@@ -144,11 +167,8 @@ avx2_encode_k(enum dtype dtype, uint8_t *restrict y, const float *restrict x, si
     for (size_t r = 0; r < rows; r++, x += cols)
         for (size_t c = 0; c < cols; c += QK_K, y += nbytes) {
             const float *of = importance != NULL ? importance + c : NULL;
-            struct k_groups groups;
 
-            if (all_finite(x + c) && k_search(dtype, &groups, x + c, of))
-                k_finish(dtype, y, &groups, x + c, of != NULL);
-            else
+            if (!encode_block(dtype, y, x + c, of))
                 encode_k(dtype, y, x + c, 1, QK_K, of);
         }
     return true;

@@ -249,15 +249,16 @@ are_powers(const float *scales, size_t n)
 
 /* Row by row, a run for each scale. tables: NULL, or the first; `step` from each to the next. */
 static ALWAYS_INLINE void
-each_run(void *y, const enum avx2_to format, size_t y_stride, const struct fp8_rows *m, const struct fp8_type f, run_fn *run,
+each_run(void *y, const enum avx2_to format, size_t y_stride, const struct fp8_rows *rows, const struct fp8_type f, run_fn *run,
     const struct words16 *tables, const size_t step)
 {
-    const bool each = m->scale_cols == 1;
+    const struct fp8_rows m = *rows;                /* stores could change *rows */
+    const bool each = m.scale_cols == 1;
 
-    for (size_t r = 0; r < m->rows; r++)
-        for (size_t c = 0, i = 0, n; c < m->cols; c += n, i++) {
-            n = each ? m->cols : num_min(m->scale_cols, m->cols - c);
-            run((char *)y + (r * y_stride + c) * size_of(format), m->x + r * m->x_stride + c, n, f, m->scales + i, each,
+    for (size_t r = 0; r < m.rows; r++)
+        for (size_t c = 0, i = 0, n; c < m.cols; c += n, i++) {
+            n = each ? m.cols : num_min(m.scale_cols, m.cols - c);
+            run((char *)y + (r * y_stride + c) * size_of(format), m.x + r * m.x_stride + c, n, f, m.scales + i, each,
                 tables ? tables + i * step : NULL);
         }
 }
