@@ -41,7 +41,7 @@ teardown() {
     rm -rf "$dir"
 }
 
-# try STATUS COMMAND...: run it; stdout goes to the file out (or where the variable out says), stderr to err (or where err says).
+# try STATUS COMMAND...: run it; stdout goes to the file out, stderr to err, or where the variables out and err say.
 try() {
     local want=$1 got=0
     shift

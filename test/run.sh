@@ -50,21 +50,26 @@ part() {
 
 # Runs what has been listed; each part shows itself when it is done.
 run_parts() {
-    find "$work" -name '*.sh' | sort | xargs -P "${1:-$(getconf _NPROCESSORS_ONLN)}" -I {} sh -c '. "$0"/parts; run_part "$1"' "$work" {}
+    find "$work" -name '*.sh' | sort |
+        xargs -P "${1:-$(getconf _NPROCESSORS_ONLN)}" -I {} sh -c '. "$0"/parts; run_part "$1"' "$work" {}
     rm -f "$work"/*.sh
 }
 
 cat >"$work/parts" <<'EOP'
-# Runs a part, and adds what it counts to the file counts: what the lines "N passed, N failed" or "N passed, N failed, N skipped"
-# of it say. Shown are its other lines.
+# Runs a part, and writes what it counts into a file: what its lines "N passed, N failed" or "N passed, N failed, N skipped"
+# say. Shown are its other lines.
 run_part() {
     name=$(cat "${1%.sh}.name")
     began=$(date +%s)
     (. "$1") >"$1.log" 2>&1
     status=$?
-    awk -v name="$name" -v status=$status -v seconds=$(($(date +%s) - began)) -v counts="${1%.sh}.counts" '
+    seconds=$(($(date +%s) - began))
+    awk -v name="$name" -v status=$status -v seconds=$seconds -v counts="${1%.sh}.counts" '
         { line = $0; sub(/^.*: /, "", line) }
-        line ~ /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { split(line, n, " "); p += n[1]; f += n[3]; s += n[5]; next }
+        line ~ /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ {
+            split(line, n, " "); p += n[1]; f += n[3]; s += n[5]
+            next
+        }
         { print }
         END {
             if (f == 0 && (status != 0 || p + s == 0)) {
