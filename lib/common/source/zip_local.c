@@ -37,9 +37,8 @@ enum {
 static uint64_t
 near_end(const struct zip *zip, size_t i)
 {
-    uint64_t end = 0, from = zip->member[i].header_at;
-    for (; i < zip->n && (end == 0 || zip->member[i].header_at <= end + NEAR) && end - from < sizeof ((struct zip_window *)0)->p;
-         i++)
+    uint64_t from = zip->member[i].header_at, end = from;
+    for (; i < zip->n && zip->member[i].header_at <= end + NEAR && end - from < sizeof ((struct zip_window *)0)->p; i++)
         end = zip->member[i].header_at + LOCAL + zip->member[i].name_len + GUESS;
     return end;
 }
