@@ -117,7 +117,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     struct hf_model hf = { 0 };
     struct hf_quantization config = { 0 };
     struct outputs outputs = { .inputs = &model.inputs };
-    p.outputs = &outputs;
+    cmd->outputs = cmd->dir.outputs = cmd->split.outputs = &outputs;
 
     cmd->cli.bar->meter.spools = note_spool;
     cmd->cli.bar->meter.of = &note;

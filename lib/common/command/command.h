@@ -48,6 +48,7 @@ struct command {
     struct sink_options output;
     struct model_dir dir;           /* a directory; no path: the output is one file, or: */
     struct split_files split;       /* files of a split model; size 0: the output is one file */
+    struct outputs *outputs;        /* files of the job, while it runs; borrowed */
     struct byte_range cut;                 /* the bytes that are wanted */
     unsigned jobs;                  /* workers; 0: as many as pay */
     bool no_verify;                 /* checksums of the input are not looked at */

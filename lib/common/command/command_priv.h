@@ -1,4 +1,4 @@
-/* What the parts of a job tell one another. */
+/* What the files of this layer share. */
 #ifndef COMMAND_COMMAND_PRIV_H
 #define COMMAND_COMMAND_PRIV_H
 
@@ -21,7 +21,7 @@ bool command_preview_files(const struct command *cmd, const struct pipeline *p, 
 /* The metadata of the output, for its writer; clear them after a failure too. */
 bool command_keys_make(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
 
-/* The same, for the layout of the cmd; under -v says what is left out or missing. */
+/* The same, for the layout of the output; under -v says what is left out or missing. */
 bool command_keys(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
 
 /* What is said when the output is complete, so that nothing is a failure: the tensors that have NaN or infinite values;

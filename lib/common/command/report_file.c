@@ -36,7 +36,7 @@ write_early(void *of)
 bool
 report_file_open(struct report_file *r, struct err *err)
 {
-    struct outputs *outputs = r->p->outputs;
+    struct outputs *outputs = r->cmd->outputs;
     const struct sink_options options = { .path = r->cmd->report, .direct = SINK_DIRECT_NEVER };
     err_init(&r->err);
     if (!r->cmd->report)
@@ -56,7 +56,7 @@ report_file_commit(struct report_file *r, struct err *err)
     struct err *own = &r->err;
     if (!r->sink)
         return true;
-    bool ok = own->kind == ERR_NONE && (r->written || fill(r, own)) && outputs_commit(r->p->outputs, r->sink, own);
+    bool ok = own->kind == ERR_NONE && (r->written || fill(r, own)) && outputs_commit(r->cmd->outputs, r->sink, own);
     if (ok)
         return true;
     err_set(err, ERR_IO, own->at, "%s%s", test ? "" : "the output is complete, but not its report: ", own->text);

@@ -31,10 +31,10 @@ see(struct write_seen *seen, const struct command *cmd, const struct pipeline *p
 static bool
 open_output(const struct command *cmd, struct pipeline *p, struct err *err)
 {
-    if (!outputs_add(p->outputs, cmd->output.path, err))
+    if (!outputs_add(cmd->outputs, cmd->output.path, err))
         return false;
-    outputs_sweep(p->outputs);
-    return outputs_open(p->outputs, &p->sink, &cmd->output, err);
+    outputs_sweep(cmd->outputs);
+    return outputs_open(cmd->outputs, &p->sink, &cmd->output, err);
 }
 
 /* Write the output, or the part of it that is wanted; a test makes it and keeps nothing. */
@@ -50,8 +50,8 @@ write_output(const struct command *cmd, struct pipeline *p, const struct roles *
     ok = ok && (test ? sink_nowhere(&p->sink, err) : open_output(cmd, p, err)) && pipeline_run(p, err);
     meter_phase(p->model->meter, "completing the output", 0);
     if (ok)
-        outputs_made(p->outputs);
-    ok = ok && outputs_commit(p->outputs, p->sink, err);
+        outputs_made(cmd->outputs);
+    ok = ok && outputs_commit(cmd->outputs, p->sink, err);
     sink_close(p->sink);
     if (ok) {
         if (test)

@@ -71,7 +71,7 @@ look_at(struct dir_file *found, const struct model_dir_job *job, DIR *d, const c
         return;
     if (strcmp(name, JOURNAL_NAME) == 0)
         found->journal = true;
-    else if (job->p->outputs->compares)
+    else if (job->dir->outputs->compares)
         why = candidates_is_model(name) && !is_own(job, name) ? "it is not a file of this model; take another one" : NULL;
     else if (candidates_is_model(name))
         why = "take one without a model";
@@ -138,7 +138,7 @@ check_dir(const struct model_dir_job *job, struct err *err)
         return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is the directory of the input: take another one");
     if (dir->resume && has_file(dir, JOURNAL_NAME, &n, err) && n != 0)
         return true;
-    job->p->outputs->compares = dir->resume
+    job->dir->outputs->compares = dir->resume
         && has_file(dir, job->shards.n == 1 ? hf_shard_name(last, &job->shards, 0)
         : hf_shard_index_name(last, &job->shards), &n, err);
     return err->kind == ERR_NONE && check_entries(job, err);
@@ -161,9 +161,9 @@ add_outputs(const struct model_dir_job *job, struct err *err)
     for (size_t i = 0; ok && i < job->shards.n; i++)
         ok = side_files_add_one(&job->side, hf_shard_name(name, &job->shards, i), err);
     ok = ok && (job->shards.n == 1 || side_files_add_one(&job->side, hf_shard_index_name(name, &job->shards), err))
-        && outputs_check(job->p->outputs, err);
+        && outputs_check(job->dir->outputs, err);
     if (ok)
-        outputs_sweep(job->p->outputs);
+        outputs_sweep(job->dir->outputs);
     return ok;
 }
 
@@ -224,8 +224,8 @@ make_file(struct model_dir_job *job, const char *path, uint32_t *crc, struct err
         hooks[i] = p.hooks[i];
     hooks[p.nhooks++] = checksum_hook(&sum);
     p.hooks = hooks;
-    bool ok = outputs_open(p.outputs, &p.sink, &options, err) && pipeline_run(&p, err)
-        && outputs_commit(p.outputs, p.sink, err);
+    bool ok = outputs_open(job->dir->outputs, &p.sink, &options, err) && pipeline_run(&p, err)
+        && outputs_commit(job->dir->outputs, p.sink, err);
     sink_close(p.sink);
     job->p->infinite = p.infinite;
     *crc = sum.crc;
@@ -243,9 +243,9 @@ keep_file(struct model_dir_job *job, const char *path, uint64_t nbytes, struct e
         meter_add(job->p->model->meter, nbytes);
         return true;
     }
-    job->p->outputs->compares = true;
+    job->dir->outputs->compares = true;
     ok = make_file(job, path, &crc, err);
-    job->p->outputs->compares = false;
+    job->dir->outputs->compares = false;
     return ok;
 }
 
@@ -253,7 +253,7 @@ static bool
 write_file(struct model_dir_job *job, size_t i, struct err *err)
 {
     struct journal_entry e = { 0 };
-    bool complete = job->p->outputs->compares, finished = false;
+    bool complete = job->dir->outputs->compares, finished = false;
     struct pieces *pieces = lay_out(job, i, err);
     if (!pieces)
         return false;
@@ -334,7 +334,7 @@ write_index(const struct model_dir_job *job, struct err *err)
 static bool
 begin(struct model_dir_job *job, uint64_t fingerprint, struct err *err)
 {
-    if (job->p->outputs->compares)
+    if (job->dir->outputs->compares)
         return side_files_write(&job->side, err);
     if (!journal_open(&job->journal, job->dir->path, fingerprint, job->shards.n, job->dir->resume, err))
         return false;
@@ -355,14 +355,14 @@ write_all(struct model_dir_job *job, struct err *err)
     ok = ok && side_files_find(&job->side, err) && (check_dir(job, err) || in_dir(job->dir, err))
         && model_spool(job->p->model, err) && measure(job, &f, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
         && add_outputs(job, err) && begin(job, f.hash, err);
-    meter_phase(meter, job->p->outputs->compares ? "comparing" : "writing", job->dir->nbytes);
+    meter_phase(meter, job->dir->outputs->compares ? "comparing" : "writing", job->dir->nbytes);
     job->p->one_of_many = true;
     for (size_t i = 0; ok && i < job->shards.n; i++)
         ok = write_file(job, i, err);
     meter_phase(meter, "completing the output", 0);
     if (ok)
-        outputs_made(job->p->outputs);
-    return ok && write_index(job, err) && (job->p->outputs->compares || journal_remove(&job->journal, err));
+        outputs_made(job->dir->outputs);
+    return ok && write_index(job, err) && (job->dir->outputs->compares || journal_remove(&job->journal, err));
 }
 
 bool
@@ -370,9 +370,9 @@ model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice
     struct err *err)
 {
     struct model_dir_job job = { .dir = dir, .p = p, .choice = choice, .options = options, .side = { .model = p->model,
-        .outputs = p->outputs, .to = dir->path, .decodes = choice->decodes, .quantization = dir->quantization } };
+        .outputs = dir->outputs, .to = dir->path, .decodes = choice->decodes, .quantization = dir->quantization } };
     bool ok = write_all(&job, err);
-    dir->complete = p->outputs->compares;
+    dir->complete = dir->outputs->compares;
     side_files_clear(&job.side);
     journal_close(&job.journal);
     shards_clear(&job.shards);

@@ -8,8 +8,9 @@
 #ifndef OUTPUT_MODEL_DIR_H
 #define OUTPUT_MODEL_DIR_H
 
-#include "pipeline/pipeline.h"
 #include "hf/quantization.h"
+#include "output/outputs.h"
+#include "pipeline/pipeline.h"
 #include "writer/writer.h"
 
 struct model_dir {
@@ -19,6 +20,7 @@ struct model_dir {
     const struct hf_quantization *quantization;    /* what config.json says of what is encoded, or NULL; borrowed */
     bool resume, no_clobber;    /* no_clobber: a directory that is there is empty */
     enum sink_direct direct;
+    struct outputs *outputs;    /* the files of the job; borrowed */
     uint64_t nbytes;            /* out: of all files of weights, once they are known */
     size_t kept;                /* out: files that were finished before */
     bool complete;              /* out: all was there before, and is as this job makes it */

@@ -65,7 +65,7 @@ survey(struct split_job *job, struct err *err)
         job->split->nbytes += pieces_nbytes(pieces);
         pieces_free(pieces);
         if (!split_files_name(&part->path, job->split->path, i, job->shards.n, err) || !check_absent(part->path.p, err)
-            || !outputs_add(job->p->outputs, part->path.p, err))
+            || !outputs_add(job->split->outputs, part->path.p, err))
             return false;
     }
     return true;
@@ -84,7 +84,7 @@ make_file(struct split_job *job, size_t i, struct err *err)
     job->p->pieces = pieces;
     job->p->from = 0;
     job->p->to = pieces_nbytes(pieces);
-    bool ok = outputs_open(job->p->outputs, &part->sink, &options, err);
+    bool ok = outputs_open(job->split->outputs, &part->sink, &options, err);
     job->p->sink = part->sink;
     ok = ok && pipeline_run(job->p, err);
     pieces_free(pieces);
@@ -97,16 +97,16 @@ write_all(struct split_job *job, struct err *err)
     bool ok = shards_cut(&job->shards, job->choice, job->split->size, job->split->writer->align, err)
         && survey(job, err) && model_spool(job->p->model, err);
     if (ok)
-        outputs_sweep(job->p->outputs);
+        outputs_sweep(job->split->outputs);
     meter_phase(job->p->model->meter, "writing", job->split->nbytes);
     job->p->one_of_many = true;
     for (size_t i = 0; ok && i < job->shards.n; i++)
         ok = make_file(job, i, err);
     meter_phase(job->p->model->meter, "completing the output", 0);
     if (ok)
-        outputs_made(job->p->outputs);
+        outputs_made(job->split->outputs);
     for (size_t i = job->shards.n; ok && i-- > 0;)
-        ok = job->part[i].named = outputs_commit(job->p->outputs, job->part[i].sink, err);
+        ok = job->part[i].named = outputs_commit(job->split->outputs, job->part[i].sink, err);
     return ok;
 }
 

@@ -5,6 +5,7 @@
 #ifndef OUTPUT_SPLIT_FILES_H
 #define OUTPUT_SPLIT_FILES_H
 
+#include "output/outputs.h"
 #include "pipeline/pipeline.h"
 #include "plan/shards.h"
 #include "writer/writer.h"
@@ -15,6 +16,7 @@ struct split_files {
     const struct writer *writer;
     bool sync;
     enum sink_direct direct;
+    struct outputs *outputs;    /* the files of the job; borrowed */
     uint64_t nbytes;            /* out: of all files */
     size_t n;                   /* out: how many */
 };

@@ -30,14 +30,11 @@ enum { PIPELINE_JOBS = 2 };
  * 2 MiB and 3 1.8, 4 MiB and 2 1.5; the last was also among the two quickest. */
 enum { PIPELINE_DIRECT_BLOCK = 4 << 20, PIPELINE_DIRECT_JOBS = 2 };
 
-struct outputs;                         /* output/outputs.h */
-
 struct pipeline {
     struct model *model;                /* its sources are read; a pipe may be spooled */
     const struct pieces *pieces;        /* the output */
     const struct kernels *kernels;
     struct sink *sink;
-    struct outputs *outputs;            /* the files of the job; borrowed, or NULL where nothing is written */
     uint64_t from, to;                  /* bytes [from, to) of the output are written */
     bool one_of_many;                   /* outputs of a job: its phase of the meter has begun, with all their bytes */
     unsigned jobs;                      /* workers; 0: as many as pay */
