@@ -2,7 +2,7 @@
  * convert_hf_to_gguf.py of llama.cpp makes of them (test/peers/make-hf-corpus.py); and broken copies of their
  * files, which must end with an error that names the file, or with keys.
  *
- * With directories as arguments: print the keys of each, for comparisons elsewhere. */
+ * With directories as arguments: print the keys of each, for comparisons elsewhere. AMN_ROUNDS: broken copies of each file. */
 #include "check.h"
 
 #include <dirent.h>
@@ -264,6 +264,6 @@ main(int argc, char **argv)
         print(argv[i]);
     if (argc > 1)
         return 0;
-    check_corpus(rounds ? atoi(rounds) : 100);
+    check_corpus(rounds ? atoi(rounds) : 20);
     return check_done("vocabulary");
 }
