@@ -93,7 +93,8 @@ operations_apply(const struct operation *op, size_t nops, float *x, size_t n, bo
 
 /* --- parts */
 
-/* The layout without dimensions of one element, and with those merged that run on. NULL, without an error, if it is plain. */
+/* Finds the layout without dimensions of one element, and with contiguous ones merged: NULL if nothing is left of it. False is a
+ * failure. */
 static bool
 merge(const struct layout **layout, const struct layout *of, struct catalog *memory, struct err *err)
 {
@@ -112,7 +113,7 @@ merge(const struct layout **layout, const struct layout *of, struct catalog *mem
     return copy && memcpy(copy, &merged, layout_size(&merged));
 }
 
-/* Makes the part a tensor of its own, which has the layout. */
+/* Replaces the part by a tensor that has its layout. */
 static bool
 set_layout(struct composed_part *part, struct catalog *memory, struct err *err)
 {
@@ -162,7 +163,7 @@ composed_begin(const struct composed *composed, size_t part)
     return part != 0 ? composed->part[part - 1].end : 0;
 }
 
-/* One part at work. */
+/* A part while it is read. */
 struct composed_walk {
     const struct composed_part *part;
     size_t number, size;
@@ -171,8 +172,8 @@ struct composed_walk {
     void *of;
 };
 
-/* Elements of a matrix that is stored transposed, from place `at` on and at most n: whole rows, or as much of one. Each stored
- * row is read as far as the tile goes, and its elements are put where they belong. Returns how many; 0 is a failure. */
+/* Makes at most n elements, starting at place `at`, of a matrix that is stored transposed: whole rows, or some of one. Reads as
+ * much of each stored row as fits the tile. Returns how many elements were made; 0 is a failure. */
 static uint64_t
 run_transposed(const struct composed_walk *w, uint64_t at, uint64_t n, uint8_t *y, struct err *err)
 {
@@ -191,7 +192,7 @@ run_transposed(const struct composed_walk *w, uint64_t at, uint64_t n, uint8_t *
     return rows * width;
 }
 
-/* Elements of the part from place `at` on, at most n. Returns how many; 0 is a failure. */
+/* Makes at most n elements of a part, starting at place `at`. Returns how many; 0 is a failure. */
 static uint64_t
 run_part(const struct composed_walk *w, uint64_t at, uint64_t n, uint8_t *y, struct err *err)
 {

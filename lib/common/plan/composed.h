@@ -1,14 +1,14 @@
 /* composed: a tensor of the output that is put together: parts of input tensors and weights, one after the other, then
- * operations on each element, then one rounding to the output type or an encoder. An element depends on its place alone, so
- * that any range can be made by itself. */
+ * operations on each element, then one rounding to the output type or an encoder. An element depends only on its
+ * position, so any range can be made independently. */
 #ifndef PLAN_COMPOSED_H
 #define PLAN_COMPOSED_H
 
 #include "catalog/catalog.h"
 #include "scheme/scheme.h"
 
-/* Elements of a row-major source in another order, or some of them: those at `first` and the places of the layout, counted
- * row-major over its dimensions. A dimension of one element is a dimension here. */
+/* A selection or reordering of the elements of a row-major source: element i is the source's element first + layout_at(layout,
+ * i). Unlike layout_make(), dimensions of one element are kept. */
 struct strided {
     uint64_t first;
     struct layout layout;
@@ -17,13 +17,14 @@ struct strided {
 /* All elements of a source of these dimensions. */
 void strided_init(struct strided *s, const uint64_t *dim, uint32_t rank);
 
-/* Makes `parts` dimensions of n[] elements of dimension d. False: their product is not that of d, or there are too many. */
+/* Splits dimension d into `parts` dimensions of n[] elements. False if their product is not the size of d, or the rank would
+ * exceed LAYOUT_RANK. */
 bool strided_split(struct strided *s, uint32_t d, const uint64_t *n, uint32_t parts);
 
-/* Exchanges dimensions: d + i becomes the one that was d + from[i], for i below n. The inverse is the inverse permutation. */
+/* Permutes n dimensions: dimension d + i becomes the former d + from[i]. The inverse is the inverse permutation. */
 void strided_permute(struct strided *s, uint32_t d, const uint32_t *from, uint32_t n);
 
-/* Takes places [from, from + n) of dimension d. False: there are fewer. The inverse is to join the slices. */
+/* Keeps indices [from, from + n) of dimension d. False if it has fewer. The inverse is to join the slices, as parts. */
 bool strided_slice(struct strided *s, uint32_t d, uint64_t from, uint64_t n);
 
 /* Arithmetic in F32, each result rounded once; after each operation a part that is stored as F16 is rounded to F16, as torch
@@ -32,34 +33,33 @@ enum operation_kind { OPERATION_ADD, OPERATION_MULTIPLY, OPERATION_DIVIDE, OPERA
 
 struct operation {
     enum operation_kind kind;
-    float value;                /* that is added, or multiplied or divided by */
+    float value;                /* the second operand of ADD, MULTIPLY and DIVIDE */
 };
 
-/* Returns the operation that undoes this one, up to rounding. */
+/* Returns the inverse operation, exact except for rounding. */
 struct operation operation_inverse(struct operation operation);
 
 /* Applies operations to x[0..n), in order. `half`: results are rounded to F16. */
 void operations_apply(const struct operation *op, size_t nops, float *x, size_t n, bool half);
 
-/* Elements of an input tensor or a weight: one of these is not NULL. */
+/* Elements of an input tensor or a weight; exactly one of the two is not NULL. */
 struct composed_part {
     const struct tensor *copy;
     const struct weight *decode;
     uint64_t first;                     /* element of the source */
-    const struct layout *layout;        /* of the elements from there on; NULL: one after the other. Lives as long as the part */
-    uint64_t end;                       /* elements of the composed tensor in this part and those before it */
+    const struct layout *layout;        /* of the elements, relative to `first`; NULL: contiguous. Borrowed */
+    uint64_t end;                       /* number of elements of the composed tensor up to the end of this part */
 };
 
-/* Makes a part of elements of a tensor or a weight, and sets its end to their number: there is at least one. What it points to
- * lives as long as the catalog. Where a tensor without a layout is transposed, the part is a tensor with this layout, which the
- * pipeline reads by panels. */
+/* Sets a part, and its end to the number of its elements, which must not be 0. Memory belongs to the catalog. A transposed part
+ * of a tensor without a layout becomes a tensor with this layout, which the pipeline reads in panels. ERR_MEMORY, ERR_LIMIT. */
 bool composed_part_make(struct composed_part *part, const struct tensor *copy, const struct weight *decode,
     const struct strided *s, struct catalog *memory, struct err *err);
 
-/* Lives as long as the catalog, with all that it points to. */
+/* The catalog owns it and everything it points to. */
 struct composed {
     struct shape shape;
-    const struct composed_part *part;   /* n of them, none of them empty; none: it is `numbers`, F32 */
+    const struct composed_part *part;   /* n of them, none of them empty; n 0: generated from `numbers`, F32 */
     size_t n;
     const struct operation *op;         /* nops of them */
     size_t nops;

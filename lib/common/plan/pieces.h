@@ -62,7 +62,7 @@ struct built {
     struct piece *part[];               /* composed->n of them */
 };
 
-/* The elements of a weight, as a COPY, VIEW, DECODE or COMPOSED that is not a piece of the output itself, and what becomes of them. The
+/* The elements of a weight, as a COPY, VIEW, DECODE or COMPOSED that is not a piece of the output, and how they are encoded. The
  * pieces of its parts have one `elements` together. */
 struct encoded {
     const struct piece *elements;
