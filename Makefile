@@ -17,7 +17,8 @@
 #   make dist       the source, dist/amn-VERSION.tar.gz
 #   make deb        a Debian package, dist/amn_VERSION-1_ARCH.deb
 #   make static     tools that need no library, dist/amn-VERSION-linux-MACHINE.tar.gz
-#   make check-packages  these three, each installed into a fresh Debian of its own and tried; as root, minutes
+#   make check-packages  these three, each installed into a fresh Debian of its own and tried, and the static tools on their
+#                   small stacks; as root, minutes
 #
 # CC, CFLAGS, LDFLAGS as usual; SANITIZE=1 builds with AddressSanitizer and UBSan into its own obj/ and bin/, STATIC=1
 # with musl and static libraries, FUZZ=1 with clang for libFuzzer; WERROR=1 turns warnings into errors.
@@ -319,6 +320,9 @@ check-packages:
 	@[ "$$(id -u)" -eq 0 ] || { echo "make $@: not root, who alone can make systems and enter them" >&2; exit 1; }
 	sh test/setup.sh build test package
 	$(MAKE) dist deb static
+	$(MAKE) STATIC=1 obj-static/test/unit/test_thread
+	obj-static/test/unit/test_thread
+	AMN_BIN=bin-static bats test/threads.bats
 	test/check-packages $(out)/amn-$(version).tar.gz $(out)/amn_$(version)-1_*.deb $(out)/$(static_name).tar.gz \
 		$(notdir $(completions))
 
