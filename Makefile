@@ -107,10 +107,12 @@ fault_so = $(if $(STATIC)$(findstring musl,$(machine)),,\
 
 all: $(tools:%=$(bin)/%) $(bin)/amn $(link_names:%=$(bin)/%) $(completions) $(page_texts)
 
-# Kernels: one object per instruction set, picked at run time. Nothing else gets such a flag.
-$(obj)/lib/common/kernel/%.o: kernel_flags = -O3
+# Kernels: one object per instruction set, picked at run time. Nothing else gets such a flag. Where their local variables are is
+# not recorded: it takes half of the time to compile them.
+kernel_debug = $(if $(findstring -g,$(CFLAGS)),-g1)
+$(obj)/lib/common/kernel/%.o: kernel_flags = -O3 $(kernel_debug)
 ifneq (,$(filter x86_64% amd64%,$(machine)))
-$(obj)/lib/common/kernel/x86/%.o: kernel_flags = -O3 -mavx2 -mf16c -mfma -mpclmul
+$(obj)/lib/common/kernel/x86/%.o: kernel_flags = -O3 $(kernel_debug) -mavx2 -mf16c -mfma -mpclmul
 endif
 
 $(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'

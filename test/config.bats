@@ -42,7 +42,7 @@ values() {
     amn-parse --config "$fx/config-64.json" - <"$m" | grep -q '64x128'
 }
 
-# bats test_tags=broken
+# bats test_tags=full,broken
 @test "config.json: not JSON, a block twice, too deep, too large" {
     mkdir m
     cp "$fx/config-48/model.safetensors" m

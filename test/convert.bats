@@ -252,6 +252,7 @@ refused() {
     try 69 amn-convert --size --to "$to" in.safetensors
 }
 
+# bats test_tags=full
 @test "what a format cannot hold is refused before the first byte" {
     for type in F8_E8M0 F4 F6_E2M3; do
         refused $type npz 'tensor more' "cannot hold $type"

@@ -172,6 +172,7 @@ same() {
     [ "$left" = "$(printf 'lost+found\nold\nold')" ]
 }
 
+# bats test_tags=full
 @test "signals leave the old file and nothing else" {
     printf old >old
     for s in "TERM 143" "INT 130" "HUP 129"; do
@@ -227,6 +228,7 @@ print(sum(p & 1 for p in pages) * mmap.PAGESIZE)
 PYTHON
 }
 
+# bats test_tags=full
 @test "what was read is dropped behind, and only then" {
     need_direct
     dd if="$fx/good-fp8-200mb.safetensors" of=input bs=1M conv=fsync 2>/dev/null

@@ -505,6 +505,7 @@ stopped() {
     diff -r whole part
 }
 
+# bats test_tags=full
 @test "--resume of a complete directory: nothing is written, and it must be what the same command makes" {
     mkdir in
     "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 b.weight=BF16:64x256 norm.weight=F32:1x64

@@ -41,6 +41,7 @@ for name, (dtype, shape, _) in read(sys.argv[1]).items():
 PYTHON
 }
 
+# bats test_tags=full
 @test "file and pipe, one worker and four, with and without instructions of the CPU: the same bytes" {
     weights w
     for s in $fp8 $bnb; do
@@ -264,6 +265,7 @@ EOF
     done
 }
 
+# bats test_tags=full
 @test "an input that ends early, a reader that leaves, a full disk" {
     weights w
     head -c 300000 w >cut

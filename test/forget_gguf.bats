@@ -229,6 +229,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full
 @test "--target-size: it fits, loses no more than what is smaller, and is reproducible" {
     tiny model m.gguf layers=3
     last=

@@ -201,6 +201,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     amn-remember:amn-remember.1 amn-info:amn-inspect.1 amn:amn.7 formats:amn-formats.5 amn-formats:amn-formats.5
     json:amn-json.5 help:amn.1 list:amn.1 amn-list:amn.1"
 
+# bats test_tags=full
 @test "amn help TOPIC: man gets the page that lies beside the tools" {
     fake only/man
     for t in $topics; do
@@ -218,6 +219,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     [ "$(ls "$tests"/../man | wc -l)" -eq "$(for t in $topics; do echo ${t#*:}; done | sort -u | wc -l)" ]
 }
 
+# bats test_tags=full
 @test "without man, in a pipe: the text that mandoc makes of the page" {
     command -v mandoc >/dev/null || skip "mandoc is not installed"
     install_texts

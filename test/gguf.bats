@@ -78,6 +78,7 @@ END
     grep -q 'split.tensors.count says 1' err
 }
 
+# bats test_tags=full
 @test "a header of 300 000 tokens: the vocabulary is counted, the memory is that of the header" {
     forms
     [ "$(amn-inspect tokens.gguf | jq -c '[.gguf.tokenizer.model, .gguf.tokenizer.vocabulary]')" = '["gpt2",300000]' ]

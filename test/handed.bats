@@ -105,6 +105,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full
 @test "a web page: the download wanted a login, or the link was that of a page" {
     n=0
     for page in '<!DOCTYPE html>\n<html class="">\n<head>' '<!doctype HTML><title>x' '<html lang="en">' '\n\n  <html>' \
@@ -169,6 +170,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full
 @test "what may hold a model, in a format that is not read: 69, by name" {
     samples s
     cd s
@@ -188,7 +190,7 @@ with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x"
     done
 }
 
-# bats test_tags=broken
+# bats test_tags=full,broken
 @test "what holds no model: 65, by name" {
     samples s
     cd s

@@ -484,6 +484,7 @@ END
     jq -se 'map(select(.name == "blk.0.ffn_gate_exps.weight")) | .[0].inputs | length > 0' out
 }
 
+# bats test_tags=full
 @test "what is quantized is decoded first" {
     model llama-wide
     model mixtral
@@ -518,6 +519,7 @@ END
     done
 }
 
+# bats test_tags=full
 @test "to GGUF and then quantized, or quantized at once: the same bytes" {
     for case in llama-wide mixtral qwen2-moe llama-json gemma3; do
         model $case

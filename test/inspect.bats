@@ -214,7 +214,7 @@ PYTHON
     grep -qF "s = \"${x:0:52}\"..." out
 }
 
-# bats test_tags=broken
+# bats test_tags=full,broken
 @test "--metadata: hostile keys and values" {
     for f in "$corpus"/gguf-good/*hostile* "$corpus"/safetensors-good/*hostile* "$fx"/good-*hostile* "$fx/good-gguf-values-3.gguf"; do
         for how in '' --arrays; do

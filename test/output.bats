@@ -45,6 +45,7 @@ load helper
     only
 }
 
+# bats test_tags=full
 @test "-o: SIGTERM, SIGINT and SIGHUP leave the old file and nothing else" {
     printf old >old
     for s in "TERM 143" "INT 130" "HUP 129"; do

@@ -306,7 +306,7 @@ PYTHON
     both 75 model amn-remember
 }
 
-# bats test_tags=broken
+# bats test_tags=full,broken
 @test "a bomb in a header: a limit, soon and in little memory" {
     without_sanitizer
     little() { (ulimit -v 400000; exec timeout 30 "$@"); }
@@ -345,6 +345,7 @@ PYTHON
     grep -q 'at least [0-9]* bytes follow the last tensor' err
 }
 
+# bats test_tags=full
 @test "tensors of zeros are no bomb; --max-ratio tightens" {
     f=$fx/good-fp8-200mb.safetensors
     zstd -qc <"$f" >model
@@ -411,6 +412,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full
 @test "compressed input: a reader that leaves, and a writer that is not cut off" {
     for p in $packings; do
         packed $p "$fx/good-fp8-wide.safetensors" >model

@@ -8,6 +8,7 @@ bytes_read() {
     awk -v FS='= ' '/good-fp8-wide|in.safetensors/ { n += $NF } END { print n + 0 }' trace
 }
 
+# bats test_tags=full
 @test "the parts of I/N, in order, are the output, and --size says their lengths" {
     for f in good-fp8-wide.safetensors good-plain.safetensors good-gguf-k.gguf; do
         amn-remember "$fx/$f" >whole

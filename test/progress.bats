@@ -54,6 +54,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full
 @test "--progress: always shows a bar on stderr, never and auto in a pipe show none" {
     for when in auto never; do
         try 0 "$helpers/stall" 0 "$fx/good-fp8-wide.safetensors" amn-remember --progress=$when
@@ -152,6 +153,7 @@ left() {
     [ "$(grep -c "^end: " out)" -eq "$1" ] && [ "$(grep -cF "end: ${2-}" out)" -eq "$1" ] || { cat out; return 1; }
 }
 
+# bats test_tags=full
 @test "the bar has whole words at any width, follows the window, and leaves nothing behind" {
     in=$fx/good-fp8-wide.safetensors
     try 0 amn-remember "$in"
@@ -171,6 +173,7 @@ left() {
     refute grep -q "$(printf '\033\[[0-9;]*m')" out
 }
 
+# bats test_tags=full
 @test "the bar names the phase: a header that is long to come, a spool" {
     in=$fx/good-fp8-wide-late.safetensors
     try 0 amn-remember "$in"
@@ -185,6 +188,7 @@ left() {
     left 0
 }
 
+# bats test_tags=full
 @test "the bar is wiped before every other line, and before text on standard output" {
     in=$fx/good-fp8-wide-late.safetensors
     try 0 amn-remember "$in"
@@ -207,6 +211,7 @@ SH
     left 1 'amn-remember: (standard input): malformed: it ends after 1400000 bytes'
 }
 
+# bats test_tags=full
 @test "the bar keeps off a dumb terminal, and off one in which the job is in the background" {
     in=$fx/good-fp8-wide.safetensors
     printf 'head -c 1300000 "$1"; sleep 0.5; tail -c +1300001 "$1"\n' >slow

@@ -60,6 +60,7 @@ counts() {
     try 2 amn-remember --test --range 99999999999- "$fx/good-plain.safetensors"
 }
 
+# bats test_tags=full
 @test "--test counts NaN and infinite values of every float tensor, exactly, whoever makes them" {
     "$helpers/odd-values" make odd
     for to in bf16 f16 f32; do
