@@ -26,11 +26,13 @@ refuses() {
     mv "$1.before" "$1"
 }
 
+# bats test_tags=full
 @test "the tree as it is passes" {
     try 0 check
     grep -qE '[1-9][0-9]* passed, 0 failed' out
 }
 
+# bats test_tags=full
 @test "an include beyond the table fails, with file and line" {
     refuses lib/common/base/str.c '#include "catalog/catalog.h"'
     refuses lib/common/source/pipe.c '#include "dtype/dtype.h"'
@@ -41,6 +43,7 @@ refuses() {
     try 0 check
 }
 
+# bats test_tags=full
 @test "a folder inside a layer has a row of its own" {
     refuses lib/common/container/gguf/gguf.c '#include "container/torch/checkpoint.h"'
     refuses lib/common/output/sink/sink.c '#include "output/outputs.h"'
@@ -49,6 +52,7 @@ refuses() {
     try 0 check
 }
 
+# bats test_tags=full
 @test "libraries only where the table says" {
     refuses lib/common/base/str.c '#include <zlib.h>'
     refuses lib/common/model/model.c '#include <archive.h>'
@@ -58,11 +62,13 @@ refuses() {
     refuses lib/amn/manual.c '#include <zlib.h>'
 }
 
+# bats test_tags=full
 @test "private headers stay in their layer" {
     refuses lib/common/model/model.c '#include "source/source_priv.h"'
     refuses amn-remember/main.c '#include "source/source_priv.h"'
 }
 
+# bats test_tags=full
 @test "a tool includes no other tool, and nothing by a path" {
     refuses amn-remember/main.c '#include "amn-inspect/scan.h"'
     refuses amn-remember/main.c '#include "../amn-inspect/scan.h"'
@@ -72,6 +78,7 @@ refuses() {
     refuses lib/common/base/str.c '#include "str.h"'
 }
 
+# bats test_tags=full
 @test "an unknown layer, a file outside of the layers, an include that is a macro" {
     refuses lib/common/base/str.c '#include "utils/utils.h"'
     refuses lib/common/base/str.c '#include HEADER'

@@ -105,6 +105,11 @@ units() {
     return $bad
 }
 
+# Those of them that try something random, more often.
+rounds() {
+    for unit in convrot kernel_sets vocabulary; do AMN_ALL_ROUNDS=1 "$AMN_OBJ/test/unit/test_$unit" || return 1; done
+}
+
 # bats says what it does line by line; shown are failures, with what they print, and skipped tests.
 behaviour() {
     bats --tap $filter "$1" | awk '
@@ -162,7 +167,7 @@ if [ "$tier" = check ]; then
     part manual manual
     part cases python3 test/cases/check "$AMN_BIN"
 fi
-[ "$tier" != full ] || part 'tokenizers, more of them broken' env AMN_ROUNDS=100 "$AMN_OBJ/test/unit/test_vocabulary"
+[ "$tier" != full ] || part 'unit tests, all rounds' rounds
 for file in $(files); do part "$file" behaviour "$file"; done
 run_parts
 if [ "$tier" = full ]; then             # these take all processors themselves

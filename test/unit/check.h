@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static unsigned check_passed, check_failed, check_skipped;
 
@@ -31,6 +32,13 @@ check_skip(const char *what, const char *why)
 {
     check_skipped++;
     printf("skip: %s: %s\n", what, why);
+}
+
+/* How often something random is tried: `few` times, or with AMN_ALL_ROUNDS in the environment, as in make check-full, `all`. */
+static inline int
+check_rounds(int few, int all)
+{
+    return getenv("AMN_ALL_ROUNDS") ? all : few;
 }
 
 static inline int

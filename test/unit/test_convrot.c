@@ -102,7 +102,7 @@ test_groups(const struct kernels *scalar, const struct kernels *k)
         0x1p100f };
 
     for (size_t group = 4; group <= CONVROT_MOST; group *= 4) {
-        size_t trials = group > 1024 ? 6 : 300, most = CODES - group;
+        size_t trials = group > 1024 ? 6 : (size_t)check_rounds(60, 300), most = CODES - group;
         bool ok = true;
 
         for (size_t j = 0; j < trials; j++) {

@@ -2,7 +2,7 @@
  * convert_hf_to_gguf.py of llama.cpp makes of them (test/peers/make-hf-corpus.py); and broken copies of their
  * files, which must end with an error that names the file, or with keys.
  *
- * With directories as arguments: print the keys of each, for comparisons elsewhere. AMN_ROUNDS: broken copies of each file. */
+ * With directories as arguments: print the keys of each, for comparisons elsewhere. */
 #include "check.h"
 
 #include <dirent.h>
@@ -259,11 +259,10 @@ check_corpus(int rounds)
 int
 main(int argc, char **argv)
 {
-    const char *rounds = getenv("AMN_ROUNDS");
     for (int i = 1; i < argc; i++)
         print(argv[i]);
     if (argc > 1)
         return 0;
-    check_corpus(rounds ? atoi(rounds) : 20);
+    check_corpus(check_rounds(20, 100));
     return check_done("vocabulary");
 }
