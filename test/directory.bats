@@ -63,6 +63,7 @@ same() {
     cmp whole d/model.safetensors
 }
 
+# bats test_tags=full
 @test "files keep the name that diffusers and PEFT insist on" {
     for stem in diffusion_pytorch_model adapter_model; do
         rm -rf in d e

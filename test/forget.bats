@@ -123,6 +123,7 @@ EOF
     grep -q "'fp8-transformers' is unknown" err
 }
 
+# bats test_tags=full
 @test "other names of the same" {
     weights w
     while read -r a b; do
@@ -141,6 +142,7 @@ fp4-double-quant BNB-FP4-double-quant
 EOF
 }
 
+# bats test_tags=full
 @test "--size, and parts that are the whole" {
     weights w
     for s in fp8 fp8-per-channel nf4-double-quant int8; do

@@ -62,6 +62,7 @@ of() {
     grep -q 'no weight to encode as' err || grep -q 'F16' err
 }
 
+# bats test_tags=full
 @test "rows that 32 does not divide become F16, a matrix of one row stays, --pure spares what llama-quantize spares" {
     tiny model m.gguf more=blk.0.other.weight:40x8,blk.0.one_row.weight:256x1,blk.0.ffn_gate_inp.weight:256x4,blk.0.ssm_conv1d.weight:256x4,blk.0.ssm_a:256x16
     for options in "--scheme q8_0" "--scheme q8_0 --pure" "--scheme q4_0" "--scheme q4_k_m" "--scheme iq4_nl --pure"; do

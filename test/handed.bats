@@ -117,6 +117,7 @@ PYTHON
     [ $n -eq 8 ]
 }
 
+# bats test_tags=full
 @test "JSON: what it begins with; an index and a config.json say what to name instead" {
     printf '{"error":"Access to model acme/big is restricted.","code":401}' >answer
     says 65 answer 'this is JSON, not a model' 'it begins: {"error":"Access to model acme/big is restricted.'
@@ -133,6 +134,7 @@ PYTHON
     done
 }
 
+# bats test_tags=full
 @test "text: what it begins with, on one line and with nothing raw" {
     printf 'Entry not found\n' >text
     says 65 text 'this is text, not a model: name a .safetensors or .gguf file' 'it begins: Entry not found'

@@ -346,6 +346,7 @@ silent() {
     refuses 69 unsupported 'no lm_head.weight' qwen2-moe
 }
 
+# bats test_tags=full
 @test "a bias that libllama would not load is refused, one that it loads is kept" {
     o=model.layers.0.self_attn.o_proj.bias q=model.layers.0.self_attn.q_proj.bias up=model.layers.0.mlp.up_proj.bias
     for case in qwen2 qwen3 gemma2 gemma3 phi3; do

@@ -174,6 +174,7 @@ is_input() {
     rm hard soft saved
 }
 
+# bats test_tags=full
 @test "an output that is any file of the input is refused: shards, index, config.json" {
     cp -r "$fx/good-sharded" model
     echo '{}' >model/config.json
@@ -393,6 +394,7 @@ blames() {
     cmp file again
 }
 
+# bats test_tags=full
 @test "no binary data to a terminal, unless -f" {
     try 2 "$helpers/pty" amn-remember "$fx/good-plain.safetensors"
     grep -q 'terminal' out
@@ -460,6 +462,7 @@ blames() {
     only in.safetensors saved soft hard out.gguf keys.json n
 }
 
+# bats test_tags=full
 @test "a file of the input that gets the name of an output while the job runs is not replaced" {
     "$helpers/weights" in.safetensors a.weight=BF16:1024x1024
     mkfifo slow

@@ -105,6 +105,7 @@ PYTHON
     cmp got whole
 }
 
+# bats test_tags=full
 @test "SIGUSR1: the reports answer as well" {
     many=$corpus/safetensors-good/5000-tensors.safetensors
     for t in amn-parse amn-inspect; do

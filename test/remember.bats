@@ -123,6 +123,7 @@ gives_the_bytes_of_scalar() {
     amn-remember <once | cmp - once
 }
 
+# bats test_tags=full
 @test "--size is the number of bytes written, and writes nothing" {
     for f in good-plain.safetensors good-fp8-wide.safetensors good-fp8-late.safetensors good-gguf.gguf good-no-tensors.safetensors; do
         for o in --to=bf16 --to=f32 --order=name --range=3-99 --range=-7; do

@@ -177,6 +177,7 @@ END
     done
 }
 
+# bats test_tags=full
 @test "the members of all objects are those of amn-json(5)" {
     hostile
     cp "$fx/good-plain.safetensors" hostile/plain.safetensors

@@ -4,6 +4,7 @@ load helper
 
 wide() { echo "$fx/sdnq-wide/model.safetensors"; }
 
+# bats test_tags=full
 @test "elements of every layout, in more than one block, are what their formulas say" {
     try 0 amn-remember --to f32 "$fx/sdnq-wide"
     "$helpers/sdnq" "$fx/sdnq-wide" out

@@ -28,6 +28,7 @@ counts() {
     only
 }
 
+# bats test_tags=full
 @test "--test: what cannot be remembered fails as ever" {
     for f in "$fx"/bad-*.safetensors "$fx"/bad-*.gguf "$fx"/unsupported-*; do
         got=0
