@@ -300,7 +300,10 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     try 0 bare /usr/bin/env PAGER= MANPAGER= $pty p/bin/amn help inspect
     shown_by more
     ln -s "$(command -v cat)" only/cat
-    try 0 bare /usr/bin/env PAGER=/no/such/pager $pty p/bin/amn help inspect     # the text all the same
+    for again in 1 2 3; do      # Linux drops what a terminal has not read when the last program on it ends: once in 40 runs here
+        try 0 bare /usr/bin/env PAGER=/no/such/pager $pty p/bin/amn help inspect     # the text all the same
+        ! grep -q 'what a model is, how it is quantized' out || break
+    done
     grep -q 'what a model is, how it is quantized' out
     try 0 bare /usr/bin/env PAGER='/usr/bin/head -n 1' $pty p/bin/amn help amn   # it leaves early
     tr -d '\r' <out | grep -q '^AMN(7)'
