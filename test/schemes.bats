@@ -1,5 +1,4 @@
 #!/usr/bin/env bats
-# bats file_tags=broken
 # Schemes that are told by their tensors, markers or configuration: what is refused, with which status, in which words.
 # The cases are those of helper.bash.
 load helper
@@ -137,6 +136,7 @@ load helper
     cases named- 30
 }
 
+# bats test_tags=broken
 @test "their shapes, types and companions made wrong: 65" {
     cases broken- 20
 }
