@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # --direct: an output past the page cache has the bytes, the care and the endings of one through it.
 load helper
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # What config.json of a model directory of amn-forget tells its loader of modules that stay, and of several schemes.
 # test/peers/peer_loaders.py has the loaders read it.
 load helper

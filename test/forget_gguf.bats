@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # amn-forget to GGUF: mixes, importance, rules, targets and reports. test/peers/peer_quantize.py compares with llama-quantize, and
 # the golden bytes of the encoders are in unit tests.
 load helper

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # Model directories of Hugging Face become GGUF: what the corpus of check-hf does not show.
 load helper
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # AWQ, compressed-tensors, INT8 and INT4: integer codes with scales and zero points, in all their layouts.
 load helper
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # amn list: the models of the local stores.
 load helper
 

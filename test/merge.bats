@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # amn-convert of several operands into one output, and of packed tensors as they are.
 load helper
 

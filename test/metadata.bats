@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # What becomes of metadata: those of GGUF and of safetensors, and what the command line gives. test/peers has what the
 # libraries of the formats, and llama.cpp, make of it.
 load helper

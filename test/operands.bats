@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # amn-inspect and amn-parse with several operands: each is done on its own.
 load helper
 

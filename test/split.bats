@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=full
 # --split-size: a GGUF model in several files; and -o DIR/ of amn-convert. What gguf-split expects of them is in test/peers.
 load helper
 
