@@ -18,7 +18,7 @@
 #define IN(key, value) "}U\1" key value "s."
 #define ROW(pickle, root, text) { pickle, sizeof (pickle) - 1, root, text }
 
-struct row {
+struct checkpoint_row {
     const char *pickle;
     size_t n;
     const char *root;
@@ -27,7 +27,7 @@ struct row {
 
 /* Each storage is said to begin at a multiple of 1000. */
 static void
-describe(struct str *s, const struct row *row, bool big_endian, const struct limits *limits)
+describe(struct str *s, const struct checkpoint_row *row, bool big_endian, const struct limits *limits)
 {
     const struct checkpoint_options options = { .root = row->root };
     struct budget budget = { .limits = *limits };
@@ -62,7 +62,7 @@ describe(struct str *s, const struct row *row, bool big_endian, const struct lim
 }
 
 static void
-check_rows(const struct row *rows, size_t n, bool big_endian)
+check_rows(const struct checkpoint_row *rows, size_t n, bool big_endian)
 {
     for (size_t i = 0; i < n; i++) {
         struct str s = { 0 };
@@ -80,7 +80,7 @@ check_rows(const struct row *rows, size_t n, bool big_endian)
 static void
 test_tensors(void)
 {
-    static const struct row rows[] = {
+    static const struct checkpoint_row rows[] = {
         ROW(IN("w", T6), NULL, "w F32 [2, 3] 1000+24"), ROW(T6 ".", NULL, "tensor F32 [2, 3] 1000+24"),
         ROW(IN("w", "ctorch._utils\n_rebuild_tensor\n(" F6 "K\1K\5\x85K\1\x85tR"), NULL, "w F32 [5] 1004+20"),
         ROW(IN("w", TENSOR(F6, "K\0", "K\3K\2\x86", "K\1K\3\x86")), NULL, "w F32 [3, 2] 1000+24 view"),
@@ -108,7 +108,7 @@ test_tensors(void)
         ROW("}U\5other}U\1b" T6 "ss.", "auto", "other.b F32 [2, 3] 1000+24"), ROW("}U\1ah\0.", NULL, "!malformed:memo"),
         ROW("}N}" "s.", NULL, ""), ROW("K\1.", NULL, ""), ROW(F6 ".", NULL, ""),
     };
-    static const struct row big[] = {
+    static const struct checkpoint_row big[] = {
         ROW(IN("w", T6), NULL, "w F32 [2, 3] 1000+24"),
         ROW(IN("w", V3(STORAGE_OF("ctorch.storage\nUntypedStorage\n", "0", "K\6") "K\1K\2\x85K\1\x85\x89" OD "ctorch\nuint16\n")), NULL,
             "!unsupported:big-endian"),
@@ -122,7 +122,7 @@ test_tensors(void)
 static void
 test_refusals(void)
 {
-    static const struct row rows[] = {
+    static const struct checkpoint_row rows[] = {
         ROW(IN("w", TENSOR(STORAGE("DoubleStorage", "0", "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"), "K\0", ")", ")")), NULL, "!malformed:more than any file"),
         ROW(IN("w", TENSOR(STORAGE("FloatStorage", "0", "\x88"), "K\0", ")", ")")), NULL, "!malformed:True"),
         ROW(IN("w", TENSOR(STORAGE("FloatStorage", "0", "J\xff\xff\xff\xff"), "K\0", ")", ")")), NULL, "!malformed:-1"),
@@ -165,7 +165,7 @@ test_amplification(void)
     for (int i = 0; i < 20; i++)
         str_text(&s, "h\1");
     str_text(&s, "e.");
-    struct row row = { s.p, s.len, NULL, "" };
+    struct checkpoint_row row = { s.p, s.len, NULL, "" };
     struct str got = { 0 };
     describe(&got, &row, false, &limits_default);
     CHECK_ROW(strncmp(got.p, "!limit: its tensors have more than", 30) == 0, got.p);
@@ -176,7 +176,7 @@ test_amplification(void)
     for (int i = 0; i < 40; i++)
         str_text(&s, "0h0h0\x86q0");
     str_text(&s, ".");
-    row = (struct row){ s.p, s.len, NULL, "" };
+    row = (struct checkpoint_row){ s.p, s.len, NULL, "" };
     describe(&got, &row, false, &limits_default);
     CHECK_ROW(strstr(got.p, "walk_nodes") || strstr(got.p, "names of its tensors"), got.p);
     str_clear(&got);

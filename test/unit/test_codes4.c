@@ -43,13 +43,13 @@ test_known(const struct kernels *k)
 }
 
 /* One row, in both formats. Codes, zeros and scales lie at the end of their memory. */
-struct trial {
+struct codes4_trial {
     size_t first, n, group;
     bool low_first, has_zeros;
 };
 
 static struct codes4
-input_of(const struct trial *t)
+input_of(const struct codes4_trial *t)
 {
     size_t ngroups = t->n == 0 ? 0 : (t->first + t->n - 1) / t->group - t->first / t->group + 1;
 
@@ -63,13 +63,13 @@ input_of(const struct trial *t)
 }
 
 static const uint8_t *
-codes_of(const struct trial *t)
+codes_of(const struct codes4_trial *t)
 {
     return codes.end - (t->first % 2 + t->n + 1) / 2;
 }
 
 static void
-run(const struct kernels *k, struct fence to, const struct trial *t, enum dtype dtype)
+run(const struct kernels *k, struct fence to, const struct codes4_trial *t, enum dtype dtype)
 {
     const struct codes4 c = input_of(t);
     size_t size = dtype_facts(dtype)->bytes;
@@ -84,7 +84,7 @@ run(const struct kernels *k, struct fence to, const struct trial *t, enum dtype 
 
 /* The scalar set against the header's formula. */
 static bool
-holds(const struct kernels *k, const struct trial *t)
+holds(const struct kernels *k, const struct codes4_trial *t)
 {
     const struct codes4 c = input_of(t);
     const float *y = (const float *)(void *)output.end - t->n;
@@ -108,7 +108,7 @@ holds(const struct kernels *k, const struct trial *t)
 }
 
 static bool
-agree(const struct kernels *scalar, const struct kernels *k, const struct trial *t)
+agree(const struct kernels *scalar, const struct kernels *k, const struct codes4_trial *t)
 {
     bool same = true;
 
@@ -162,10 +162,10 @@ fill_inputs(void)
     }
 }
 
-static struct trial
+static struct codes4_trial
 random_trial(size_t group)
 {
-    return (struct trial){
+    return (struct codes4_trial){
         .first = fence_random() % (3 * group), .n = fence_random() % (fence_random() % 4 ? 300 : MOST), .group = group,
         .low_first = fence_random() % 2, .has_zeros = fence_random() % 4 != 0,
     };
@@ -183,7 +183,7 @@ test_formula(const struct kernels *k)
 
     for (size_t i = 0; i < GROUP_SIZES; i++)
         for (int j = 0; j < 100; j++) {
-            struct trial t = random_trial(group_sizes[i]);
+            struct codes4_trial t = random_trial(group_sizes[i]);
 
             fill_inputs();
             ok = ok && holds(k, &t);
@@ -199,7 +199,7 @@ test_set(const struct kernels *scalar, const struct kernels *k)
         bool ok = true;
 
         for (int j = 0; j < 300; j++) {
-            struct trial t = random_trial(group);
+            struct codes4_trial t = random_trial(group);
 
             if (j % 10 == 0)
                 fill_inputs();
@@ -208,7 +208,7 @@ test_set(const struct kernels *scalar, const struct kernels *k)
         CHECK_ROW(ok, "random runs");
         for (size_t n = 0; n < 140; n++)                /* every length, from an even and an odd start */
             for (unsigned flags = 0; flags < 8; flags++) {
-                struct trial t = { .first = flags & 1, .n = n, .group = group, .low_first = flags & 2,
+                struct codes4_trial t = { .first = flags & 1, .n = n, .group = group, .low_first = flags & 2,
                     .has_zeros = flags & 4 };
 
                 ok = ok && agree(scalar, k, &t);

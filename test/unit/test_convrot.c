@@ -16,7 +16,7 @@ enum { CANARY = 0xA5, GUARD = 64, CODES = 4 * CONVROT_MOST };
 static struct fence codes, output, scalar_output;
 static struct convrot_room room;
 
-struct trial {
+struct convrot_trial {
     size_t first, n, group;
     float scale;
     enum dtype to;
@@ -29,7 +29,7 @@ round_up(size_t n, size_t step)
 }
 
 static void
-run(const struct kernels *k, struct fence to, const struct trial *t)
+run(const struct kernels *k, struct fence to, const struct convrot_trial *t)
 {
     uint8_t *y = to.end - t->n * dtype_facts(t->to)->bytes;
     const uint8_t *x = codes.end - round_up(t->first % t->group + t->n, t->group);
@@ -61,7 +61,7 @@ same_bits(float got, float expected)
 
 /* Some elements against the formula. */
 static bool
-holds(const struct kernels *k, const struct trial *t)
+holds(const struct kernels *k, const struct convrot_trial *t)
 {
     size_t from = t->first % t->group, step = t->n > 600 ? t->n / 97 : 1;
     const uint8_t *x = codes.end - round_up(from + t->n, t->group);
@@ -86,7 +86,7 @@ holds(const struct kernels *k, const struct trial *t)
 }
 
 static bool
-agree(const struct kernels *scalar, const struct kernels *k, const struct trial *t)
+agree(const struct kernels *scalar, const struct kernels *k, const struct convrot_trial *t)
 {
     size_t reach = t->n * dtype_facts(t->to)->bytes + GUARD;
 
@@ -106,7 +106,7 @@ test_groups(const struct kernels *scalar, const struct kernels *k)
         bool ok = true;
 
         for (size_t j = 0; j < trials; j++) {
-            struct trial t = { .first = fence_random() % (3 * group), .group = group,
+            struct convrot_trial t = { .first = fence_random() % (3 * group), .group = group,
                 .to = j % 2 ? DTYPE_F32 : DTYPE_BF16, .scale = scales[fence_random() % (sizeof scales / sizeof *scales)] };
 
             fence_fill(codes.start, (size_t)(codes.end - codes.start));

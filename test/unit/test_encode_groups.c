@@ -26,7 +26,7 @@ static _Alignas(max_align_t) uint8_t scratch[ENCODE_ROOM];
 
 /* --- an encoding, run as the pipeline runs it */
 
-struct work {
+struct groups_work {
     struct catalog *catalog;
     struct encoding e;
     struct encode_part parts[ENCODE_PARTS];
@@ -43,7 +43,7 @@ struct work {
 static bool
 read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
 {
-    const struct work *w = of;
+    const struct groups_work *w = of;
     (void)err;
     CHECK(count <= ENCODE_FLOATS && first + count <= w->e.rows * w->e.cols);
     memcpy(x, w->x + first, count * sizeof *x);
@@ -54,7 +54,7 @@ read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
 static void
 tell(void *of, uint64_t first, const float *x, const float *back, size_t n)
 {
-    struct work *w = of;
+    struct groups_work *w = of;
     CHECK(n % 32 == 0 || (first + n) % w->e.cols == 0);
     CHECK(memcmp(x, w->x + first, n * sizeof *x) == 0);
     memcpy(w->decoded + first, back, n * sizeof *back);
@@ -64,7 +64,7 @@ tell(void *of, uint64_t first, const float *x, const float *back, size_t n)
 
 /* Grains [first, first + count) of a part. */
 static void
-run(struct work *w, unsigned p, uint64_t first, uint64_t count, uint8_t *y)
+run(struct groups_work *w, unsigned p, uint64_t first, uint64_t count, uint8_t *y)
 {
     const struct encode_part *part = &w->e.part[p];
     struct encode_run run = { .kernels = kernels, .read = read_floats, .of = w, .facts = w->facts, .x = w->room,
@@ -79,7 +79,7 @@ run(struct work *w, unsigned p, uint64_t first, uint64_t count, uint8_t *y)
 }
 
 static void
-survey(struct work *w)
+survey(struct groups_work *w)
 {
     const struct encode_run run = { .kernels = kernels, .read = read_floats, .of = w, .x = w->room, .room = scratch };
     w->facts = calloc((size_t)w->e.nfacts + 1, sizeof *w->facts);
@@ -93,11 +93,11 @@ survey(struct work *w)
 
 /* A weight m.weight, and its encoding when it fits. */
 static void
-start(struct work *w, const char *scheme, enum dtype dtype, const float *x, uint64_t rows, uint64_t cols,
+start(struct groups_work *w, const char *scheme, enum dtype dtype, const float *x, uint64_t rows, uint64_t cols,
     const struct encode_options *options)
 {
     uint64_t dim[2] = { rows, cols };
-    *w = (struct work){ .x = x };
+    *w = (struct groups_work){ .x = x };
     err_init(&w->err);
     w->catalog = catalog_new(&limits_default, &w->err);
     uint8_t *packed = catalog_alloc(w->catalog, 2 * SHAPE_DIM, &w->err);
@@ -115,7 +115,7 @@ start(struct work *w, const char *scheme, enum dtype dtype, const float *x, uint
 }
 
 static void
-make(struct work *w, const char *scheme, enum dtype dtype, const float *x, uint64_t rows, uint64_t cols,
+make(struct groups_work *w, const char *scheme, enum dtype dtype, const float *x, uint64_t rows, uint64_t cols,
     const struct encode_options *options)
 {
     start(w, scheme, dtype, x, rows, cols, options);
@@ -132,7 +132,7 @@ make(struct work *w, const char *scheme, enum dtype dtype, const float *x, uint6
 }
 
 static void
-finish(struct work *w)
+finish(struct groups_work *w)
 {
     for (unsigned p = 0; p < w->e.nparts; p++)
         free(w->part[p]);
@@ -146,7 +146,7 @@ finish(struct work *w)
 
 /* Part m and suffix, or NULL. */
 static const uint8_t *
-part(const struct work *w, const char *suffix)
+part(const struct groups_work *w, const char *suffix)
 {
     for (unsigned p = 0; p < w->e.nparts; p++)
         if (strcmp(w->e.part[p].name + 1, suffix) == 0)
@@ -184,7 +184,7 @@ is(const uint8_t *p, const char *hex, size_t unit)
 
 /* Whether BF16 of what decoding gives begins with these. */
 static bool
-decodes(const struct work *w, const char *hex)
+decodes(const struct groups_work *w, const char *hex)
 {
     for (size_t i = 0; *hex; i++) {
         if (bfloat16_of_float(w->decoded[i]) != strtoul(hex, (char **)&hex, 16))
@@ -248,7 +248,7 @@ test_golden(void)
     float x[32 * 64];
     input(x, sizeof x / sizeof *x);
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
-        struct work w;
+        struct groups_work w;
         make(&w, golden[i].scheme, golden[i].how.convrot ? DTYPE_F32 : DTYPE_BF16, x, golden[i].rows, golden[i].cols,
             &golden[i].how);
         if (!CHECK_ROW(is(part(&w, golden[i].suffix), golden[i].hex, golden[i].unit), golden[i].suffix))
@@ -265,7 +265,7 @@ test_golden_gptq(void)
         { 0x8e5c3907, 0xf6d4a28f }, { 0x28f6c4a1, 0xa17e5b29 } };
     const struct encode_options how = { .group_size = 32 };
     float x[32 * 32];
-    struct work w;
+    struct groups_work w;
     input(x, sizeof x / sizeof *x);
     make(&w, "gptq", DTYPE_F32, x, 32, 32, &how);
     for (int line = 0; line < 4; line++)
@@ -292,7 +292,7 @@ test_decoded(void)
     float x[32 * 64];
     input(x, sizeof x / sizeof *x);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct work w;
+        struct groups_work w;
         make(&w, rows[i].scheme, rows[i].how.convrot ? DTYPE_F32 : DTYPE_BF16, x, rows[i].rows, rows[i].cols,
             &rows[i].how);
         CHECK_ROW(decodes(&w, rows[i].hex), rows[i].scheme);
@@ -306,7 +306,7 @@ test_packing(void)
 {
     const struct encode_options how = { .group_size = 32, .asymmetric = true };
     float x[32 * 32];
-    struct work w;
+    struct groups_work w;
     for (int i = 0; i < 32 * 32; i++)
         x[i] = (float)(i % 32 % 16);
     make(&w, "gptq", DTYPE_F32, x, 32, 32, &how);
@@ -352,7 +352,7 @@ test_modelopt(void)
         x[i] = ldexpf((float)mantissa, -23 - (int)(next() % 8));
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct work w;
+        struct groups_work w;
         make(&w, rows[i].scheme, DTYPE_F32, x, ROWS, COLS, &how);
         for (unsigned p = 0; p < w.e.nparts; p++) {
             size_t nbytes = (size_t)encode_part_nbytes(&w.e.part[p]);
@@ -368,7 +368,7 @@ test_modelopt(void)
 static void
 test_runs_of(const char *scheme, const struct encode_options *how, const float *x, uint64_t rows, uint64_t cols)
 {
-    struct work w;
+    struct groups_work w;
     make(&w, scheme, DTYPE_BF16, x, rows, cols, how);
     for (uint64_t i = 0; i < rows * cols; i++)
         if (w.told[i] != 1)
@@ -403,7 +403,7 @@ test_runs(void)
         x[i] = bfloat16_to_float(bfloat16_of_float(((float)next() - 0x1p23f) * 0x1p-23f));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (size_t h = 0; h < sizeof hows / sizeof *hows; h++) {
-            struct work w;
+            struct groups_work w;
             start(&w, names[i], DTYPE_BF16, x, 160, 1280, &hows[h]);
             enum encode_fit fit = w.fit;
             finish(&w);
@@ -451,7 +451,7 @@ test_refused(void)
     };
     static float x[1];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct work w = { .x = x };
+        struct groups_work w = { .x = x };
         float *zeros = calloc((size_t)(rows[i].rows * rows[i].cols), sizeof *zeros);
         start(&w, rows[i].scheme, DTYPE_F16, zeros, rows[i].rows, rows[i].cols, &rows[i].how);
         if (!CHECK_ROW(w.fit == rows[i].fit, rows[i].scheme))
@@ -480,7 +480,7 @@ test_config(void)
     };
     float *x = calloc(32 * 128, sizeof *x);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct work w;
+        struct groups_work w;
         struct str text = { 0 };
         start(&w, rows[i].scheme, DTYPE_BF16, x, 32, 128, &rows[i].how);
         const struct hf_quantizer *q = hf_quantizer_of(w.e.encoder);

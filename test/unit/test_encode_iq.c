@@ -24,7 +24,7 @@ next(void)
 
 /* SHA-256, first digits, of 8 rows of 256 encoded: without weights and with; decoded again; and of the rows with
  * elements 32 to 63 zero, without weights. NULL: there is none. */
-static const struct golden {
+static const struct iq_golden {
     enum dtype dtype;
     const char *alone, *weighted, *decoded, *gap;
     uint8_t first[4];
@@ -86,7 +86,7 @@ test_golden(const struct kernels *k)
     CHECK(sha256_starts("d9d194e276b0370d", x, sizeof x));
     CHECK(sha256_starts("2edb10ac68159e31", importance, sizeof importance));
     for (int i = 0; i < TYPES; i++) {
-        const struct golden *g = &golden[i];
+        const struct iq_golden *g = &golden[i];
         const char *name = dtype_name(g->dtype);
 
         CHECK_ROW(encode_needs_importance(g->dtype) == (g->alone == NULL), name);
@@ -267,11 +267,11 @@ gauss(void)
     return sum;
 }
 
-enum kind { NORMAL, TIES, BFLOAT, HEAVY, TERNARY, CONSTANT, ALTERNATING, POSITIVE, OUTLIER, SPARSE, SCALED, TINY,
+enum iq_kind { NORMAL, TIES, BFLOAT, HEAVY, TERNARY, CONSTANT, ALTERNATING, POSITIVE, OUTLIER, SPARSE, SCALED, TINY,
     HUGE_ONES, GAPS, SCALED_RUNS, RANDOM_BITS, SPECIAL, KINDS };
 
 static void
-fill(enum kind kind, int round)
+fill(enum iq_kind kind, int round)
 {
     static const float special[] = { NAN, -NAN, INFINITY, -INFINITY, 3e38f, -3e38f, 1e-45f, 0, -0.0f, 1e15f, 1e18f };
     float scale = ldexpf(1, (int)(fence_random() % 180) - 130), constant = gauss();

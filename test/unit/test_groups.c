@@ -12,7 +12,7 @@ struct given {
 
 enum { GIVEN = 8 };
 
-struct trial {
+struct groups_trial {
     const char *what;
     const char *config, *key, *meta;    /* config.json, and one key of the metadata; or NULL */
     uint64_t rows, cols;                /* of the weight */
@@ -41,7 +41,7 @@ add_meta(struct catalog *c, const char *key, const char *text)
 }
 
 static void
-run_trial(const struct trial *t)
+run_trial(const struct groups_trial *t)
 {
     static uint8_t bytes[ARENA / 4];
     struct err err;
@@ -71,7 +71,7 @@ run_trial(const struct trial *t)
 }
 
 static void
-run_trials(const struct trial *list, size_t n)
+run_trials(const struct groups_trial *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         run_trial(&list[i]);
@@ -89,12 +89,12 @@ test_mlx(void)
         for (uint32_t group = 32, i = 0; group <= 128; group *= 2, i++) {
             char config[80];
             snprintf(config, sizeof config, "{\"quantization\": {\"bits\": %u, \"group_size\": %u}}", bits, group);
-            const struct trial t = { "mlx", .config = config, .rows = 7, .cols = 3 * group, .given = {
+            const struct groups_trial t = { "mlx", .config = config, .rows = 7, .cols = 3 * group, .given = {
                 { "p.weight", DTYPE_U32, 7, 3 * group * bits / 32, NULL }, { "p.scales", types[i], 7, 3, NULL },
                 { bits == 4 ? "p.qbiases" : "p.biases", types[i], 7, 3, NULL } } };
             run_trial(&t);
         }
-    static const struct trial floats[] = {
+    static const struct groups_trial floats[] = {
         { "mxfp4", .rows = 5, .cols = 96, .given = { { "p.weight", DTYPE_U32, 5, 12, NULL },
             { "p.scales", DTYPE_U8, 5, 3, NULL } } },
         { "nvfp4", .rows = 5, .cols = 80, .given = { { "p.weight", DTYPE_U32, 5, 10, NULL },
@@ -117,7 +117,7 @@ try_hqq(const char *packing, uint64_t height, uint64_t rows, uint64_t cols, uint
         shape[b] = (uint8_t)(rows * cols / in >> 8 * b);
         shape[8 + b] = (uint8_t)(in >> 8 * b);
     }
-    const struct trial t = { packing, .rows = rows * cols / in, .cols = in, .given = {
+    const struct groups_trial t = { packing, .rows = rows * cols / in, .cols = in, .given = {
         { "p.W_q", strcmp(packing, "3bit_32") == 0 ? DTYPE_I32 : DTYPE_U8, height, cols, NULL },
         { "p.scale", DTYPE_F16, by_col ? 1 : rows, by_col ? cols : 1, NULL },
         { "p.zero", type, by_col ? 1 : rows, by_col ? cols : 1, NULL }, { "p.shape", DTYPE_I64, 2, 0, shape },
@@ -148,7 +148,7 @@ test_hqq(void)
 static void
 test_quanto(void)
 {
-    static const struct trial list[] = {
+    static const struct groups_trial list[] = {
         { "8 bits", .rows = 9, .cols = 123, .given = { { "p.weight._data", DTYPE_I8, 9, 123, NULL },
             { "p.weight._scale", DTYPE_BF16, 9, 1, NULL } } },
         { "FP8", .rows = 9, .cols = 123, .given = { { "p.weight._data", DTYPE_F8_E5M2, 9, 123, NULL },
@@ -176,7 +176,7 @@ test_quanto(void)
 static void
 test_eetq(void)
 {
-    static const struct trial list[] = {
+    static const struct groups_trial list[] = {
         { "EETQ", .rows = 6, .cols = 192, .given = { { "p.weight", DTYPE_I8, 192, 6, NULL },
             { "p.weight_scales", DTYPE_F16, 6, 0, NULL } } },
         { "EETQ, two rows", .rows = 2, .cols = 64, .given = { { "p.weight", DTYPE_I8, 64, 2, NULL },
@@ -192,7 +192,7 @@ test_eetq(void)
 static void
 test_torchao(void)
 {
-    static const struct trial list[] = {
+    static const struct groups_trial list[] = {
         { "row", TYPE("Float8Tensor", "[1, 75]"), .rows = 9, .cols = 75, .given = { QDATA(F8_E4M3, 9, 75),
             OF("scale", F32, 9, 1) } },
         { "tensor", TYPE("Float8Tensor", "[9, 75]"), .rows = 9, .cols = 75, .given = { QDATA(F8_E5M2, 9, 75),

@@ -23,7 +23,7 @@ next(void)
 }
 
 /* 2048 elements of pseudo-random blocks with mild factors; the hashes are of bytes, little-endian. */
-static const struct golden {
+static const struct kernels_golden {
     enum dtype dtype;
     const char *input, *f32, *bf16, *f16;       /* first digits of SHA-256 */
     uint32_t first[2];                          /* the first two floats */
@@ -119,7 +119,7 @@ test_golden(const struct kernels *k)
     static uint16_t code[NELEMS];
 
     for (int i = 0; i < GOLDEN; i++) {
-        const struct golden *g = &golden[i];
+        const struct kernels_golden *g = &golden[i];
         const struct dtype_facts *facts = dtype_facts(g->dtype);
         size_t nblocks = NELEMS / facts->elems, nbytes = nblocks * facts->bytes;
 

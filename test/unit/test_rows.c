@@ -52,7 +52,7 @@ to_type(enum dtype in, float v)
     return in == DTYPE_F16 ? half_to_float(half_of_float(v)) : v;
 }
 
-struct trial {
+struct rows_trial {
     size_t first, n, group;
     bool is_signed, has_zeros;          /* codes8 */
     bool affine, term_first, fused, mapped;
@@ -63,7 +63,7 @@ struct trial {
 
 /* A pair of numbers for every group lies at the end of its memory. */
 static const float *
-pairs(struct fence of, const struct trial *t)
+pairs(struct fence of, const struct rows_trial *t)
 {
     size_t ngroups = t->n == 0 ? 0 : (t->first % t->group + t->n - 1) / t->group + 1;
 
@@ -72,13 +72,13 @@ pairs(struct fence of, const struct trial *t)
 
 /* Codes lie at the end of theirs as well. */
 static const uint8_t *
-codes_of(const struct trial *t)
+codes_of(const struct rows_trial *t)
 {
     return codes.end - (t->nibbles ? (t->first % 2 + t->n + 1) / 2 : t->n);
 }
 
 static uint8_t
-code_of(const struct trial *t, size_t i)
+code_of(const struct rows_trial *t, size_t i)
 {
     size_t at = t->first % 2 + i;
 
@@ -86,7 +86,7 @@ code_of(const struct trial *t, size_t i)
 }
 
 static void
-run(const struct kernels *k, struct fence to, const struct trial *t)
+run(const struct kernels *k, struct fence to, const struct rows_trial *t)
 {
     size_t size = dtype_facts(t->to)->bytes;
     uint8_t *y = to.end - t->n * size;
@@ -119,7 +119,7 @@ same_bits(float got, float expected)
 
 /* Against the formula. */
 static bool
-holds(const struct kernels *k, const struct trial *t)
+holds(const struct kernels *k, const struct rows_trial *t)
 {
     const float *a = pairs(first_input, t), *b = pairs(second_input, t);
     bool ok = true;
@@ -147,7 +147,7 @@ holds(const struct kernels *k, const struct trial *t)
 }
 
 static bool
-agree(const struct kernels *scalar, const struct kernels *k, const struct trial *t)
+agree(const struct kernels *scalar, const struct kernels *k, const struct rows_trial *t)
 {
     size_t reach = t->n * dtype_facts(t->to)->bytes + GUARD;
 
@@ -156,11 +156,11 @@ agree(const struct kernels *scalar, const struct kernels *k, const struct trial 
     return memcmp(scalar_output.end - reach, output.end - reach, reach) == 0;
 }
 
-static struct trial
+static struct rows_trial
 random_trial(size_t group, size_t n)
 {
     static const enum dtype types[] = { DTYPE_BF16, DTYPE_F16, DTYPE_F32 };
-    struct trial t = { .first = fence_random() % (3 * group), .n = n, .group = group, .affine = fence_random() % 2,
+    struct rows_trial t = { .first = fence_random() % (3 * group), .n = n, .group = group, .affine = fence_random() % 2,
         .to = fence_random() % 2 ? DTYPE_F32 : DTYPE_BF16 };
 
     if (t.affine) {
@@ -186,7 +186,7 @@ test_rows(const struct kernels *scalar, const struct kernels *k)
         bool ok = true;
 
         for (size_t j = 0; j < 1500; j++) {
-            struct trial t = random_trial(group_sizes[i], j < 200 ? j : fence_random() % (j % 3 ? 300 : MOST));
+            struct rows_trial t = random_trial(group_sizes[i], j < 200 ? j : fence_random() % (j % 3 ? 300 : MOST));
 
             if (j % 20 == 0)
                 fill_inputs();

@@ -127,7 +127,7 @@ byte_at(uint64_t at)
     return (uint8_t)(at * 31 + at / 4096);
 }
 
-struct writer {
+struct sink_writer {
     struct sink *sink;
     unsigned first;             /* block; every THREADS-th from there, the last one first */
     unsigned skew;              /* bytes that the buffer is off a page */
@@ -138,7 +138,7 @@ struct writer {
 static void *
 write_blocks(void *of)
 {
-    struct writer *w = of;
+    struct sink_writer *w = of;
     uint8_t *buf = aligned_alloc(SINK_ALIGN, BLOCK + SINK_ALIGN);
     w->ok = buf != NULL;
     for (int b = BLOCKS; w->ok && b >= 0; b--) {
@@ -186,9 +186,9 @@ check_threads(unsigned skew)
         return;
     }
     pthread_t threads[THREADS];
-    struct writer writers[THREADS];
+    struct sink_writer writers[THREADS];
     for (unsigned i = 0; i < THREADS; i++) {
-        writers[i] = (struct writer){ .sink = sink, .first = i, .skew = skew };
+        writers[i] = (struct sink_writer){ .sink = sink, .first = i, .skew = skew };
         err_init(&writers[i].err);
         CHECK(pthread_create(&threads[i], NULL, write_blocks, &writers[i]) == 0);
     }
@@ -214,7 +214,7 @@ check_promise(void)
     snprintf(path, sizeof path, "%s/out", top);
     const struct sink_options options = { .path = path, .direct = SINK_DIRECT_ALWAYS };
     CHECK(sink_open(&sink, &options, &err) && sink_expect(sink, SIZE, &err));
-    struct writer w = { .sink = sink, .first = BLOCKS % THREADS };
+    struct sink_writer w = { .sink = sink, .first = BLOCKS % THREADS };
     err_init(&w.err);
     if (sink_is_direct(sink)) {
         write_blocks(&w);

@@ -12,7 +12,7 @@
 enum { ROOM = 4096, LOCAL = 30, ENTRY = 46 };
 
 /* An archive while it is built, and where its parts are. */
-struct archive {
+struct zip_bytes {
     uint8_t p[ROOM];
     size_t n;
     size_t local[4], entry[4], descriptor[4], record, locator, end, directory;
@@ -20,14 +20,14 @@ struct archive {
 };
 
 static void
-put(struct archive *a, uint64_t v, unsigned nbytes)
+put(struct zip_bytes *a, uint64_t v, unsigned nbytes)
 {
     for (unsigned i = 0; i < nbytes; i++)
         a->p[a->n++] = (uint8_t)(v >> 8 * i);
 }
 
 static void
-put_bytes(struct archive *a, const void *p, size_t n)
+put_bytes(struct zip_bytes *a, const void *p, size_t n)
 {
     memcpy(a->p + a->n, p, n);
     a->n += n;
@@ -65,7 +65,7 @@ deflate_raw(uint8_t *out, size_t room, const char *bytes, size_t n)
 }
 
 static void
-put_member(struct archive *a, const struct content *c, enum form form, struct archive *directory)
+put_member(struct zip_bytes *a, const struct content *c, enum form form, struct zip_bytes *directory)
 {
     enum { PADDING = 9 };
     uint8_t packed[ROOM];
@@ -104,9 +104,9 @@ put_member(struct archive *a, const struct content *c, enum form form, struct ar
 }
 
 static void
-build(struct archive *a, enum form form, bool record, const char *comment)
+build(struct zip_bytes *a, enum form form, bool record, const char *comment)
 {
-    static struct archive directory;
+    static struct zip_bytes directory;
     memset(a, 0, sizeof *a);
     memset(&directory, 0, sizeof directory);
     for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
@@ -146,7 +146,7 @@ index_of(const uint8_t *p, size_t n, struct zip *zip, struct source **src, const
 }
 
 static enum err_kind
-verdict(const struct archive *a, const struct limits *limits)
+verdict(const struct zip_bytes *a, const struct limits *limits)
 {
     struct zip zip;
     struct source *src;
@@ -162,7 +162,7 @@ test_forms(void)
 {
     for (int form = 0; form < FORMS; form++)
         for (int record = 0; record < 2; record++) {
-            static struct archive a;
+            static struct zip_bytes a;
             struct zip zip;
             struct source *src;
             struct err err;
@@ -262,7 +262,7 @@ test_wrongs(void)
 {
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
         const struct wrong *w = &wrongs[i];
-        static struct archive a;
+        static struct zip_bytes a;
         build(&a, w->form, true, "");
         const size_t parts[PARTS] = { a.local[0], a.local[2], a.entry[0], a.entry[1], a.entry[2], a.descriptor[0], a.record,
             a.locator, a.end };
@@ -276,7 +276,7 @@ test_wrongs(void)
 static void
 test_both(void)
 {
-    static struct archive a;
+    static struct zip_bytes a;
     build(&a, PLAIN, false, "");
     a.p[a.local[0] + 6] = a.p[a.entry[0] + 8] = 1;
     CHECK(verdict(&a, &limits_default) == ERR_UNSUPPORTED);
@@ -295,7 +295,7 @@ test_both(void)
 static void
 test_cases(void)
 {
-    static struct archive a;
+    static struct zip_bytes a;
     struct zip zip;
     struct source *src;
     struct budget budget = { .limits = limits_default };
@@ -318,7 +318,7 @@ test_cases(void)
 static void
 test_places(void)
 {
-    static struct archive a, b;
+    static struct zip_bytes a, b;
     build(&a, PLAIN, true, "");
     const size_t places[] = { 0, a.local[1], a.directory, a.record, a.locator, a.end, a.n };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -349,7 +349,7 @@ test_places(void)
 static enum err_kind
 verdict_of_count(uint64_t count)
 {
-    static struct archive a;
+    static struct zip_bytes a;
     build(&a, PLAIN, true, "");
     store_le64(a.p + a.record + 24, count);
     store_le64(a.p + a.record + 32, count);
@@ -380,7 +380,7 @@ verdict_of_directory(size_t size, uint16_t name_len)
 static void
 test_limits(void)
 {
-    static struct archive a;
+    static struct zip_bytes a;
     struct limits limits = limits_default;
     CHECK(verdict_of_count(ZIP_MEMBERS_MAX) == ERR_MALFORMED && verdict_of_count(ZIP_MEMBERS_MAX + 1) == ERR_LIMIT);
     CHECK(verdict_of_directory(ENTRY + ZIP_NAME_MAX, ZIP_NAME_MAX) == ERR_MALFORMED);
@@ -402,7 +402,7 @@ test_limits(void)
 static void
 test_deflated(void)
 {
-    static struct archive a;
+    static struct zip_bytes a;
     enum { TOO_LITTLE, TOO_MUCH, FLIPPED, CASES };
     for (int i = 0; i < CASES; i++)
         for (int whole = 0; whole < 2; whole++) {

@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "base/real.h"
+#include "base/search.h"
 #include "dtype/half.h"
 
 /* --- order */
@@ -143,18 +144,17 @@ composed_part_make(struct composed_part *part, const struct tensor *copy, const 
     return !layout || !copy || copy->layout || layout->dim[layout->rank - 1].stride == 1 || set_layout(part, memory, err);
 }
 
+static uint64_t
+end_of(const void *of, size_t i)
+{
+    const struct composed *composed = of;
+    return composed->part[i].end;
+}
+
 size_t
 composed_find(const struct composed *composed, uint64_t element)
 {
-    size_t lo = 0, hi = composed->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (composed->part[mid].end <= element)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return search_end_after(composed, composed->n, end_of, element);
 }
 
 uint64_t
