@@ -31,8 +31,15 @@ page() {
 @test "examples of amn-formats(5)" { page amn-formats.5; }
 @test "examples of amn-json(5)" { page amn-json.5; }
 
-@test "the session of README.md" {
+@test "the commands of README.md" {
     "$root/test/helpers/examples" "$root/README.md"
+}
+
+@test "the terminal picture of README.md shows what the tools print" {
+    "$root/test/make-session" "$AMN_BIN" pictures
+    for name in light dark; do
+        diff -u "$root/doc/session-$name.svg" pictures/session-$name.svg || { echo 'run: test/make-session bin doc'; return 1; }
+    done
 }
 
 @test "manual pages pass mandoc -T lint -W warning" {
