@@ -60,7 +60,7 @@ of() {
     done
     tiny model odd.gguf cols=40
     try 2 amn-forget --scheme q4_k odd.gguf
-    grep -q 'no weight to encode as' err || grep -q 'F16' err
+    grep -q 'no weight to quantize as' err || grep -q 'F16' err
 }
 
 # bats test_tags=full
@@ -74,7 +74,7 @@ of() {
         done
     done
     amn-forget --scheme q8_0 --pure --dry-run m.gguf |
-        jq -se 'map(select(.name == "blk.0.one_row.weight"))[0].why == "no matrix"'
+        jq -se 'map(select(.name == "blk.0.one_row.weight"))[0].why == "not a matrix"'
 }
 
 @test "what llama-quantize refuses without an importance matrix is made, with a warning" {
@@ -84,7 +84,7 @@ of() {
     while read -r scheme type others; do
         try 0 amn-forget --scheme $scheme -o out.gguf m.gguf
         [ "$(grep -c 'warning' err)" -eq 1 ]
-        grep -q "warning: blk.0.attn_[kq].weight and $others other weights: $type without an importance matrix, which llama-quantize refuses; --imatrix FILE gives one\$" err
+        grep -q "warning: blk.0.attn_[kq].weight and $others other weights: $type without an importance matrix (use --imatrix FILE); llama-quantize refuses this\$" err
         try 0 amn-forget --scheme $scheme --imatrix i.dat -o out.gguf m.gguf
         refute grep -q warning err
     done <<'EOF'
@@ -92,7 +92,7 @@ iq3_xxs IQ2_S 7
 q2_k_s Q2_K 13
 EOF
     try 0 amn-forget --scheme iq3_xxs --pure --imatrix less.dat -o out.gguf m.gguf
-    grep -q 'warning: blk.1.ffn_up.weight: IQ3_XXS without an importance matrix, which' err
+    grep -q 'warning: blk.1.ffn_up.weight: IQ3_XXS without an importance matrix (use' err
     for scheme in q2_k iq3_s iq4_xs; do
         try 0 amn-forget --scheme $scheme --pure -o out.gguf m.gguf
         refute grep -q warning err
@@ -151,13 +151,13 @@ PYTHON
     refute cmp -s without old
     for scheme in iq2_xs iq2_xxs iq1_s; do
         try 2 amn-forget --scheme $scheme m.gguf
-        grep -qiE "tensor .*: $scheme needs an importance matrix: --imatrix FILE" err
+        grep -qiE "tensor .*: $scheme requires an importance matrix: use --imatrix FILE" err
         is_empty out
         try 0 amn-forget -q --scheme $scheme --imatrix i.gguf m.gguf
     done
     tiny dat less.dat no=blk.1.ffn_up.weight
     try 2 amn-forget --scheme iq2_xs --imatrix less.dat m.gguf
-    grep -q 'tensor blk.1.ffn_up.weight: .*that of --imatrix does not have it' err
+    grep -q 'tensor blk.1.ffn_up.weight: .*--imatrix has no entry for it' err
     try 0 amn-forget -q --scheme q4_k --imatrix less.dat m.gguf
 }
 
@@ -168,13 +168,13 @@ PYTHON
         tiny $form other.$form cols=128
         try 65 amn-forget --scheme q4_k --imatrix other.$form m.gguf
         error_line amn-forget malformed
-        grep -q 'it is that of another model' err
+        grep -q 'importance matrix of another model' err
         is_empty out
         for value in -1 nan inf; do
             tiny $form bad.$form value=$value
             try 65 amn-forget --scheme q4_k --imatrix bad.$form m.gguf
             error_line amn-forget malformed
-            grep -q 'tensor .*: its importance of column 0 is negative or no number' err
+            grep -q 'tensor .*: importance of column 0 is negative or not a number' err
         done
     done
     tiny gguf none.gguf counts=0
@@ -357,7 +357,7 @@ PYTHON
     amn-forget -q --scheme q8_0 --include '*ffn*' --exclude '*up*' -o out.gguf m.gguf
     [ "$(of out.gguf ffn_up) $(of out.gguf ffn_down) $(of out.gguf attn_q)" = "F32 F32 Q8_0 Q8_0 F32 F32" ]
     amn-forget --scheme q8_0 --include '*ffn*' --dry-run m.gguf |
-        jq -se 'map(select(.name == "blk.0.attn_q.weight"))[0] | .why == "not asked for" and .encoder == null and .becomes == "kept"'
+        jq -se 'map(select(.name == "blk.0.attn_q.weight"))[0] | .why == "not selected" and .encoder == null and .becomes == "kept"'
     try 2 amn-forget --scheme q8_0 --exclude '*' m.gguf
     is_empty out
     try 2 amn-forget m.gguf
