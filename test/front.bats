@@ -199,7 +199,7 @@ asks() {
 topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-remember.1 dequantize:amn-remember.1
     convert:amn-convert.1 forget:amn-forget.1 quantize:amn-forget.1 amn-quantize:amn-forget.1
     amn-remember:amn-remember.1 amn-info:amn-inspect.1 amn:amn.7 formats:amn-formats.5 amn-formats:amn-formats.5
-    json:amn-json.5 help:amn.1 list:amn.1 amn-list:amn.1"
+    json:amn-json.5 memory:amn-memory.7 schemes:amn-schemes.7 help:amn.1 list:amn.1 amn-list:amn.1"
 
 # bats test_tags=full
 @test "amn help TOPIC: man gets the page that lies beside the tools" {
@@ -302,9 +302,9 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     ln -s "$(command -v cat)" only/cat
     for again in 1 2 3; do      # Linux drops what a terminal has not read when the last program on it ends: once in 40 runs here
         try 0 bare /usr/bin/env PAGER=/no/such/pager $pty p/bin/amn help inspect     # the text all the same
-        ! grep -q 'what a model is, how it is quantized' out || break
+        ! grep -q 'describe a model: format, quantization, size' out || break
     done
-    grep -q 'what a model is, how it is quantized' out
+    grep -q 'describe a model: format, quantization, size' out
     try 0 bare /usr/bin/env PAGER='/usr/bin/head -n 1' $pty p/bin/amn help amn   # it leaves early
     tr -d '\r' <out | grep -q '^AMN(7)'
     rm only/more
