@@ -12,11 +12,12 @@
 #include "model/configs.h"
 #include "base/folder.h"
 
-/* Names, or with '*' in front endings, of one rank: the model is the one file that the first of these finds. */
+/* File names of one rank; a '*' in front makes the rest a suffix. The first step that matches exactly one file decides. */
 struct candidate_step {
     const char *pattern[5];
-    bool rival;                 /* worth telling of when another one is read; else it is mostly the same model once more */
-    bool shards;                /* only the first of shards that are complete by their names and in no index */
+    bool rival;                 /* worth a warning if another one is read; if not set, the file is mostly another copy of the
+                                 * same model */
+    bool shards;                /* match only the first shard of a complete set that no index lists */
 };
 
 static const struct candidate_step steps[] = {
@@ -37,11 +38,11 @@ static const struct candidate_step steps[] = {
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
-/* What a trainer leaves beside a model. */
+/* Files that trainers write next to a model. */
 static const char *const not_models[] = { "training_args.bin", "optimizer.bin", "optimizer.pt", "scheduler.bin", "scheduler.pt",
     "scaler.pt", "rng_state.pth" };
 
-/* Whether a file of a directory is what a step looks for. Of the parts of a split GGUF the first counts. */
+/* Returns true if a step looks for files of this name. Of a split GGUF model, only the first part matches. */
 static bool
 fits(const struct candidate_step *step, const char *name)
 {
@@ -59,7 +60,7 @@ fits(const struct candidate_step *step, const char *name)
     return false;
 }
 
-/* --- shards ---------------------------------------------------------------------------------------------- */
+/* --- shards -------------------------------------------------------------------------------------------- */
 
 static int
 compare_name(const void *key, const void *b)
@@ -67,7 +68,7 @@ compare_name(const void *key, const void *b)
     return strcmp(key, *(char *const *)b);
 }
 
-/* Checks that the directory has the file STEM-0000I-of-0000N.safetensors, or .bin, or with i = 0 the index of those shards. */
+/* Returns true if the directory has shard i of the set that `name` belongs to, or the set's index if i is 0. */
 static bool
 has(const struct candidates *c, const char *name, const struct configs_part *part, uint64_t i)
 {
@@ -87,7 +88,7 @@ is_complete(const struct candidates *c, const char *name, const struct configs_p
     return i > part->count;
 }
 
-/* Checks that the shard belongs to an index of the directory. */
+/* Returns true if the directory has an index for the set of this shard. */
 static bool
 is_indexed(const struct candidates *c, const char *name)
 {
@@ -95,7 +96,7 @@ is_indexed(const struct candidates *c, const char *name)
     return configs_shard(&part, name) && has(c, name, &part, 0);
 }
 
-/* Checks that both are shards of one model. */
+/* Returns true if both are shards of one model. */
 static bool
 belong(const char *a, const char *b)
 {
@@ -105,9 +106,9 @@ belong(const char *a, const char *b)
         && memcmp(a, b, p.stem) == 0;
 }
 
-/* --- steps ----------------------------------------------------------------------------------------------- */
+/* --- steps --------------------------------------------------------------------------------------------- */
 
-/* The first step that looks for a file of the directory, NULL when none does. c: NULL for a file alone. */
+/* Returns the first step that looks for this file, or NULL. c may be NULL for a name outside of any listing. */
 static const struct candidate_step *
 step_of(const struct candidates *c, const char *name)
 {
@@ -140,9 +141,9 @@ list(struct candidates *c, const char *dir, struct err *err)
     return ok && err->kind == ERR_NONE;
 }
 
-/* --- several --------------------------------------------------------------------------------------------- */
+/* --- errors -------------------------------------------------------------------------------------------- */
 
-/* Words for a list that is told in the order of its names: "a, b and 5 more". */
+/* Builds the list of names in a message: "a, b and 5 more". */
 enum { TOLD = 4 };
 
 static void
@@ -160,7 +161,7 @@ tell_end(struct str *words, size_t n)
         str_format(words, " and %zu more", n - TOLD);
 }
 
-/* Refuses shards of one model without an index of which some are missing; name: one of them. */
+/* Fails because shards of a model without an index are missing, and lists them. `name` is one of the shards present. */
 static bool
 missing(const struct candidates *c, const char *name, struct err *err)
 {
@@ -187,7 +188,7 @@ missing(const struct candidates *c, const char *name, struct err *err)
     return false;
 }
 
-/* Checks that all files of a step are shards of one model; *first becomes one of them. */
+/* Returns true if all files of a step are shards of one model. Sets *first to the first file. */
 static bool
 is_one_model(const struct candidates *c, const struct candidate_step *step, const char **first)
 {
@@ -264,7 +265,7 @@ candidates_clear(struct candidates *c)
     *c = (struct candidates){ 0 };
 }
 
-/* --- the others ------------------------------------------------------------------------------------------ */
+/* --- other models -------------------------------------------------------------------------------------- */
 
 bool
 candidates_other(const struct candidates *c, size_t i)
@@ -273,7 +274,7 @@ candidates_other(const struct candidates *c, size_t i)
     return name != c->chosen && step_of(c, name)->rival && !is_indexed(c, name) && (c->shards == 0 || !belong(name, c->chosen));
 }
 
-/* *other: the file is there, and none of those that were opened, by whatever name. */
+/* Sets *other if the file exists and is not one of those that were opened, under any name. */
 static bool
 look(bool *other, const char *dir, const char *name, const struct inputs *inputs, struct err *err)
 {

@@ -11,7 +11,7 @@ struct index_reader {
     struct pull json;
     struct index *index;
     size_t room;
-    char *free;                 /* in index->texts */
+    char *free;                 /* points into index->texts */
     struct budget *budget;
     struct err *err;
 };
@@ -32,7 +32,7 @@ unexpected(struct index_reader *r, const char *what)
     return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json), "this is no index of a model: %s", what);
 }
 
-/* The string of the last token with a NUL behind it. */
+/* Appends the last token, a string, to the texts, followed by a NUL. */
 static const char *
 keep(struct index_reader *r, size_t *n)
 {
@@ -106,7 +106,7 @@ compare_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sort, refuse a tensor that is named twice, and list the distinct files. */
+/* Sorts the entries, fails if a tensor is listed twice, and collects the distinct file names. */
 static bool
 arrange(struct index *x, struct err *err)
 {
@@ -136,7 +136,7 @@ index_read(struct index *index, const char *text, size_t n, struct budget *budge
     *index = (struct index){ 0 };
     if (!budget_bytes(budget, (uint64_t)n + 1, "names in the index", err))
         return false;
-    index->texts = malloc(n + 1);       /* a string loses its quotes and gains a NUL */
+    index->texts = malloc(n + 1);       /* a decoded string loses its quotes and gains a NUL, so it fits */
     if (!index->texts)
         return err_memory(err, n);
     r.free = index->texts;
@@ -169,7 +169,7 @@ index_clear(struct index *index)
     *index = (struct index){ 0 };
 }
 
-/* Names the first tensor of the files that the index does not list, of which there is one. */
+/* Fails with the name of the first tensor that the index does not list, if any. */
 static bool
 refuse_unlisted(const struct index *x, const struct catalog *catalog, struct err *err)
 {

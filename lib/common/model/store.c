@@ -18,7 +18,7 @@ static const struct store {
 };
 enum { STORES = sizeof stores / sizeof *stores };
 
-/* The store that the operand begins with, or NULL. */
+/* Returns the store whose prefix the operand has, or NULL. */
 static const struct store *
 store_of(const char *operand)
 {
@@ -68,7 +68,7 @@ store_list(struct names *list, struct str *root, size_t i, const struct limits *
     return ok;
 }
 
-/* --- what the stores share ------------------------------------------------------------------------------- */
+/* --- shared helpers ------------------------------------------------------------------------------------ */
 
 bool
 store_root(struct str *root, const struct store_place places[STORE_PLACES], struct err *err)

@@ -1,10 +1,10 @@
-/* The store of Ollama.
+/* Ollama's model store.
  *
  *      ROOT/manifests/HOST/NAMESPACE/MODEL/TAG     { "layers": [ { "mediaType", "digest": "sha256:HEX", "size" } ] }
- *      ROOT/blobs/sha256-HEX                       the layer; of the model it is a GGUF file
+ *      ROOT/blobs/sha256-HEX                       a layer; the model layer is a GGUF file
  *
- * Ollama compares the parts of a name without regard to ASCII case. It hashes a blob when it pulls it, so the hash
- * is not verified again here.
+ * Ollama compares the parts of a name without regard to ASCII case. It verifies the hash of a blob when it pulls it, so this
+ * file does not verify it again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,10 +25,10 @@ const struct store_place store_ollama_places[STORE_PLACES] = { { "OLLAMA_MODELS"
 static const char digest_head[] = "sha256:";
 
 struct ollama_name {
-    char part[PARTS][PART_MAX + 1];     /* HOST is empty when it was left out */
+    char part[PARTS][PART_MAX + 1];     /* HOST is empty if it was omitted */
 };
 
-/* --- the name -------------------------------------------------------------------------------------------- */
+/* --- the name ------------------------------------------------------------------------------------------ */
 
 static bool
 set_part(struct ollama_name *name, int i, const char *p, size_t n, struct err *err)
@@ -50,7 +50,7 @@ name_parse(struct ollama_name *name, const char *spec, struct err *err)
     const char *end = spec + strcspn(spec, ":");
     if (*end && !set_part(name, TAG, end + 1, strlen(end + 1), err))
         return false;
-    for (int i = MODEL;; i--) {         /* from the right: the parts in front may be absent */
+    for (int i = MODEL;; i--) {         /* from right to left: leading parts are optional */
         const char *p = end;
         while (p > spec && p[-1] != '/')
             p--;
@@ -65,9 +65,9 @@ name_parse(struct ollama_name *name, const char *spec, struct err *err)
     }
 }
 
-/* --- its manifest ---------------------------------------------------------------------------------------- */
+/* --- its manifest -------------------------------------------------------------------------------------- */
 
-/* Open a folder of the store; one that is not there, or no folder, is NULL. */
+/* Opens a folder of the store. Sets *d to NULL if it does not exist or is not a folder. */
 static bool
 open_folder(DIR **d, const struct str *dir, struct err *err)
 {
@@ -77,7 +77,7 @@ open_folder(DIR **d, const struct str *dir, struct err *err)
         str_shown(shown, dir->p, dir->len));
 }
 
-/* HOST was left out: the only directory in dir that holds library/. */
+/* Sets an omitted HOST to the only directory in dir that has a library/ folder. */
 static bool
 find_host(struct ollama_name *name, const struct str *dir, const char *get, struct err *err)
 {
@@ -107,8 +107,8 @@ find_host(struct ollama_name *name, const struct str *dir, const char *get, stru
         "%s: nothing in it holds library/; the model comes with: %s", str_shown(shown, dir->p, dir->len), get));
 }
 
-/* Every path below dir that is the name from part i on, ASCII case aside. The first goes to *found, a second is
- * ERR_USAGE. The depth is PARTS. */
+/* Searches dir for paths that match the name from part i on, ignoring ASCII case. Appends the first to *found; a second is
+ * ERR_USAGE. Recurses at most PARTS levels. */
 static bool
 search(struct str *found, struct str *dir, const struct ollama_name *name, int i, struct err *err)
 {
@@ -138,7 +138,7 @@ search(struct str *found, struct str *dir, const struct ollama_name *name, int i
     return ok && err->kind == ERR_NONE;
 }
 
-/* The manifest's path: as the name is written, else in another case. */
+/* Finds the manifest's path: with the name as given, or else in another case. */
 static bool
 find_manifest(struct str *path, struct ollama_name *name, const char *root, const char *get, struct err *err)
 {
@@ -164,9 +164,9 @@ find_manifest(struct str *path, struct ollama_name *name, const char *root, cons
     return ok && store_has(path, get, err);
 }
 
-/* --- its layers ------------------------------------------------------------------------------------------ */
+/* --- its layers ---------------------------------------------------------------------------------------- */
 
-/* ROOT/blobs/sha256-HEX of a layer. */
+/* Appends the blob path of a layer, ROOT/blobs/sha256-HEX. */
 static bool
 blob_path(struct str *path, const char *root, const json_t *layer, struct err *err)
 {
@@ -184,7 +184,7 @@ blob_path(struct str *path, const char *root, const json_t *layer, struct err *e
     return store_built(path, err);
 }
 
-/* A layer that is another model, which goes with this one. That it is named badly is no failure here. */
+/* Notes a layer that is a separate model to be used with this one. An invalid digest is not an error here. */
 static void
 note_other(struct catalog *catalog, const char *what, const char *root, const json_t *layer, struct err *err)
 {
@@ -200,7 +200,7 @@ note_other(struct catalog *catalog, const char *what, const char *root, const js
     str_clear(&path);
 }
 
-/* The one layer that is the model. Borrowed from root. */
+/* Returns the one layer that holds the model, borrowed from the manifest, or NULL on failure. */
 static const json_t *
 model_layer(const json_t *manifest, struct catalog *catalog, const char *root, struct err *err)
 {
@@ -232,7 +232,7 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
     return model;
 }
 
-/* The blob is a regular file of the size that the manifest promises, and GGUF. */
+/* Checks that the blob is a GGUF file of the size that the manifest declares. */
 static bool
 check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct err *err)
 {
@@ -294,9 +294,9 @@ store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct c
     return ok;
 }
 
-/* --- all of them ----------------------------------------------------------------------------------------- */
+/* --- listing ------------------------------------------------------------------------------------------- */
 
-/* The operand of a name: what may be left out is. `host`: the one that goes without saying. */
+/* Adds the operand of a name, without the parts that are optional. `host` is the HOST that may be omitted. */
 static bool
 add_operand(struct names *list, const struct ollama_name *name, const char *host, struct err *err)
 {
@@ -310,7 +310,8 @@ add_operand(struct names *list, const struct ollama_name *name, const char *host
     return ok;
 }
 
-/* Every manifest below dir, which holds part i of the names. What cannot be read fails in the end; the rest is listed. */
+/* Lists every manifest below dir, whose entries are part i of the names. Continues after an unreadable folder, and fails at
+ * the end. */
 static bool
 list_part(struct names *list, struct str *dir, struct ollama_name *name, int i, const char *host, struct err *err)
 {
