@@ -153,7 +153,7 @@ index_of() {
     for t in amn-parse amn-inspect amn-remember 'amn-convert --to npz'; do
         try 65 $t model
         error_line ${t%% *} malformed
-        grep -q 'tensor [^ ]*: a.safetensors holds it, but the index does not list it (5 such tensors)' err
+        grep -q 'tensor [^ ]*: in a.safetensors, but not in the index (5 such tensors)' err
     done
     is_empty out
     amn-parse -q model/a.safetensors | jq -n '{weight_map: [inputs | {(.name): "a.safetensors"}] | add}' >index
@@ -166,7 +166,7 @@ index_of() {
     jq 'del(.weight_map["model.norm.weight"])' bin/pytorch_model.bin.index.json >index
     mv index bin/pytorch_model.bin.index.json
     try 65 amn-remember bin
-    grep -q 'tensor model.norm.weight: pytorch_model.bin holds it, but the index does not list it (1 such' err
+    grep -q 'tensor model.norm.weight: in pytorch_model.bin, but not in the index (1 such' err
 }
 
 @test "shards of two formats" {

@@ -131,7 +131,7 @@ list(struct candidates *c, const char *dir, struct err *err)
 {
     DIR *d = opendir(dir);
     if (!d)
-        return err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+        return err_sys(err, ERR_OPEN, errno, "cannot list the directory");
     const char *name;
     bool ok = true;
     while (ok && (name = folder_next(d, err)) != NULL)
@@ -181,8 +181,8 @@ missing(const struct candidates *c, const char *name, struct err *err)
     if (words.failed || file.failed)
         err_memory(err, words.room);
     else
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds %" PRIu64 " of the %" PRIu64 " shards of a model and no "
-            "index, missing: %s", part.count - n, part.count, words.p);
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory has only %" PRIu64 " of the %" PRIu64 " shards of a model, "
+            "missing: %s", part.count - n, part.count, words.p);
     str_clear(&file);
     str_clear(&words);
     return false;
@@ -220,11 +220,11 @@ several(const struct candidates *c, const struct candidate_step *step, const cha
     if (words.failed)
         err_memory(err, words.room);
     else if (configs_shard(&part, first))
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several files (%s) and no index, which tells which "
-            "of them are one model: add its .index.json, or name one file", words.p);
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory has several model files (%s) and no index of shards: add "
+            "the model's .index.json, or give one file", words.p);
     else
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several models (%s): name one of them, as in "
-            "%s%s%s", words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory has several models (%s): give one of them, such as %s%s%s",
+            words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
             str_shown(file, first, strlen(first)));
     str_clear(&words);
     return false;
@@ -246,7 +246,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
         best = step;
     }
     if (ok && !best)
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file, expected model.safetensors, "
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory has no model file: expected model.safetensors, "
             "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
     else if (ok && best->shards && c->chosen && configs_shard(&part, c->chosen))
         c->shards = part.count;
@@ -282,7 +282,7 @@ look(bool *other, const char *dir, const char *name, const struct inputs *inputs
     char *path = folder_path(dir, strlen(dir), name, err), shown[STR_SHOWN];
     bool there = path && stat(path, &st) == 0;
     bool ok = path && (there || err_absent(errno)
-        || err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, name, strlen(name))));
+        || err_sys(err, ERR_OPEN, errno, "%s", str_shown(shown, name, strlen(name))));
     *other = there && !inputs_find(inputs, st.st_dev, st.st_ino);
     free(path);
     return ok;
@@ -305,7 +305,7 @@ candidates_warn(const struct candidates *c, const char *dir, const struct inputs
     tell_end(&words, n);
     ok = ok && (!words.failed || err_memory(err, words.room));
     if (ok && n != 0)
-        catalog_warn(catalog, "the directory holds several models: %s is read, not %s; name the file that you want",
+        catalog_warn(catalog, "the directory has several models: reading %s, not %s; give a file name to choose another",
             str_shown(shown, c->chosen, strlen(c->chosen)), words.p);
     str_clear(&words);
     return ok;

@@ -85,8 +85,8 @@ configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct 
         struct stat st;
         char *path = folder_path(dir, n, names[i], err);
         bool there = path && lstat(path, &st) == 0;     /* a dangling link counts, too: it is an error */
-        bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s cannot be "
-            "examined", names[i])) && (!there || configs_read_config(catalog, path, inputs, err));
+        bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s",
+            names[i])) && (!there || configs_read_config(catalog, path, inputs, err));
         free(path);
         if (!ok)
             return false;
@@ -102,10 +102,10 @@ find_fault(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return errno == ENOENT ? "it is a symbolic link to a file that is not there" : strerror(errno);
+        return errno == ENOENT ? "dangling symbolic link" : strerror(errno);
     if (S_ISDIR(st.st_mode))
         return NULL;
-    return !S_ISREG(st.st_mode) ? "it is not a regular file" : access(path, R_OK) != 0 ? strerror(errno) : NULL;
+    return !S_ISREG(st.st_mode) ? "not a regular file" : access(path, R_OK) != 0 ? strerror(errno) : NULL;
 }
 
 bool
@@ -115,7 +115,7 @@ configs_warn(struct catalog *catalog, const char *dir, struct err *err)
     const char *name;
     char shown[STR_SHOWN];
     DIR *d = opendir(dir);
-    bool ok = d || err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    bool ok = d || err_sys(err, ERR_OPEN, errno, "cannot list the directory");
     while (ok && (name = folder_next(d, err)) != NULL) {
         char *path = *name != '.' && !candidates_is_model(name) ? folder_path(dir, strlen(dir), name, err) : NULL;
         ok = !path || !find_fault(path) || names_add(&bad, name, strlen(name), err);
@@ -125,10 +125,10 @@ configs_warn(struct catalog *catalog, const char *dir, struct err *err)
     char *first = bad.n != 0 ? folder_path(dir, strlen(dir), bad.name[0], err) : NULL;
     const char *fault = first ? find_fault(first) : NULL;
     if (fault && bad.n > 1)
-        catalog_warn(catalog, "%zu files cannot be read, the first is %s: %s", bad.n,
+        catalog_warn(catalog, "%zu unreadable files, first %s: %s", bad.n,
             str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
     else if (fault)
-        catalog_warn(catalog, "%s cannot be read: %s", str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
+        catalog_warn(catalog, "cannot read %s: %s", str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
     free(first);
     names_clear(&bad);
     if (d)
@@ -205,7 +205,7 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
     if (!dir)
         return err_memory(err, folder);
     DIR *d = opendir(dir);
-    bool ok = d || errno == EACCES || err_sys(err, ERR_OPEN, errno, "its directory cannot be read");
+    bool ok = d || errno == EACCES || err_sys(err, ERR_OPEN, errno, "cannot list its directory");
     while (ok && d && (name = folder_next(d, err)) != NULL) {
         if (!(str_ends(name, ".safetensors.index.json") || str_ends(name, ".bin.index.json")) || catalog_facts(catalog)->index)
             continue;

@@ -63,8 +63,8 @@ add_metadata(struct catalog *all, const struct catalog *of, uint32_t first, cons
     }
     char shown[STR_SHOWN];
     if (n != 0)
-        catalog_warn(all, "%s: metadata keys with other values than before: %zu, first at %s; the values that came "
-            "first are kept", name, n, str_shown(shown, odd->key, odd->key_len));
+        catalog_warn(all, "%s: %zu metadata keys differ from those of earlier operands (first: %s); the earlier values "
+            "are kept", name, n, str_shown(shown, odd->key, odd->key_len));
     return true;
 }
 
@@ -110,12 +110,13 @@ add_configs(struct catalog *all, const struct catalog *of, const char *name, str
         if (!there || (there->n == config->n && memcmp(there->text, config->text, config->n) == 0))
             continue;
         if (speaks_of_quantization(there) || speaks_of_quantization(config)) {
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "its %s differs from that of an operand before it, and says "
-                "how weights are quantized: name the one that counts for all with --config FILE, or --config none",
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "its %s differs from that of an earlier operand and affects how"
+                " quantized weights are read: give one for all operands with --config FILE, or ignore them with --config"
+                " none",
                 config->name);
             return err_in_file(err, name);
         }
-        catalog_note(all, "%s: its %s differs from that of an operand before it, which counts", name, config->name);
+        catalog_note(all, "%s: its %s differs from that of an earlier operand; the earlier one is used", name, config->name);
     }
     return true;
 }
@@ -210,8 +211,8 @@ name_twins(const struct model *m, struct err *err)
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
         const struct tensor *t = catalog_at(m->catalog, i), *twin = catalog_find(m->catalog, t->name, t->name_len);
         if (twin != t) {
-            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "%s has a tensor of this name too, expected one in all "
-                "operands: rename or leave one out first", str_shown(shown, t->name, t->name_len),
+            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "duplicate name, also in %s: rename it first with "
+                "--add-prefix, or drop it with --exclude", str_shown(shown, t->name, t->name_len),
                 source_name(m->src[twin->extent.file]));
             return err_in_file(err, source_name(m->src[t->extent.file]));
         }

@@ -27,8 +27,8 @@ check_plain(const struct model *m, uint32_t i, struct err *err)
     if (m->nfiles < 2 || source_seekable(m->src[i]))
         return true;
     err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, source_is_file(m->src[i])
-        ? "it is compressed, and one of several files of a model: decompress it first"
-        : "it is no regular file, and one of several files of a model: copy it to a file first");
+        ? "compressed shards are not supported: decompress the file first"
+        : "shards must be regular files: copy this one to a file first");
     return err_in_file(err, source_name(m->src[i]));
 }
 
@@ -37,7 +37,7 @@ static bool
 check_root(const struct model *m, struct err *err)
 {
     return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE,
-        ERR_NO_OFFSET, "--root: the tensors of %s lie in no dictionaries, only those of a PyTorch checkpoint do",
+        ERR_NO_OFFSET, "--root applies to PyTorch checkpoints only, but the input is %s",
         catalog_facts_of(m->catalog)->format);
 }
 
@@ -47,8 +47,8 @@ static bool
 check_format(const struct model *m, const char *first, struct err *err)
 {
     const char *format = catalog_facts_of(m->catalog)->format;
-    return !first || strcmp(first, format) == 0 || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the "
-        "model is %s, expected one format", format, first);
+    return !first || strcmp(first, format) == 0 || err_set(err, ERR_MALFORMED, 0, "mixed formats: this file is %s, the "
+        "first file of the model is %s", format, first);
 }
 
 /* Opens one more file of the model and reads its header. */
@@ -140,8 +140,8 @@ check_part(const struct model *m, const struct catalog_facts *first, uint32_t no
     const struct catalog_facts *f = catalog_facts_of(m->catalog);
     if (f->split_no == no && f->split_count == first->split_count)
         return true;
-    err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it says that it is part %" PRIu64 " of %" PRIu64 ", expected part %" PRIu32
-        " of %" PRIu64, f->split_no + 1, f->split_count, no + 1, first->split_count);
+    err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file declares part %" PRIu64 " of %" PRIu64 ", expected part %"
+        PRIu32 " of %" PRIu64, f->split_no + 1, f->split_count, no + 1, first->split_count);
     return err_in_file(err, source_name(m->src[no]));
 }
 
@@ -153,8 +153,8 @@ check_total(const struct model *m, struct err *err)
     uint64_t n;
     if (!total || !meta_as_u64(&total->value, &n) || n == catalog_count(m->catalog))
         return true;
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts hold %zu tensors, split.tensors.count says %" PRIu64
-        ": are all parts of one model?", catalog_count(m->catalog), n);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts have %zu tensors, but split.tensors.count is %" PRIu64 ":"
+        " are they parts of the same model?", catalog_count(m->catalog), n);
 }
 
 /* Opens the remaining parts, PREFIX-0000i-of-0000N.gguf, of a model whose first part has been read. */
@@ -170,8 +170,8 @@ open_parts(struct model *m, const char *path, struct err *err)
         || !limits_check(part.count, INDEX_SHARDS_MAX, "files of the model", err))
         return false;
     if (part.count != first.split_count)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
-            PRIu64, part.count, first.split_count);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file name indicates %" PRIu64 " parts, but split.count is"
+            " %" PRIu64, part.count, first.split_count);
     bool ok = true;
     for (uint32_t i = 1; ok && i < part.count; i++)
         ok = add_part(m, path, &part, i + 1, err) && check_part(m, &first, i, err);
@@ -251,8 +251,8 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
         && (in.shards > 1 ? open_shards(m, path, err) : open_file(m, path, false, err)) && add_beside(m, path, options, err)
         && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
     if (ok && catalog_facts_of(m->catalog)->shards != 0)
-        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index: the "
-            "others are not read", catalog_facts_of(m->catalog)->shards);
+        catalog_warn(m->catalog, "the file is one of %" PRIu64 " shards of a model, and the directory has no index: only"
+            " this shard is read", catalog_facts_of(m->catalog)->shards);
     free(path);
     candidates_clear(&in);
     return ok;
@@ -397,8 +397,8 @@ model_complete(struct model *m, struct err *err)
     const struct catalog_facts *f = catalog_facts_of(m->catalog);
     bool ended;
     if (f->split_count != 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is part %" PRIu64 " of %" PRIu64
-            " of a split model: name the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is part %" PRIu64 " of %" PRIu64 " of a split model: "
+            "give the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
             f->split_count, f->split_count);
     if (source_seekable(m->src[0]))
         return true;

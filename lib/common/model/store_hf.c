@@ -37,8 +37,8 @@ static bool
 unfit(const char *p, size_t n, const char *what, struct err *err)
 {
     char shown[STR_SHOWN];
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'%s' cannot be the %s of hf:ORG/NAME[/FILE][@REV]",
-        str_shown(shown, p, n), what);
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid %s '%s', expected hf:ORG/NAME[/FILE][@REV]",
+        what, str_shown(shown, p, n));
 }
 
 /* Checks ORG or NAME. */
@@ -120,7 +120,7 @@ read_ref(char commit[COMMIT + 1], const char *path, struct inputs *inputs, struc
         for (; n != 0 && memchr(space, *text, sizeof space - 1); n--)
             text++;
         if (n != COMMIT || !store_hex(commit, text, COMMIT)) {
-            err_set(err, ERR_MALFORMED, 0, "the ref is not a commit of %d hexadecimal digits", COMMIT);
+            err_set(err, ERR_MALFORMED, 0, "invalid ref: expected a commit of %d hexadecimal digits", COMMIT);
             ok = err_in_file(err, source_name(src));
         }
     }
@@ -141,12 +141,12 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
     bool is_ref = ok && store_there(stat(path.p, &st), path.p, err) && S_ISREG(st.st_mode);
     ok = ok && err->kind == ERR_NONE;
     if (is_ref && st.st_size > REF_MAX) {
-        err_set(err, ERR_MALFORMED, REF_MAX, "the ref is longer than %d bytes", REF_MAX);
+        err_set(err, ERR_MALFORMED, REF_MAX, "invalid ref: longer than %d bytes", REF_MAX);
         ok = err_in_file(err, str_shown(shown, path.p, path.len));
     } else if (is_ref) {
         ok = read_ref(commit, path.p, inputs, budget, err);
     } else if (ok && (strlen(rev) != COMMIT || !store_hex(commit, rev, COMMIT))) {
-        ok = store_has(&path, get, err) && err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: it is not a regular file",
+        ok = store_has(&path, get, err) && err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: not a regular file",
             str_shown(shown, path.p, path.len));
     }
     str_clear(&path);
@@ -262,7 +262,7 @@ names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const c
     DIR *d = ok ? opendir(path->p) : NULL;
     err_init(&why);
     if (ok && !d && !err_absent(errno))
-        err_sys(&why, ERR_OPEN, errno, "%s cannot be read", str_shown(shown, path->p, len));
+        err_sys(&why, ERR_OPEN, errno, "%s", str_shown(shown, path->p, len));
     while (ok && d && (name = folder_next(d, &why)) != NULL) {
         str_format(path, "/%s", name);
         ok = store_built(path, err)
@@ -425,7 +425,7 @@ store_hf_list(struct names *list, const char *root, const struct limits *limits,
     err_init(&why);
     str_text(&path, root);
     DIR *d = opendir(root);
-    bool ok = d || err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    bool ok = d || err_sys(err, ERR_OPEN, errno, "cannot list the directory");
     while (ok && (folder = folder_next(d, &why)) != NULL) {
         ok = repository_of(&repo, folder, err);
         if (!ok || repo.len == 0)

@@ -36,8 +36,8 @@ set_part(struct ollama_name *name, int i, const char *p, size_t n, struct err *e
     static const char *const words[PARTS] = { "HOST", "NAMESPACE", "MODEL", "TAG" };
     char shown[STR_SHOWN];
     if (!store_is_part(p, n, PART_MAX) || (i == NAMESPACE && memchr(p, '.', n)))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'%s' cannot be the %s of ollama:[HOST/][NAMESPACE/]MODEL[:TAG]",
-            str_shown(shown, p, n), words[i]);
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid %s '%s', expected ollama:[HOST/][NAMESPACE/]MODEL[:TAG]",
+            words[i], str_shown(shown, p, n));
     memcpy(name->part[i], p, n);
     name->part[i][n] = '\0';
     return true;
@@ -56,7 +56,7 @@ name_parse(struct ollama_name *name, const char *spec, struct err *err)
             p--;
         if (i < HOST)
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-                "a name has at most three parts: ollama:HOST/NAMESPACE/MODEL");
+                "too many parts in the name: expected ollama:[HOST/][NAMESPACE/]MODEL[:TAG]");
         if (!set_part(name, i, p, (size_t)(end - p), err))
             return false;
         if (p == spec)
@@ -73,7 +73,7 @@ open_folder(DIR **d, const struct str *dir, struct err *err)
 {
     char shown[STR_SHOWN];
     *d = opendir(dir->p);
-    return *d || err_absent(errno) || err_sys(err, ERR_OPEN, errno, "%s cannot be read",
+    return *d || err_absent(errno) || err_sys(err, ERR_OPEN, errno, "%s",
         str_shown(shown, dir->p, dir->len));
 }
 
@@ -96,15 +96,15 @@ find_host(struct ollama_name *name, const struct str *dir, const char *get, stru
         ok = ok && err->kind == ERR_NONE;
         str_clear(&library);
         if (holds && *host)
-            ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "both %s and %s hold library/: name the HOST as well, as in"
-                " ollama:%s/%s/%s", host, entry, host, name->part[NAMESPACE], name->part[MODEL]);
+            ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "both %s and %s have a library/ folder: give the HOST, too, as "
+                "in ollama:%s/%s/%s", host, entry, host, name->part[NAMESPACE], name->part[MODEL]);
         else if (holds)
             memcpy(host, entry, strlen(entry) + 1);
     }
     if (d)
         closedir(d);
     return ok && err->kind == ERR_NONE && (*host || err_set(err, ERR_OPEN, ERR_NO_OFFSET,
-        "%s: nothing in it holds library/; the model comes with: %s", str_shown(shown, dir->p, dir->len), get));
+        "%s: no host with a library/ folder; download the model with: %s", str_shown(shown, dir->p, dir->len), get));
 }
 
 /* Searches dir for paths that match the name from part i on, ignoring ASCII case. Appends the first to *found; a second is
@@ -114,7 +114,7 @@ search(struct str *found, struct str *dir, const struct ollama_name *name, int i
 {
     if (i == PARTS && found->len != 0) {
         char a[STR_SHOWN], b[STR_SHOWN];
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "it names both %s and %s: give the exact name",
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the name matches both %s and %s: give the exact name",
             str_shown(a, found->p, found->len), str_shown(b, dir->p, dir->len));
     }
     if (i == PARTS) {
@@ -175,11 +175,11 @@ blob_path(struct str *path, const char *root, const json_t *layer, struct err *e
     size_t head = sizeof digest_head - 1;
     char hex[HEX + 1], shown[STR_SHOWN];
     if (!text)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is no text");
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is not a string");
     if (json_string_length(digest) != head + HEX || memcmp(text, digest_head, head) != 0
         || !store_hex(hex, text + head, HEX))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is '%s', expected %s and %d"
-            " hexadecimal digits", str_shown(shown, text, json_string_length(digest)), digest_head, HEX);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is '%s', expected %s followed "
+            "by %d hexadecimal digits", str_shown(shown, text, json_string_length(digest)), digest_head, HEX);
     str_format(path, "%s/blobs/sha256-%s", root, hex);
     return store_built(path, err);
 }
@@ -193,7 +193,7 @@ note_other(struct catalog *catalog, const char *what, const char *root, const js
     char shown[STR_SHOWN];
     err_init(&why);
     if (blob_path(&path, root, layer, &why))
-        catalog_note(catalog, "the model has %s, which is a file of its own: %s", what,
+        catalog_note(catalog, "the model also has %s, in a separate file: %s", what,
             str_shown(shown, path.p, path.len));
     else if (why.kind == ERR_MEMORY)
         *err = why;
@@ -206,7 +206,7 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
 {
     const json_t *layers = json_object_get(manifest, "layers"), *model = NULL;
     if (!json_is_array(layers)) {
-        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest has no list of layers");
+        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest has no array of layers");
         return NULL;
     }
     for (size_t i = 0; i < json_array_size(layers); i++) {
@@ -216,7 +216,8 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
         if (!type)
             err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "layer %zu of the manifest has no mediaType", i);
         else if (strcmp(type, "application/vnd.ollama.image.tensor") == 0)
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the model is stored one tensor a layer, not as a GGUF file");
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "not supported: the model is stored as one layer per tensor, "
+                "not as a GGUF file");
         else if (is_model && model)
             err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the manifest has more than one model layer");
         else if (strcmp(type, "application/vnd.ollama.image.projector") == 0)
@@ -244,11 +245,11 @@ check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct 
     if (ok && !json_is_integer(size))
         ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the model layer of the manifest has no size");
     if (ok && (json_integer_value(size) < 0 || (uint64_t)json_integer_value(size) != source_size(src)))
-        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it has %" PRIu64 " bytes, the manifest says %"
+        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "size is %" PRIu64 " bytes, but the manifest declares %"
             JSON_INTEGER_FORMAT, source_size(src), json_integer_value(size));
     ok = ok && source_head(src, 4, &head, &have, err)
         && ((have >= 4 && memcmp(head, "GGUF", 4) == 0)
-            || err_set(err, ERR_MALFORMED, 0, "it is the model layer of a manifest, but does not begin with GGUF"));
+            || err_set(err, ERR_MALFORMED, 0, "the model layer is not a GGUF file: it does not begin with 'GGUF'"));
     if (!ok && src)
         err_in_file(err, source_name(src));
     source_close(src);
