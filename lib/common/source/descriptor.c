@@ -1,5 +1,5 @@
-/* The bottom of a source: a descriptor. A regular file at its beginning is read by pread(), from any thread; anything
- * else comes by read(), in order. */
+/* The bottom layer of a source: a descriptor. A regular file at offset 0 is read with pread(), from any thread; anything
+ * else with read(), in order. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,9 +13,9 @@
 
 struct descriptor {
     struct source_layer layer;
-    int fd;                     /* -1 when it could not be opened */
-    bool own;                   /* close it */
-    struct stat opened;         /* what it was when it was opened */
+    int fd;                     /* -1 if the open failed */
+    bool own;                   /* close it with the layer */
+    struct stat opened;         /* status at the time it was opened */
     struct drop drop;
 };
 
@@ -45,7 +45,7 @@ pipe_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got,
     ssize_t r;
     (void)at;
     while ((r = read(d->fd, buf, n)) < 0 && (errno == EINTR || errno == EAGAIN))
-        if (errno == EAGAIN)    /* somebody else made our standard input non-blocking */
+        if (errno == EAGAIN)    /* another process made our standard input non-blocking */
             poll(&(struct pollfd){ .fd = d->fd, .events = POLLIN }, 1, -1);
     if (r < 0)
         return err_sys(err, ERR_IO, errno, "it cannot be read");
@@ -100,7 +100,7 @@ static const struct layer_kind pipe_kind = {
     .unchanged = descriptor_unchanged,
 };
 
-/* What kind of input the descriptor is. */
+/* Decides what kind of input the descriptor is. */
 static bool
 look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err)
 {
@@ -136,7 +136,7 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
     d->layer.kind = &pipe_kind;
     d->layer.size = SOURCE_SIZE_UNKNOWN;
     drop_init(&d->drop);
-    /* A FIFO opens for reading only when someone writes; anything else that is no file must not block. */
+    /* Opening a FIFO for reading waits for a writer; opening any other special file must not block. */
     struct stat st;
     int wait = !path || (pipe_ok && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) ? 0 : O_NONBLOCK;
     d->own = path != NULL;

@@ -41,7 +41,7 @@ number(const uint8_t *p, size_t n)
 
 static const uint8_t dictionary_bytes[] = { 0, 1, 2, 4 }, size_bytes[] = { 0, 2, 4, 8 };
 
-/* Bytes of the content size; a frame of a single segment always has it. */
+/* Returns the size of the content size field, which a single-segment frame always has. */
 static size_t
 content_bytes(uint8_t descriptor)
 {
@@ -49,7 +49,7 @@ content_bytes(uint8_t descriptor)
     return single && descriptor >> 6 == 0 ? 1 : size_bytes[descriptor >> 6];
 }
 
-/* Behind the descriptor. In a frame of a single segment the window is its content. */
+/* Parses what follows the descriptor. In a single-segment frame, the window is as large as the content. */
 static bool
 take_window(struct frames *f, struct err *err)
 {

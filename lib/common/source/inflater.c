@@ -7,17 +7,17 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum { HEAD_STEP = 512 };       /* compressed bytes of one read, for the head of a member */
+enum { HEAD_STEP = 512 };       /* compressed bytes per read for the head of a member */
 
 struct inflater {
     z_stream z;
     const struct zip_member *m;
-    bool check;                     /* its CRC-32, in the end */
-    bool ended;                     /* the deflated stream is at its end */
-    uint64_t taken;                 /* compressed bytes that were read */
+    bool check;                     /* verify the CRC-32 at the end */
+    bool ended;                     /* the deflated stream has ended */
+    uint64_t taken;                 /* compressed bytes read so far */
     uint64_t made;
     uint32_t crc;
-    size_t step;                    /* compressed bytes of one read */
+    size_t step;                    /* compressed bytes per read */
     uint8_t in[INFLATER_STEP];
 };
 
@@ -46,7 +46,7 @@ inflater_free(struct inflater *f)
 void
 inflater_begin(struct inflater *f, const struct zip_member *m, bool check)
 {
-    inflateReset(&f->z);            /* cannot fail: the state is one */
+    inflateReset(&f->z);            /* cannot fail: the state is valid */
     f->z.avail_in = 0;
     f->m = m;
     f->check = check;
@@ -61,7 +61,7 @@ zip_crc(uint32_t crc, const uint8_t *p, size_t n)
     return (uint32_t)crc32_z(crc, p, n);
 }
 
-/* The member is not what the archive says of it. */
+/* Reports that the member differs from what the archive declares. */
 static bool
 bad(const struct zip_member *m, uint64_t at, struct err *err, const char *text)
 {
@@ -75,7 +75,7 @@ inflater_bad_crc(const struct zip_member *m, struct err *err)
     return bad(m, m->at, err, "its bytes do not have the CRC-32 that its header promises: the file is damaged");
 }
 
-/* Inflate until the output is full or the stream ends. */
+/* Inflates until the output is full or the stream ends. */
 static bool
 run_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
 {
@@ -102,7 +102,7 @@ run_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
     return true;
 }
 
-/* All bytes are there: the stream ends with them, and with its bytes in the archive. */
+/* Once the member is complete, checks that the stream ends there, and with the member's last byte in the archive. */
 static bool
 end_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
 {
@@ -141,7 +141,7 @@ read_source(void *of, uint64_t at, void *buf, size_t n, struct err *err)
     return source_read(of, at, buf, n, err);
 }
 
-/* The first n bytes of a deflated member, which has as many. */
+/* Inflates the first n bytes of a deflated member, which must have that many. */
 static bool
 inflate_head(struct source *src, const struct zip_member *m, uint8_t *buf, size_t n, struct err *err)
 {

@@ -9,8 +9,8 @@
 #include "source/source_priv.h"
 
 enum {
-    HEAD_STEP = 64 << 10,           /* the head grows by reads of at least this */
-    UNPACK_PROBE = 16               /* bytes that tell a compression */
+    HEAD_STEP = 64 << 10,           /* smallest read that extends the head */
+    UNPACK_PROBE = 16               /* bytes needed to detect a compression */
 };
 
 static char *
@@ -112,7 +112,7 @@ source_file_size(const struct source *src)
 
 /* --- the head -------------------------------------------------------------------------------------------- */
 
-/* Room in the head up to offset `end`; it doubles, but not beyond a file. */
+/* Makes room in the head up to offset `end`. The room doubles, up to the size of a file. */
 static bool
 reserve_head(struct source *src, uint64_t end, struct err *err)
 {
@@ -128,7 +128,7 @@ reserve_head(struct source *src, uint64_t end, struct err *err)
     return true;
 }
 
-/* Read on until the head has n bytes of the input, or all. */
+/* Reads until the head has n bytes of the input, or all of it. */
 static bool
 grow_head(struct source *src, uint64_t n, struct err *err)
 {
@@ -167,7 +167,7 @@ source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *have, s
 void
 source_head_done(struct source *src, uint64_t end)
 {
-    bool again = src->pos == 0;         /* a file, which can be read there again; of all else the rest is here alone */
+    bool again = src->pos == 0;         /* a file can be read there again; of any other input, the rest is only here */
     size_t left = again || end >= src->have ? 0 : (size_t)(src->have - end);
     if (left != 0) {
         memmove(src->head, src->head + (end - src->gone), left);
@@ -198,7 +198,7 @@ source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err)
     if (!src->seekable && !grow_head(src, n, err))
         return err_in_file(err, src->name);
     if (src->ended && src->have == src->pos && !src->seekable) {
-        src->seekable = true;       /* all that is left of it is in memory */
+        src->seekable = true;       /* all that is left of the input is in memory */
         src->size = src->pos;
     }
     *ended = src->seekable;
@@ -261,7 +261,7 @@ bool
 source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err)
 {
     uint8_t *to = buf;
-    /* What lies in the head is there for good. */
+    /* Serves reads within the head from memory. */
     if (at >= src->gone && at < src->have) {
         size_t part = (size_t)num_min(n, src->have - at);
         memcpy(to, src->head + (at - src->gone), part);
@@ -284,8 +284,8 @@ source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *er
     return true;
 }
 
-/* Read what only goes forward to its end, or a step behind the end that it must have: what is compressed could give
- * zeros for hours. */
+/* Reads a forward-only source to its end, but not far past the end that it should have: a decompressor could produce zeros
+ * for hours. */
 static bool
 look_for_end(struct source *src, uint64_t end, bool tail_ok, struct err *err)
 {

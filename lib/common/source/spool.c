@@ -1,4 +1,4 @@
-/* What comes yet of what only goes forward in an unlinked temporary file: so it becomes seekable. */
+/* A layer that holds the rest of a forward-only input in an unlinked temporary file, which makes it seekable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,12 +15,12 @@ enum { SPOOL_STEP = 256 << 10 };
 
 struct spool {
     struct source_layer layer;
-    char dir[STR_SHOWN];        /* where it lies, for messages */
-    int fd;                     /* -1 when it could not be made */
-    uint64_t base;              /* offset of its first byte */
+    char dir[STR_SHOWN];        /* its directory, for messages */
+    int fd;                     /* -1 if it could not be created */
+    uint64_t base;              /* input offset of its first byte */
 };
 
-/* A failure of the file, which names its directory, for the reason that errno gives. */
+/* Reports a failed call on the file, with its directory and errno. */
 static bool
 failed(const char *dir, struct err *err, const char *what)
 {
@@ -58,8 +58,8 @@ static const struct layer_kind spool_kind = {
     .close = spool_close,
 };
 
-/* A new file without a name in TMPDIR, or -1 with the error set; `shown` gets the directory. Where files are only made
- * with a name, no signal leaves it behind. */
+/* Creates a file without a name in TMPDIR. Returns -1 with the error set on failure; sets `shown` to the directory. On file
+ * systems where a name is needed first, signals are blocked until it is removed. */
 static int
 open_nameless(char shown[STR_SHOWN], struct err *err)
 {
@@ -105,7 +105,7 @@ write_fully(const struct spool *s, const uint8_t *p, size_t n, struct err *err)
     return true;
 }
 
-/* Copy what comes of src to the file, up to offset `end`. */
+/* Copies the rest of src to the file, up to offset `end`. */
 static bool
 fill(const struct spool *s, struct source *src, uint64_t end, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* What compressed bytes hold: a layer that goes forward once. The decompressors are rows; here is what they share:
- * their input, and the ceiling of what may come out of it. */
+/* A forward-only layer that decompresses its input. Each decompressor is a row; this file has what they share: input
+ * buffering and the limit on expansion. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "source/unpack_priv.h"
 
 enum {
-    RATIO_HEAD = 200,               /* the most bytes that come of one while a header is read */
-    WINDOW_MAX = 128 << 20,         /* bytes that it looks back at: what zstd itself takes unasked */
+    RATIO_HEAD = 200,               /* limit of the expansion while a header is read */
+    WINDOW_MAX = 128 << 20,         /* bytes of history; the largest that zstd accepts by default */
     IN_STEP = 64 << 10,
-    OUT_STEP = 256 << 10            /* the expansion is looked at this often */
+    OUT_STEP = 256 << 10            /* the expansion is checked this often */
 };
 
-/* A safetensors file begins with the length of its header, which can be these bytes of gzip or compress; then the
- * header follows. No stream of theirs has zeros and a brace there: the brace is a flag of gzip, which knows 0, 2 and 4. */
+/* Returns true for a safetensors file, whose header length can look like the magic of gzip or compress. It is followed by
+ * the header. No such stream has zeros and a brace there: in gzip the brace would be a flag byte, which is 0, 2 or 4. */
 static bool
 is_safetensors(const uint8_t *p, size_t n)
 {

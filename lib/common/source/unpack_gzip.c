@@ -1,4 +1,4 @@
-/* gzip, by zlib. Not by libarchive, which does not look at the checksums of gzip. */
+/* gzip, by zlib. libarchive is not used because it does not verify the checksums of gzip. */
 #include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -6,11 +6,11 @@
 #include "base/num.h"
 #include "source/unpack_priv.h"
 
-enum { GZIP_ONLY = 16 + MAX_WBITS };    /* what zlib is to read: a gzip header, any window */
+enum { GZIP_ONLY = 16 + MAX_WBITS };    /* zlib: expect a gzip header, any window */
 
 struct gzip {
     z_stream z;
-    bool between;               /* a member has ended, the next has not begun */
+    bool between;               /* a member has ended, and the next has not begun */
 };
 
 static bool
@@ -35,7 +35,7 @@ gzip_close(struct unpack *u)
     free(g);
 }
 
-/* See that there is input unless all of it has been; *more says so. */
+/* Makes sure that there is input, unless it has ended. Sets *more to whether there is. */
 static bool
 take_input(struct unpack *u, bool *more, struct err *err)
 {
@@ -45,14 +45,15 @@ take_input(struct unpack *u, bool *more, struct err *err)
     if (g->z.avail_in == 0) {
         if (!unpack_input(u, &p, &n, err))
             return false;
-        g->z.next_in = (Bytef *)p;          /* not written to: zlib has no const there */
+        g->z.next_in = (Bytef *)p;          /* not modified: zlib merely lacks the const */
         g->z.avail_in = (uInt)n;
     }
     *more = g->z.avail_in != 0;
     return true;
 }
 
-/* Behind a member: another one, or zeros to the end (a tape's blocks), as gzip takes them. *more: another one. */
+/* Reads what follows a member: another one, or zeros to the end (tape blocks), as gzip allows. Sets *more if there is
+ * another. */
 static bool
 find_member(struct unpack *u, bool *more, struct err *err)
 {

@@ -10,10 +10,11 @@
  *      locator     "PK\6\7" disk offset disks                                                              20 bytes
  *      end         "PK\5\6" disk disk n n size offset comment_len | comment                                22 bytes
  *
- * C is the number of bytes in the file, U that of the member. A field of the directory that is all ones has its value in
- * the extra field 1. All that is said twice must be the same, and the parts must tile the file; so that whoever reads it
- * by the directory, and whoever goes from one local header to the next, sees the same members.
- * From APPNOTE.TXT 6.3.10, hostile.md 3, and what torch (miniz) and NumPy (zipfile) write: pth.md 2, npz.md 6. */
+ * C is the compressed size, U the uncompressed size of the member. A directory field that is all ones has its value in the
+ * extra field 1. Values that are stored twice must agree, and the parts must tile the file. A reader that follows the
+ * directory and one that goes from one local header to the next then see the same members. Follows APPNOTE.TXT 6.3.10 and
+ * what torch (miniz) and NumPy (zipfile) write.
+ */
 #include "source/zip_priv.h"
 
 #include <inttypes.h>
@@ -28,10 +29,10 @@ enum { RECORD_SAYS = 44 };
 
 static const char sig_entry[4] = "PK\1\2", sig_end[4] = "PK\5\6", sig_record[4] = "PK\6\6", sig_locator[4] = "PK\6\7";
 
-/* Where the directory lies and what it holds, by the end record. */
+/* Location and contents of the directory, as given by the end record. */
 struct end {
-    uint64_t count, size, at;   /* of the directory */
-    uint64_t end_at;            /* where the directory has to end */
+    uint64_t count, size, at;   /* extent of the directory */
+    uint64_t end_at;            /* required end of the directory */
     uint32_t comment_len;
 };
 
@@ -50,8 +51,8 @@ zip_bad_member(struct err *err, const struct zip_member *m, uint64_t at, const c
 
 /* --- the end ------------------------------------------------------------------------------------------------ */
 
-/* The ZIP64 record, when its locator lies in front of the end record at `at`: it is right before that, and says what the
- * end record says as far as that can. */
+/* Reads the ZIP64 record if its locator precedes the end record at `at`. The record must come right before the locator, and
+ * must agree with the end record as far as that can hold the values. */
 static bool
 read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
 {
@@ -91,7 +92,7 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     return true;
 }
 
-/* The end record at p, which is byte `at` of the file. */
+/* Reads the end record at p, which is at offset `at` of the file. */
 static bool
 read_end(struct source *src, const uint8_t *p, uint64_t at, struct end *end, struct err *err)
 {
@@ -114,7 +115,7 @@ read_end(struct source *src, const uint8_t *p, uint64_t at, struct end *end, str
     return true;
 }
 
-/* The last end record whose comment ends with the file. Most have none, so that few bytes are read first. */
+/* Finds the last end record whose comment ends with the file. Most have no comment, so few bytes are read first. */
 static bool
 find_end(struct source *src, struct end *end, struct err *err)
 {
@@ -148,7 +149,7 @@ struct zip_field {
     struct cursor in;
 };
 
-/* The next of them, while there is one. One that is cut sets c->bad. */
+/* Moves to the next field and returns true while there is one. Sets c->bad if it is truncated. */
 static bool
 next_field(struct cursor *c, struct zip_field *f)
 {
@@ -161,7 +162,7 @@ next_field(struct cursor *c, struct zip_field *f)
     return !c->bad;
 }
 
-/* What an entry says. */
+/* The fields of a directory entry. */
 struct zip_entry {
     struct zip_member m;
     uint16_t method;
@@ -169,7 +170,7 @@ struct zip_entry {
     uint32_t disk;
 };
 
-/* The values that do not fit into the entry, in this order. */
+/* Reads the values that do not fit into the entry, in their fixed order. */
 static bool
 read_wide(struct zip_entry *e, struct cursor *extra, uint64_t at, struct err *err)
 {
@@ -216,7 +217,7 @@ check_name(const struct zip_member *m, uint64_t at, struct err *err)
         || zip_bad_member(err, m, at, "its name is not ASCII, and no flag says that it is UTF-8");
 }
 
-/* Neither a folder nor a link nor a device: nobody stores arrays in those. */
+/* Fails for a folder, a link or a device: none of them stores an array. */
 static bool
 check_kind(const struct zip_entry *e, uint64_t at, struct err *err)
 {
@@ -244,8 +245,8 @@ check_sizes(const struct zip_entry *e, uint64_t at, const struct limits *limits,
     return true;
 }
 
-/* One entry of the directory, which `more` others follow; its name goes to *names, which moves on. There is room for what
- * the directory has beside the fixed parts of all of them. */
+/* Reads a directory entry, which is followed by `more` others, and appends its name to *names. The buffer has room for all
+ * that the directory has besides the fixed parts of its entries. */
 static bool
 read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, const struct limits *limits, struct err *err)
 {
@@ -312,7 +313,7 @@ load_directory(struct zip *zip, struct source *src, const struct end *end, struc
     if (end->count > end->size / ENTRY)
         return err_set(err, ERR_MALFORMED, end->at, "the ZIP archive: its directory of %" PRIu64 " bytes is said to hold %"
             PRIu64 " members of at least %d", end->size, end->count, ENTRY);
-    /* Of its own length each name has less than an entry. */
+    /* Each name is shorter than its entry, so the names fit into the size of the directory. */
     uint64_t names = end->size - end->count * ENTRY + end->count, members = end->count * sizeof *zip->member;
     if (end->count == 0)
         return end->size == 0 || bad_archive(err, end->at, "its directory has more than the members that it promises");
@@ -357,7 +358,7 @@ name_of(const void *zip, uint32_t i, size_t *n)
     return m->name;
 }
 
-/* Put all names into the table; two that are equal are ERR_MALFORMED. */
+/* Enters all names into the table. Fails with ERR_MALFORMED if two are equal. */
 static bool
 index_names(struct table *table, const struct zip *zip, const char *what, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* The local headers of a ZIP archive, and the data descriptors behind members: what they say is held against the
- * directory. They are read in long pieces where they lie near each other; of large members only they are read. */
+/* Compares the local headers of a ZIP archive, and the data descriptors after members, with the directory. Headers that are
+ * close together are read at once; of large members, only headers and descriptors are read. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +29,11 @@ zip_look(struct zip_window *w, uint64_t at, size_t n, uint64_t more, struct err 
 }
 
 enum {
-    GUESS = 80,                 /* bytes of extra fields that are read with a header: torch has up to 67 */
-    NEAR = 100                  /* between two headers, that are read rather than asked for again */
+    GUESS = 80,                 /* bytes of extra fields read along with a header; torch writes up to 67 */
+    NEAR = 100                  /* gap between two headers that is read rather than skipped */
 };
 
-/* Where to read on to, for member i and those that follow at once. */
+/* Returns how far to read for member i and those that follow closely. */
 static uint64_t
 near_end(const struct zip *zip, size_t i)
 {
@@ -43,7 +43,7 @@ near_end(const struct zip *zip, size_t i)
     return end;
 }
 
-/* A place that says the sizes of a member. With a descriptor behind the member it may say 0. */
+/* Checks a local copy of a member's sizes. If a descriptor follows the member, they may be 0. */
 static bool
 check_told(const struct zip_member *m, uint64_t at, uint64_t nbytes, uint64_t stored, struct err *err)
 {
@@ -52,8 +52,8 @@ check_told(const struct zip_member *m, uint64_t at, uint64_t nbytes, uint64_t st
         || zip_bad_member(err, m, at, "its sizes in the local header are others than in the directory");
 }
 
-/* The extra fields of a local header, n bytes at `at`: what a ZIP64 field says of sizes. torch puts one of the offset alone
- * there, of 8 bytes, or a C of 0. *told: one of them says both. */
+/* Reads the extra fields of a local header, n bytes at `at`, and checks the sizes in a ZIP64 field. torch writes such a
+ * field with just the offset, of 8 bytes, or with a C of 0. Sets *told if a field has both sizes. */
 static bool
 check_local_fields(struct zip_window *w, const struct zip_member *m, uint64_t at, uint64_t n, bool *told, struct err *err)
 {
@@ -90,7 +90,7 @@ check_method(const struct zip_member *m, uint16_t method, struct err *err)
     return true;
 }
 
-/* Hold a member against its local header, which sets where its bytes are. */
+/* Compares a member with its local header and sets the offset of its bytes. */
 static bool
 read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *err)
 {
@@ -126,7 +126,7 @@ read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *er
         told && stored == UINT32_MAX ? m->stored : stored, err) && check_method(m, method, err);
 }
 
-/* What lies between the end of a member and `next`: nothing, or its descriptor. */
+/* Checks that nothing but a descriptor lies between the end of a member and `next`. */
 static bool
 check_behind(struct zip_window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
 {
@@ -147,7 +147,7 @@ check_behind(struct zip_window *w, const struct zip_member *m, uint64_t next, ui
     return true;
 }
 
-/* Every member against its local header, and all of them, one behind the other, fill the file up to the directory. */
+/* Compares every member with its local header, and checks that together they fill the file up to the directory. */
 bool
 zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *err)
 {
