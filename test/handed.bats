@@ -287,15 +287,15 @@ open("long", "wb").write(struct.pack("<Q", int(sys.argv[1])) + b"{\"a\":{\"dtype
 
 @test "limits say whether an option has set them" {
     try 75 amn-inspect --max-items=2 "$fx/good-plain.safetensors"
-    grep -q 'over the limit of 2 (--max-items)' err
+    grep -q 'exceeds the limit of 2 (--max-items)' err
     try 75 amn-inspect --max-alloc=100 "$fx/good-plain.safetensors"
-    grep -q 'over the limit of 100 (--max-alloc)' err
+    grep -q 'the limit of 100 (--max-alloc)' err
     try 75 amn-inspect --max-total=100 "$fx/good-plain.safetensors"
-    grep -q 'over the limit of 100 (--max-total)' err
+    grep -q 'the limit of 100 (--max-total)' err
     python3 -c 'import struct
 open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + bytes(24 * 1000001))'
     try 75 amn-inspect many.gguf
-    grep -q 'over the limit of 1000000 (built in)' err
+    grep -q 'the limit of 1000000 (built in)' err
 }
 
 # --- a directory with several models

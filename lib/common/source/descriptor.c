@@ -31,9 +31,9 @@ file_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got,
     while ((r = pread(d->fd, buf, n, (off_t)at)) < 0 && errno == EINTR)
         ;
     if (r < 0)
-        return err_sys(err, ERR_IO, errno, "it cannot be read");
+        return err_sys(err, ERR_IO, errno, "read failed");
     if (r == 0)
-        return err_set(err, ERR_IO, at, "it became shorter while it was read: is it still being written?");
+        return err_set(err, ERR_IO, at, "file shrank while being read (is it still being written?)");
     *got = (size_t)r;
     return true;
 }
@@ -48,7 +48,7 @@ pipe_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got,
         if (errno == EAGAIN)    /* another process made our standard input non-blocking */
             poll(&(struct pollfd){ .fd = d->fd, .events = POLLIN }, 1, -1);
     if (r < 0)
-        return err_sys(err, ERR_IO, errno, "it cannot be read");
+        return err_sys(err, ERR_IO, errno, "read failed");
     *got = (size_t)r;
     return true;
 }
@@ -62,10 +62,10 @@ descriptor_unchanged(const struct source_layer *l, struct err *err)
     if (!S_ISREG(was->st_mode))
         return true;
     if (fstat(d->fd, &is) != 0)
-        return err_sys(err, ERR_IO, errno, "it cannot be examined");
+        return err_sys(err, ERR_IO, errno, "cannot get the file status");
     if (is.st_size != was->st_size || is.st_mtim.tv_sec != was->st_mtim.tv_sec
         || is.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
-        return err_set(err, ERR_IO, ERR_NO_OFFSET, "it changed while it was read: is it still being written?");
+        return err_set(err, ERR_IO, ERR_NO_OFFSET, "file changed while being read (is it still being written?)");
     return true;
 }
 
@@ -106,7 +106,7 @@ look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *input
 {
     struct stat *st = &d->opened;
     if (fstat(d->fd, st) != 0)
-        return err_sys(err, ERR_OPEN, errno, "it cannot be examined");
+        return err_sys(err, ERR_OPEN, errno, "cannot get the file status");
     if (S_ISREG(st->st_mode) && inputs && !inputs_add(inputs, st->st_dev, st->st_ino, shown, err))
         return false;
     if (S_ISREG(st->st_mode) && lseek(d->fd, 0, SEEK_CUR) == 0) {
@@ -116,9 +116,9 @@ look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *input
         return true;
     }
     if (S_ISDIR(st->st_mode))
-        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is a directory");
+        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "is a directory");
     if (!pipe_ok)
-        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is not a regular file");
+        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "not a regular file");
     int flags = fcntl(d->fd, F_GETFL);
     if (d->own && flags >= 0)
         fcntl(d->fd, F_SETFL, flags & ~O_NONBLOCK);
@@ -144,7 +144,7 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
     int sys = errno;
     bool dangles = d->fd < 0 && sys == ENOENT && lstat(path, &st) == 0;
     if (dangles)
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is a symbolic link to a file that is not there");
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "dangling symbolic link");
     else if (d->fd < 0)
         err_sys(err, ERR_OPEN, sys, "%s", "");
     else if (look(d, pipe_ok, shown, inputs, err))

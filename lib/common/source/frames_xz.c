@@ -114,7 +114,7 @@ take_block_header(struct frames *f, struct err *err)
         return lose(f);
     uint64_t dictionary = p[-1] == DICTIONARY_BITS_MAX ? UINT32_MAX : (2 | (UINT64_C(1) & p[-1])) << (p[-1] / 2 + 11);
     f->count = 0;
-    return limits_check(dictionary, f->window, "dictionary of the xz stream, bytes", err)
+    return limits_check(dictionary, f->window, "xz dictionary bytes", err)
         && frames_next(f, 0, 1, take_chunk);
 }
 
@@ -149,7 +149,7 @@ take_padding(struct frames *f, struct err *err)
     if (memcmp(f->header, zeros, sizeof zeros) == 0)
         return frames_next(f, 0, sizeof magic, take_padding);
     return memcmp(f->header, magic, sizeof magic) == 0 ? frames_next(f, 0, STREAM_HEADER - sizeof magic, take_flags)
-        : err_set(err, ERR_MALFORMED, f->at - sizeof magic, "what follows the xz stream is neither xz nor zeros");
+        : err_set(err, ERR_MALFORMED, f->at - sizeof magic, "trailing data after the xz stream");
 }
 
 void

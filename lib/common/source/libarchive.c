@@ -80,9 +80,9 @@ failed(const char *packing, struct err *err)
     int sys = errno;
     const char *why = dlerror();
     if (sys == ENOMEM)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to load libarchive");
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, and libarchive, which reads it, "
-        "cannot be loaded (%s): %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "out of memory while loading libarchive");
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with %s, but libarchive cannot be loaded (%s); "
+        "install it, or use: %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
 }
 
 static bool

@@ -134,7 +134,7 @@ grow_head(struct source *src, uint64_t n, struct err *err)
 {
     uint64_t most = num_min(src->size, src->gone + SOURCE_HEAD_MAX);
     if (n > src->gone + SOURCE_HEAD_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header bytes: more than the limit of %" PRIu64 " (built in)",
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header bytes: size exceeds the limit of %" PRIu64 " (built in)",
             (uint64_t)SOURCE_HEAD_MAX);
     while (src->have < n && !src->ended) {
         uint64_t end = num_min(num_max(n, src->have + HEAD_STEP), most);
@@ -276,7 +276,7 @@ source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *er
         if (!src->top->kind->some(src->top, at, to, n, &got, err))
             return err_in_file(err, src->name);
         if (got == 0)
-            return err_set(err, ERR_BUG, at, "bytes are wanted from behind the end");
+            return err_set(err, ERR_BUG, at, "read past the end");
         to += got;
         at += got;
         n -= got;
@@ -312,9 +312,10 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
         size = src->pos;
     }
     if (size < end)
-        err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, end);
+        err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
     else if (size > end && !tail_ok)
-        err_set(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes follow the last tensor (MetadataIncompleteBuffer)",
+        err_set(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes of trailing data after the last tensor "
+            "(MetadataIncompleteBuffer)",
             src->seekable || src->ended ? "" : "at least ", size - end);
     return err->kind == ERR_NONE || err_in_file(err, src->name);
 }

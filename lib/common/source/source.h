@@ -23,7 +23,7 @@ struct source;
 #define SOURCE_SIZE_UNKNOWN UINT64_MAX
 
 /* Text for a truncated input; takes its length and the length that its header declares. */
-#define SOURCE_CUT "ends after %" PRIu64 " bytes, the header promises %" PRIu64 " (the download or copy is incomplete)"
+#define SOURCE_TRUNCATED "truncated: %" PRIu64 " of %" PRIu64 " bytes (incomplete download or copy?)"
 
 enum { SOURCE_BACK = 4096 };
 

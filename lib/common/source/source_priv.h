@@ -75,8 +75,8 @@ struct source_layer *descriptor_open(const char *path, bool pipe_ok, const char 
 
 /* unpack.c: makes a layer that decompresses p[0..n) and all that follows in `under`. Sets *layer to NULL if they are not
  * compressed. Copies p[0..n). After a failure the caller still owns `under`. */
-bool unpack_open(struct source_layer **layer, struct source_layer *under, const uint8_t *p, size_t n, const struct limits *limits,
-    struct err *err);
+bool unpack_open(struct source_layer **layer, struct source_layer *under, const uint8_t *p, size_t n,
+    const struct limits *limits, struct err *err);
 
 /* Returns the name of the compression that p[0..n) begins with, supported or not, else NULL. */
 const char *unpack_name(const uint8_t *p, size_t n);

@@ -46,13 +46,13 @@ failed(struct unpack *u, struct err *err)
     if (err->kind != ERR_NONE)          /* the read callback has set it */
         return false;
     if (sys == ENOMEM || s->lib.error_number(s->archive) == ENOMEM)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to decompress %s", u->packing->name);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "out of memory while decompressing %s", u->packing->name);
     if (u->in_ended)
         return unpack_cut(u, u->made, err);
     la_int64_t at = s->lib.filter_bytes(s->archive, -1);
     const char *why = s->lib.error_string(s->archive);
-    return err_set(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "the %s stream is broken, here or in "
-        "the next 64 KiB: %s", u->packing->name, why ? why : "no reason");
+    return err_set(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "corrupt %s stream, here or within the next 64 "
+        "KiB: %s", u->packing->name, why ? why : "unknown error");
 }
 
 /* Sets up an archive that accepts this compression, and takes the decompressed bytes, if any, as its one member. */
@@ -67,8 +67,8 @@ set_up(struct unpack *u, struct err *err)
     int r = u->packing == &packing_xz ? lib->read_support_filter_xz(s->archive)
         : lib->read_support_filter_zstd(s->archive);
     if (r == ARCHIVE_WARN)              /* it would run a program */
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, which the libarchive here "
-            "does not know: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with %s, which this libarchive does not support:"
+            " %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     return (r == ARCHIVE_OK && lib->read_support_format_raw(s->archive) == ARCHIVE_OK
         && lib->read_support_format_empty(s->archive) == ARCHIVE_OK) || failed(u, err);
 }
@@ -93,8 +93,8 @@ archive_begin(struct unpack *u, struct err *err)
      * passes unknown data through. */
     int filters = s->lib.filter_count(s->archive);
     if (filters < 2)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, in a form that the libarchive "
-            "here does not know: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with a variant of %s that this libarchive does "
+            "not support: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     if (filters > 2)
         return unpack_twice(u->packing->name, u->packing->name, err);
     int r = s->lib.read_next_header(s->archive, &entry);
