@@ -287,15 +287,15 @@ open("long", "wb").write(struct.pack("<Q", int(sys.argv[1])) + b"{\"a\":{\"dtype
 
 @test "limits say whether an option has set them" {
     try 75 amn-inspect --max-items=2 "$fx/good-plain.safetensors"
-    grep -q 'over the limit of 2 (--max-items)' err
+    grep -q 'exceeds the limit of 2 (--max-items)' err
     try 75 amn-inspect --max-alloc=100 "$fx/good-plain.safetensors"
-    grep -q 'over the limit of 100 (--max-alloc)' err
+    grep -q 'the limit of 100 (--max-alloc)' err
     try 75 amn-inspect --max-total=100 "$fx/good-plain.safetensors"
-    grep -q 'over the limit of 100 (--max-total)' err
+    grep -q 'the limit of 100 (--max-total)' err
     python3 -c 'import struct
 open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + bytes(24 * 1000001))'
     try 75 amn-inspect many.gguf
-    grep -q 'over the limit of 1000000 (built in)' err
+    grep -q 'the limit of 1000000 (built in)' err
 }
 
 # --- a directory with several models
@@ -309,10 +309,10 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     cp "$fx/good-gguf.gguf" m/model.gguf
     echo x >m/pytorch_model.bin                              # nothing that could be read in its place
     echo x >m/optimizer.pt
-    said='the directory holds several models: model.safetensors.index.json is read, not consolidated.safetensors, model.gguf'
+    said='the directory has several models: reading model.safetensors.index.json, not consolidated.safetensors, model.gguf'
     try 0 amn-remember m
     cmp out expected
-    grep -q "^amn-remember: m: warning: $said; name the file that you want\$" err
+    grep -q "^amn-remember: m: warning: $said; give a file name to choose another\$" err
     [ "$(wc -l <err)" -eq 1 ]
     try 0 amn-parse m
     grep -q "^amn-parse: m: warning: $said" err
@@ -338,7 +338,7 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     echo '{}' >m/model.fp16.safetensors.index.json
     try 0 amn-inspect m
     jq -r '.warnings[]' out >said
-    grep -q 'not model.fp16.safetensors.index.json, split-00001-of-00003.gguf; name' said
+    grep -q 'not model.fp16.safetensors.index.json, split-00001-of-00003.gguf; give' said
     rm m/*.safetensors m/*.json
     cp "$fx/good-gguf.gguf" m/the-best-of-all.gguf
     try 2 amn-inspect m
@@ -352,16 +352,16 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     done
     for t in $tools; do
         try 2 $t m
-        grep -q "^$t: m: usage: the directory holds several models (a.gguf, b.gguf, c.gguf, d.gguf and 2 more): name one of them, as in m/a.gguf\$" err
+        grep -q "^$t: m: usage: the directory has several models (a.gguf, b.gguf, c.gguf, d.gguf and 2 more): give one of them, such as m/a.gguf\$" err
         try 2 $t m/
-        grep -q 'as in m/a.gguf$' err
+        grep -q 'such as m/a.gguf$' err
     done
     rm m/[c-f].gguf
     try 2 amn-inspect m
-    grep -q '(a.gguf, b.gguf): name one' err
+    grep -q '(a.gguf, b.gguf): give one' err
     mkdir none
     try 66 amn-inspect none
-    grep -q 'holds no model file, expected model.safetensors' err
+    grep -q 'has no model file: expected model.safetensors' err
 }
 
 @test "shards without an index: complete by their names they are the model, before any other file" {
@@ -380,14 +380,14 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     cp "$fx/good-plain.safetensors" m/model.safetensors
     try 0 amn-remember m
     cmp out expected
-    grep -q 'several models: model-00001-of-00002.safetensors is read, not model.safetensors; name' err
+    grep -q 'several models: reading model-00001-of-00002.safetensors, not model.safetensors; give' err
     cp m/model-00001-of-00002.safetensors m/model-00001-of-00003.safetensors   # left over
     try 0 amn-remember m
     cmp out expected
     cp "$fx/good-sharded/model.safetensors.index.json" m
     try 0 amn-remember m
     cmp out expected
-    grep -q 'several models: model.safetensors.index.json is read, not' err
+    grep -q 'several models: reading model.safetensors.index.json, not' err
 }
 
 @test "shards without an index: those that are missing are named" {
@@ -395,7 +395,7 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     rm m/model.safetensors.index.json m/model-00002-of-00002.safetensors
     for t in $tools; do
         try 66 $t m
-        grep -q 'm: cannot open: .* 1 of the 2 shards of a model and no index, missing: model-00002-of-00002.safetensors$' err
+        grep -q 'm: cannot open: .* 1 of the 2 shards of a model, missing: model-00002-of-00002.safetensors$' err
     done
     mkdir n
     for i in 1 3 4; do
@@ -409,11 +409,11 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     try 0 amn-inspect n/model-00003-of-00009.safetensors    # a file that is named is read
     cp "$fx/good-plain.safetensors" n/model.safetensors
     try 0 amn-inspect n
-    grep -q 'model.safetensors is read, not' err || jq -e '.warnings[0] | contains("model.safetensors is read, not")' out
+    grep -q 'reading model.safetensors, not' err || jq -e '.warnings[0] | contains("reading model.safetensors, not")' out
     rm n/model.safetensors
     cp m/model-00001-of-00002.safetensors n/other-00001-of-00009.safetensors
     try 2 amn-inspect n
-    grep -q 'several files (model-00001-of-00009.safetensors, ' err
+    grep -q 'several model files (model-00001-of-00009.safetensors, ' err
 }
 
 @test "shards without an index, of two models: neither is chosen; of PyTorch; a tensor that two of them hold" {
@@ -423,7 +423,7 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
         cp m/model-0000$i-of-00002.safetensors m/other-0000$i-of-00002.safetensors
     done
     try 2 amn-inspect m
-    grep -q 'several files (model-00001-of-00002.safetensors, other-00001-of-00002.safetensors) and no index' err
+    grep -q 'several model files (model-00001-of-00002.safetensors, other-00001-of-00002.safetensors) and no index' err
     rm m/other-*
     cp m/model-00001-of-00002.safetensors m/model-00002-of-00002.safetensors
     try 65 amn-inspect m

@@ -342,7 +342,7 @@ PY
     try 0 amn list -v
     [ "$(wc -l <err)" -eq 2 ]
     grep -qE "^amn list: hf:o/x@$first: note: .*model.safetensors: malformed: tensor b: " err
-    grep -qE '^amn list: ollama:m:latest: note: cannot open: .*; the model comes with: ollama pull m:latest$' err
+    grep -qE '^amn list: ollama:m:latest: note: cannot open: .*; download the model with: ollama pull m:latest$' err
     try 0 amn list -qv
     is_empty err
     try 0 amn list -v --json-errors

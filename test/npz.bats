@@ -178,7 +178,7 @@ PYTHON
 @test "limits are those of the user" {
     arrays a.npz deflated
     try 75 amn-parse --max-items 4 a.npz
-    grep -q 'limit: arrays: 5 is over the limit of 4 (--max-items)' err
+    grep -q 'limit: arrays: 5 exceeds the limit of 4 (--max-items)' err
     amn-parse --max-items 5 a.npz >out
     try 75 amn-parse --max-alloc 100 a.npz
     try 75 amn-parse --max-total 400 a.npz
@@ -190,7 +190,7 @@ with zipfile.ZipFile("zeros.npz", "w", zipfile.ZIP_DEFLATED) as z:
 PYTHON
     amn-remember zeros.npz >out
     try 75 amn-remember --max-ratio 100 zeros.npz
-    grep -q 'limit: ratio: member z.npy: .* over the limit of 100 to 1 (--max-ratio)' err
+    grep -q 'limit: ratio: member z.npy: .* exceeds the limit of 100 to 1 (--max-ratio)' err
 }
 
 # bats test_tags=full
@@ -209,7 +209,7 @@ for at in 22, bytes.rindex(b"PK\1\2") + 24:         # what it claims to hold
 open("claim.npz", "wb").write(bytes)
 PYTHON
     both 75 claim.npz amn-remember
-    grep -q 'limit: inflated bytes: 1200000128 of an archive of' err.file
+    grep -q 'limit: inflated bytes: 1200000128 from an archive of' err.file
 }
 
 # bats test_tags=full

@@ -145,7 +145,7 @@ Pickles       0 in a file of the format NPY
 
 hostile/cut-good.pt:
 Verdict       unknown: not all of it was read
-Not read      the ZIP archive: it ends without an end record (the download or copy is incomplete, or bytes were put behind it)
+Not read      ZIP archive: no end record (incomplete download or copy, or trailing data?)
 Allowed       1 name
 Pickles       1 in a file of the format ZIP
 END
