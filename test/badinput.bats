@@ -21,16 +21,16 @@ load helper
     "$helpers/cut-everywhere" "$fx/good-gguf-k.gguf"
 }
 
-# promises LENGTH WHOLE FILE: every tool that comes to it says that the FILE has LENGTH bytes and its header promises WHOLE.
+# promises LENGTH WHOLE FILE: every tool that reads FILE says that it has LENGTH of the WHOLE bytes that its header requires.
 promises() {
     local length=$1 whole=$2 file=$3 tool
     for tool in amn-parse amn-inspect amn-remember; do
         try 65 $tool "$file" || return 1
-        grep -q "ends after $length bytes, the header promises $whole (the download or copy is incomplete)" err || { cat err; return 1; }
+        grep -q "truncated: $length of $whole bytes (incomplete download or copy?)" err || { cat err; return 1; }
         is_empty out || return 1
     done
     cat "$file" | try 65 amn-remember || return 1
-    grep -q "ends after $length bytes, the header promises $whole (the download or copy is incomplete)" err || { cat err; return 1; }
+    grep -q "truncated: $length of $whole bytes (incomplete download or copy?)" err || { cat err; return 1; }
 }
 
 # bats test_tags=full
@@ -58,7 +58,7 @@ promises() {
     jq -e '.tensor != null' err
     head -c 100 "$fx/good-gguf-k.gguf" >cut
     both 65 cut amn-inspect
-    grep -q 'the file .*\(incomplete\|cut or damaged\)' err.file
+    grep -q '\(incomplete\|truncated or damaged\)' err.file
     sed 's/^[^:]*: [^:]*: //' err.file >said
     sed 's/^[^:]*: [^:]*: //' err.pipe | cmp - said
 }
@@ -72,12 +72,12 @@ promises() {
         head -c 1200000 model >cut
         both 65 cut amn-remember
         for e in err.file err.pipe; do
-            grep -qE "the ${p%% *} stream is cut after 1200000 bytes: what it holds ends after [0-9]+ bytes, the header promises $size " $e
+            grep -qE "the ${p%% *} stream is truncated after 1200000 bytes; its content is truncated: [0-9]+ of $size bytes" $e
         done
         head -c 1400000 "$f" | $p >whole                # the stream is whole, what it holds is not
         both 65 whole amn-remember
         for e in err.file err.pipe; do
-            grep -q "it ends after 1400000 bytes, the header promises $size (the download or copy is incomplete)" $e
+            grep -q "truncated: 1400000 of $size bytes (incomplete download or copy?)" $e
         done
     done
 }

@@ -122,7 +122,7 @@ unnamed() {
         packed $p "$fx/good-gguf.gguf" >model
         head -c 500 model >cut
         try 65 amn-remember cut
-        grep -q "malformed: the $p stream is cut after 500 bytes (the download or copy is incomplete) \[at byte 500\]" err
+        grep -q "malformed: the $p stream is truncated after 500 bytes (incomplete download or copy?) \[at byte 500\]" err
         { cat model; echo junk; } >tail
         try 65 amn-remember tail
         grep -q "malformed: what follows the $p stream is n.* \[at byte $(wc -c <model)\]" err

@@ -126,7 +126,7 @@ forward_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *e
     }
     if (n == 0)
         return true;
-    err_set(err, ERR_MALFORMED, src->pos, "it " SOURCE_CUT, src->pos, num_max(end, src->top->promised));
+    err_set(err, ERR_MALFORMED, src->pos, SOURCE_CUT, src->pos, num_max(end, src->top->promised));
     return err_in_file(err, src->name);
 }
 

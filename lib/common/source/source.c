@@ -312,7 +312,7 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
         size = src->pos;
     }
     if (size < end)
-        err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, end);
+        err_set(err, ERR_MALFORMED, size, SOURCE_CUT, size, end);
     else if (size > end && !tail_ok)
         err_set(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes follow the last tensor (MetadataIncompleteBuffer)",
             src->seekable || src->ended ? "" : "at least ", size - end);

@@ -21,8 +21,8 @@ struct source;
 
 #define SOURCE_SIZE_UNKNOWN UINT64_MAX
 
-/* The words for an input that ends too early, of its length and of the one that its header promises. */
-#define SOURCE_CUT "ends after %" PRIu64 " bytes, the header promises %" PRIu64 " (the download or copy is incomplete)"
+/* The message for an input that ends early: its size, and the size that its header requires. */
+#define SOURCE_CUT "truncated: %" PRIu64 " of %" PRIu64 " bytes (incomplete download or copy?)"
 
 enum { SOURCE_BACK = 4096 };
 

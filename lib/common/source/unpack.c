@@ -93,10 +93,10 @@ unpack_cut(const struct unpack *u, uint64_t made, struct err *err)
 {
     uint64_t size = u->in_at + u->nin;
     if (u->layer.promised <= made)
-        return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes (the download or copy "
-            "is incomplete)", u->packing->name, size);
-    return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes: what it holds " SOURCE_CUT,
-        u->packing->name, size, made, u->layer.promised);
+        return err_set(err, ERR_MALFORMED, size, "the %s stream is truncated after %" PRIu64 " bytes "
+            "(incomplete download or copy?)", u->packing->name, size);
+    return err_set(err, ERR_MALFORMED, size, "the %s stream is truncated after %" PRIu64 " bytes; its content is "
+        SOURCE_CUT, u->packing->name, size, made, u->layer.promised);
 }
 
 static bool

@@ -64,7 +64,7 @@ check_end(struct catalog *c, const struct npy *npy, uint64_t from, uint64_t size
     if (size == SOURCE_SIZE_UNKNOWN)
         return fits || err_set(err, ERR_MALFORMED, 0, "its array would end beyond any file");
     if (!fits || size < end)
-        return err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, fits ? end : UINT64_MAX);
+        return err_set(err, ERR_MALFORMED, size, SOURCE_CUT, size, fits ? end : UINT64_MAX);
     if (size > end && npy->sized)
         catalog_warn(c, "%" PRIu64 " bytes follow the array: they are left out", size - end);
     return true;

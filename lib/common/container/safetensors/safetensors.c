@@ -169,7 +169,7 @@ take_header(struct source *src, const struct limits *limits, struct budget *budg
         || !source_head(src, PREFIX + *n, p, &have, err))
         return false;
     if (have < PREFIX + *n)
-        return err_set(err, ERR_MALFORMED, have, "it " SOURCE_CUT " (InvalidHeaderLength)", have, PREFIX + *n);
+        return err_set(err, ERR_MALFORMED, have, SOURCE_CUT " (InvalidHeaderLength)", have, PREFIX + *n);
     return true;
 }
 
@@ -180,7 +180,7 @@ check_end(struct source *src, uint64_t data_end, struct err *err)
     if (size == SOURCE_SIZE_UNKNOWN || size == data_end)
         return true;
     if (size < data_end)
-        return err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT " (MetadataIncompleteBuffer)", size, data_end);
+        return err_set(err, ERR_MALFORMED, size, SOURCE_CUT " (MetadataIncompleteBuffer)", size, data_end);
     return err_set(err, ERR_MALFORMED, data_end, "it has %" PRIu64 " bytes, the header promises %" PRIu64 ": %" PRIu64
         " follow the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
 }

@@ -234,7 +234,7 @@ check_end(struct stacked *s, uint64_t end)
     if (size == SOURCE_SIZE_UNKNOWN || size == end)
         return true;
     if (size < end)
-        return err_set(s->err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, end);
+        return err_set(s->err, ERR_MALFORMED, size, SOURCE_CUT, size, end);
     return err_set(s->err, ERR_MALFORMED, end, "it has %" PRIu64 " bytes, its pickles promise %" PRIu64 ": %" PRIu64
         " follow the last storage", size, end, size - end);
 }
