@@ -197,7 +197,7 @@ with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x"
     samples s
     cd s
     says 65 65-tokenizer 'this is a SentencePiece tokenizer (tokenizer.model), not a model'
-    says 65 65-torch 'its version is no number of a line'
+    says 65 65-torch 'version is not a number on one line'
     says 65 65-npz 'not a NumPy array'
     says 65 65-parquet 'this is a Parquet file'
     says 65 65-program 'this is a program'
