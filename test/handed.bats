@@ -75,13 +75,13 @@ put("65-zeros", bytes(4096))
 PYTHON
 }
 
-@test "a Git LFS pointer: run git lfs pull; with the size of what it stands for" {
+@test "a Git LFS pointer: run git lfs pull; with the size of the file it points to" {
     pointer 4900000000 >model.safetensors
-    says 65 model.safetensors 'this is a Git LFS pointer, which stands for 4.56 GiB that are not here: run git lfs pull'
+    says 65 model.safetensors 'this is a Git LFS pointer to a file of 4.56 GiB, not the file itself: run '\''git lfs pull'\'''
     pointer 17 >small.gguf
-    says 65 small.gguf 'which stands for 17 bytes that'
+    says 65 small.gguf 'to a file of 17 bytes, not'
     pointer many >odd
-    says 65 odd 'which stands for a file that is not here'
+    says 65 odd 'to a file of unknown size'
     printf 'version https://git-lfs.github.com/spec/v1\n' >cut
     says 65 cut 'Git LFS pointer' 'git lfs pull'
 }
@@ -100,7 +100,7 @@ PYTHON
             index/model.safetensors.index.json=19.53 config/config.json=700; do
             try 65 $t "${of%%/*}"
             clean err
-            grep -q "^$t: ${of%=*}: malformed: this is a Git LFS pointer, which stands for ${of#*=} .*: run git lfs pull" err
+            grep -q "^$t: ${of%=*}: malformed: this is a Git LFS pointer to a file of ${of#*=} .*: run 'git lfs pull'" err
         done
     done
 }
@@ -111,7 +111,7 @@ PYTHON
     for page in '<!DOCTYPE html>\n<html class="">\n<head>' '<!doctype HTML><title>x' '<html lang="en">' '\n\n  <html>' \
         '\357\273\277<!DOCTYPE html>' '<!-- saved from -->' '<head><meta charset=utf-8>' '<script>window.x = 1'; do
         printf "$page" >model.safetensors
-        says 65 model.safetensors 'this is a web page (HTML), not a model' 'needs a login' '/resolve/'
+        says 65 model.safetensors 'this is a web page (HTML), not a model' 'log in or accept' '/resolve/'
         n=$((n + 1))
     done
     [ $n -eq 8 ]
@@ -124,20 +124,20 @@ PYTHON
     printf '\n{\n    "version": "1.0",\n    "truncation": null\n}\n' >tokenizer.json
     says 65 tokenizer.json 'it begins: { "version": "1.0", "truncation": null }'
     cp "$fx/good-sharded/model.safetensors.index.json" index.txt
-    says 65 index.txt 'this is the index of a model of several files' '.index.json' 'or name their directory'
+    says 65 index.txt 'this is the index of a sharded model' '.index.json' 'or give that directory'
     cat "$fx/good-sharded/model.safetensors.index.json" | try 65 amn-remember
     grep -q 'this is the index' err
     for config in '{"architectures": ["LlamaForCausalLM"]}' '{"_class_name": "UNet2DConditionModel"}' \
         '{\n  "_name_or_path": "x",\n  "model_type": "qwen2"}' '{"quantization_config": {"quant_method": "fp8"}}'; do
         printf "$config" >config.json
-        says 65 config.json 'this is a config.json, which describes a model: name the directory that it is in'
+        says 65 config.json 'this is a config.json, which only describes a model: give its directory'
     done
 }
 
 # bats test_tags=full
 @test "text: what it begins with, on one line and with nothing raw" {
     printf 'Entry not found\n' >text
-    says 65 text 'this is text, not a model: name a .safetensors or .gguf file' 'it begins: Entry not found'
+    says 65 text 'this is text, not a model: give a .safetensors or .gguf file' 'it begins: Entry not found'
     printf '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>' >refusal
     says 65 refusal 'it begins: <?xml version="1.0"?> <Error><Code>AccessDenied'
     printf 'ein l\303\244ngerer Satz, in dem Zeichen von mehr als einem Byte vorkommen: \303\244\303\266\303\274\303\237' >utf8
@@ -159,15 +159,15 @@ PYTHON
     : >empty
     for t in $tools; do
         try 65 $t empty
-        grep -qx "$t: empty: malformed: it is empty: fetch or copy it again" err
+        grep -qx "$t: empty: malformed: file is empty: download or copy it again" err
         try 65 $t <empty
-        grep -qx "$t: (standard input): malformed: it is empty: fetch or copy it again" err
+        grep -qx "$t: (standard input): malformed: file is empty: download or copy it again" err
         for nothing in 'cat empty |' '</dev/null' 'false |'; do
             case $nothing in
             *'|') try 65 sh -c "$nothing exec $t" ;;
             *) try 65 sh -c "exec $t $nothing" ;;
             esac
-            grep -qx "$t: (standard input): malformed: it is empty: the command that should write it .*" err
+            grep -qx "$t: (standard input): malformed: input is empty: the command that feeds the pipe .*" err
         done
     done
 }
@@ -176,12 +176,12 @@ PYTHON
 @test "what may hold a model, in a format that is not read: 69, by name" {
     samples s
     cd s
-    says 69 69-zip 'this is a ZIP archive' 'unzip FILE'
+    says 69 69-zip 'this ZIP archive is neither' 'unzip FILE'
     says 69 69-pickle 'this is a pickle without the storages of a PyTorch checkpoint'
-    says 69 69-pickle-0 'this is a PyTorch checkpoint by pickle protocol 0 or 1'
+    says 69 69-pickle-0 'this PyTorch checkpoint uses pickle protocol 0 or 1'
     says 69 69-tar 'this is a tar archive' 'tar -xf FILE'
-    says 69 69-ggml 'this is a GGML file older than GGUF' 'look for a GGUF file'
-    says 69 69-hdf5 'this is an HDF5 file, as Keras writes'
+    says 69 69-ggml 'this is a GGML file from before GGUF' 'look for a GGUF file'
+    says 69 69-hdf5 'this is an HDF5 file, probably a Keras model'
     says 69 69-tflite 'this is a TensorFlow Lite model'
     says 69 69-onnx 'this is an ONNX model'
     says 69 69-llamafile 'this is a llamafile' "unzip FILE '*.gguf'"
@@ -197,14 +197,14 @@ with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x"
     samples s
     cd s
     says 65 65-tokenizer 'this is a SentencePiece tokenizer (tokenizer.model), not a model'
-    says 65 65-torch 'its version is no number of a line'
-    says 65 65-npz 'it does not begin as an array of NumPy'
+    says 65 65-torch 'version is not a number on one line'
+    says 65 65-npz 'not a NumPy array'
     says 65 65-parquet 'this is a Parquet file'
     says 65 65-program 'this is a program'
     says 65 65-pdf 'this is a PDF document'
     says 65 65-png 'this is an image'
     says 65 65-jpeg 'this is an image'
-    says 65 65-zeros 'nothing but zeros: the download or copy is incomplete'
+    says 65 65-zeros 'begins with zeros only (incomplete download or copy?)'
 }
 
 # bats test_tags=full
@@ -270,17 +270,17 @@ for i in range(10):
     open("random-%02d" % i, "wb").write(data)
 PYTHON
     for f in random-*; do
-        says 65 $f 'this is no model file of a known format, expected safetensors, GGUF, a PyTorch'
+        says 65 $f 'not a model file: expected safetensors, GGUF, a PyTorch'
     done
     cp random-01 model.safetensors
-    says 65 model.safetensors 'this is no model file of a known format'
+    says 65 model.safetensors 'not a model file'
     # An object behind it: that is a header, and longer than any reader takes.
     for length in 100000001 4611686018427387904; do
         python3 -c 'import struct, sys
 open("long", "wb").write(struct.pack("<Q", int(sys.argv[1])) + b"{\"a\":{\"dtype\":\"F32\"}}")' $length
         for t in $tools; do
             both 75 long $t
-            grep -q "limit: .*$length bytes, over the limit of 100000000 (built in) (HeaderTooLarge)" err.file
+            grep -q "limit: header length $length exceeds the limit of 100000000 (built in) (HeaderTooLarge)" err.file
         done
     done
 }

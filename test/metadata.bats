@@ -189,7 +189,7 @@ wrong() {
         wrong "{\"good\": 1, \"bad.key\": $value}" 'key bad.key: '
     done
     wrong '{"a": 1, "a": 1}' 'key a: it is there twice'
-    wrong '{"": 1}' 'is empty'
+    wrong '{"": 1}' 'empty'
     wrong '{"a\u0000b": 1}' 'NUL'
     wrong "{\"$(printf 'k%.0s' $(seq 65536))\": 1}" 'at most 65535 bytes'
     wrong '{"split.count": 1}' 'key split.count: '

@@ -93,7 +93,7 @@ unnamed() {
         for t in amn-remember amn-parse amn-inspect; do
             both 65 model $t
             is_empty out.file
-            grep -q 'it is empty' err.file && grep -q 'it is empty' err.pipe
+            grep -q 'file is empty' err.file && grep -q 'input is empty' err.pipe
         done
     done
 }
