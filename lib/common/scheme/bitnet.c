@@ -1,12 +1,12 @@
-/* BitNet: ternary codes with one scale a weight. The tensors of a module P:
+/* BitNet: ternary codes with one scale per weight. The tensors of a module P:
  *
- *     P.weight          [out/4, in] U8: bits 2i and 2i + 1 of a byte of row r are a code of row i * out/4 + r, less 1
- *     P.weight_scale    one element, which divides or multiplies
+ *     P.weight          [out/4, in] U8: bits 2i and 2i + 1 of a byte in row r are a code of row i * out/4 + r, plus 1
+ *     P.weight_scale    one element, a divisor or a factor
  *
  *     V = RN32((code - 1) * e), e = RN32(1 / weight_scale) or weight_scale
  *
- * Which of the two, config.json says: `linear_class` "bitlinear", or none, divides; "autobitlinear", with weights that
- * were quantized before ("quantization_mode" "offline", or none), multiplies. Sources: transformers
+ * config.json decides between the two. `linear_class` "bitlinear", or no linear_class: divisor. "autobitlinear" with weights
+ * that were quantized offline ("quantization_mode" "offline", or no quantization_mode): factor. Sources: transformers
  * integrations/bitnet.py, BitLinear, AutoBitLinear and unpack_weights; BitNetQuantConfig.
  */
 #include <stdio.h>

@@ -102,7 +102,7 @@ const struct tensor *
 claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix)
 {
     size_t suffix_len = strlen(suffix), n = base_len + suffix_len;
-    if (n > c->longest)         /* longer than all names */
+    if (n > c->longest)         /* longer than any name */
         return NULL;
     memcpy(c->scratch, base, base_len);
     memcpy(c->scratch + base_len, suffix, suffix_len);

@@ -33,7 +33,7 @@ codes_fill_zeros(struct codes_piece *p, float zero)
         p->zeros[i] = zero;
 }
 
-/* The values, smoothed, to where they go. */
+/* Applies the smoothing factors and rounds the values into y. */
 static void
 finish(struct codes_piece *p, const struct decoding *d, uint8_t *y)
 {

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-enum { G_IDX_MAX = 64 << 20 };          /* bytes that are looked at when a weight is claimed */
+enum { G_IDX_MAX = 64 << 20 };          /* bytes read when a weight is claimed, at most */
 
 bool
 perm_check(const struct claims *c, const struct tensor *t, uint64_t n, struct err *err)

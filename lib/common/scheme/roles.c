@@ -1,5 +1,5 @@
-/* Who claims what. The schemes are tried in the order of the table, each on all tensors nobody has claimed, so that the
- * first row that fits a weight wins; what is left over is looked at last. */
+/* Assigns the tensors of a model. Schemes are tried in the order of the table, each on all tensors that are not claimed yet,
+ * so the first matching row wins. Leftover tensors are examined last. */
 #include "scheme/roles.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "scheme/table.h"
 #include "scheme/unclaimed.h"
 
-/* One look at all names spares a look-up per weight and idle name. */
+/* Finds which idle names occur at all. One pass over all names saves a look-up per weight and idle name. */
 static void
 find_idle(struct claims *c)
 {
@@ -28,7 +28,7 @@ find_idle(struct claims *c)
             c->idle[i] = claims_strip_name(catalog_at(c->catalog, t), table_idle[i].suffix, &ignored);
 }
 
-/* Let one scheme claim its weights. */
+/* Lets one scheme claim its weights. */
 static bool
 claim_all(const struct scheme *scheme, struct claims *c, struct err *err)
 {
@@ -64,7 +64,7 @@ taken(const struct tensor *a, const struct tensor *b, struct err *err)
         str_shown(first, a->name, a->name_len), str_shown(second, b->name, b->name_len));
 }
 
-/* No two output tensors have one name: a decoded weight may take a new one. */
+/* Checks that no two output tensors share a name: a decoded weight may be renamed. */
 static bool
 check_names(const struct claims *c, struct err *err)
 {
@@ -91,7 +91,7 @@ check_names(const struct claims *c, struct err *err)
     return ok;
 }
 
-/* Whether the scheme that the user named is that of some weight. */
+/* Checks that some weight is of the scheme given by --scheme. */
 static bool
 check_told(const struct claims *c, struct err *err)
 {
@@ -201,7 +201,7 @@ roles_role(const struct roles *r, size_t i)
     return r->role[i];
 }
 
-/* Decoders take the bytes of each part as they are. */
+/* Rejects parts that are stored negated or conjugated: decoders read the raw bytes. */
 static bool
 check_signs(const struct weight *w, struct err *err)
 {

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "scheme/dim.h"
 
-/* schemes.md 1.2: what shares names with another scheme and shows more evidence comes first. */
+/* Of schemes with common names, the one that requires more evidence comes first. */
 static const struct scheme *const table[] = {
     comfy_schemes, sdnq_schemes, bnb4_schemes, bnb8_schemes, paroquant_schemes, gptq_schemes, awq_schemes, word_schemes,
     quark_schemes, int4_modelopt_schemes, fp6_schemes, fp4_schemes, bitnet_schemes, block_schemes, ct_packed_schemes,
@@ -20,7 +20,7 @@ static const struct scheme *const table[] = {
 
 enum { ARRAYS = sizeof table / sizeof *table, CODES_MAX = 256 };
 
-/* About activations or the KV cache, or about what the tensors show anyway (schemes.md 1.4). */
+/* Companions that concern activations or the KV cache, or that repeat what the tensors show anyway. */
 const struct companion table_idle[] = {
     BELONGS(".input_scale", ACTIVATION), BELONGS(".input_scale_ub", ACTIVATION),
     BELONGS(".input_zero_point", ACTIVATION), BELONGS(".input_global_scale", ACTIVATION),
@@ -47,7 +47,7 @@ table_scheme(size_t i)
     return NULL;
 }
 
-/* Whether a scheme before the i-th has its code. */
+/* Returns true if a scheme before the i-th has the same code. */
 static bool
 is_repeated(size_t i)
 {
@@ -212,7 +212,7 @@ bad_shapes(const struct table_match *f, struct err *err)
         told ? told : "");
 }
 
-/* The companions of a weight, all that there are. */
+/* Finds all companions of a weight that exist. */
 static enum claim
 find_companions(struct table_match *f, struct err *err)
 {
@@ -310,7 +310,7 @@ table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *
 {
     enum claim claim = CLAIM_NO;
     if (scheme->decode && codes->big_endian && codes->dtype < DTYPE_SCALARS)
-        return CLAIM_NO;        /* what decodes scalars does not turn them around */
+        return CLAIM_NO;        /* decoders of scalars do not swap bytes */
     for (size_t i = 0; i < scheme->nrows && claim == CLAIM_NO; i++) {
         const struct scheme_row *row = &scheme->rows[i];
         struct table_match f = { .claims = c, .scheme = scheme, .row = row, .codes = codes };
