@@ -1,6 +1,6 @@
 /* BitNet: ternary codes with one scale per weight. The tensors of a module P:
  *
- *     P.weight          [out/4, in] U8: bits 2i and 2i + 1 of a byte in row r are a code of row i * out/4 + r, plus 1
+ *     P.weight          [out/4, in] U8: bits 2i and 2i + 1 of a byte in row r are the code of row i * out/4 + r, 0 to 2
  *     P.weight_scale    one element, a divisor or a factor
  *
  *     V = RN32((code - 1) * e), e = RN32(1 / weight_scale) or weight_scale

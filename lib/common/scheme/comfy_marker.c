@@ -3,8 +3,8 @@
  *     P.comfy_quant                              U8 [n]: {"format": "nvfp4", ...}
  *     __metadata__["_quantization_metadata"]     {"format_version": "1.0", "layers": {K: {"format": ...} or "format"}}
  *
- * The weight of a layer K is K.weight, else model.diffusion_model.K.weight, else diffusion_model.K.weight. A parameter
- * stands at the top level, else in the object `params`. Sources: ComfyUI comfy/utils.py, convert_old_quants, and
+ * The weight of a layer K is the first of K.weight, model.diffusion_model.K.weight and diffusion_model.K.weight that exists.
+ * A parameter is at the top level, or else in the object `params`. Sources: ComfyUI comfy/utils.py, convert_old_quants, and
  * comfy/ops.py, mixed_precision_ops; ComfyUI-INT8-Fast for markers without a format.
  */
 #include "scheme/comfy_marker.h"
@@ -20,11 +20,11 @@
 #include "base/str.h"
 #include "base/tree.h"
 
-enum { MARKER_MAX = 64 << 10 };         /* bytes; real ones have less than 200 */
+enum { MARKER_MAX = 64 << 10 };         /* bytes; real ones have fewer than 200 */
 
 static const char metadata_key[] = "_quantization_metadata", marker_suffix[] = ".comfy_quant";
 
-/* A layer whose weight is here: its value in the text of the metadata. */
+/* A layer whose weight is in the model, with its value in the text of the metadata. */
 struct comfy_layer {
     const struct tensor *weight;
     const char *p;
@@ -32,7 +32,7 @@ struct comfy_layer {
 };
 
 struct comfy_markers {
-    struct comfy_layer *layers;       /* by weight */
+    struct comfy_layer *layers;       /* sorted by weight */
     size_t n, room;
     bool tensors, old;
 };
@@ -82,7 +82,7 @@ add_layer(struct comfy_markers *m, const struct tensor *weight, const char *p, c
     return true;
 }
 
-/* The object `layers`; json is behind its key. */
+/* Reads the object `layers`; json is positioned after its key. */
 static bool
 read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct err *err)
 {
@@ -224,7 +224,8 @@ comfy_marker_wrong(const struct comfy_marker *m, const struct tensor *codes, con
         str_shown(name, codes->name, codes->name_len), key, shown, expected);
 }
 
-/* The format that a marker names. Without a name, convrot or per_row beside I8 is what ComfyUI-INT8-Fast writes. */
+/* Finds the format that a marker names. ComfyUI-INT8-Fast writes markers without a name, with convrot or per_row, for I8
+ * weights. */
 static bool
 read_format(struct comfy_marker *m, const struct tensor *codes, struct err *err)
 {
@@ -237,7 +238,7 @@ read_format(struct comfy_marker *m, const struct tensor *codes, struct err *err)
     return m->format || comfy_marker_wrong(m, codes, "format", "a name", err);
 }
 
-/* An object, or a string that stands for one with a format alone. */
+/* Reads a layer: an object, or a string as shorthand for an object that has only a format. */
 static bool
 read_layer(struct comfy_marker *m, const struct comfy_layer *layer, struct err *err)
 {
