@@ -1,12 +1,12 @@
-/* Which elements of an FP8 weight a scale covers, from the two shapes (schemes.md 3.2):
+/* Maps the scales of an FP8 weight to its elements, from the two shapes:
  *
  *     per tensor   [] or [1]                          per row      [R], [R, 1]
  *     per expert   [E], [E, 1]                        per column   [1, C], [E, 1, C], and FBGEMM's [E, C, 1]
- *     blocks       [ceil(R / b0), ceil(C / b1)]; ragged edges are short
+ *     blocks       [ceil(R / b0), ceil(C / b1)]; blocks at the edges may be short
  *
- * config.json says b0 and b1 where it fits; else each axis tells its own. The E8M0 scales of MXFP8, one for 32 columns,
- * may also lie in the tiles of the tensor cores ("swizzled", scheme/swizzle.h), which the shape does not always show.
- * Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
+ * config.json gives b0 and b1 if they fit; otherwise each axis determines its own. The E8M0 scales of MXFP8, one for 32
+ * columns, may also be in the tiles of the tensor cores ("swizzled", scheme/swizzle.h), which the shape does not always
+ * show. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -37,7 +37,8 @@ fp8_set_single(const struct weight *w, struct fp8_weight *f, uint64_t per_expert
     set_blocks(f, f->rows, f->cols, 0, per_expert);
 }
 
-/* The scale's shape with the expert dimension and singletons stripped to at most two dimensions. */
+/* Reduces the scale's shape to at most two dimensions by removing the expert dimension and singletons. Returns 3 if that
+ * fails. */
 static uint32_t
 squeeze(const struct shape *s, bool own, uint64_t out[2])
 {
@@ -67,7 +68,7 @@ misfit(const struct weight *w, const char *hint, struct err *err)
 
 #define ASK_CONFIG "give config.json, beside it or with --config"
 
-/* Two readings of a scale, and nothing tells which is right. A report goes on without blocks. */
+/* Reports a scale with two possible layouts. A report on headers continues, without blocks. */
 static bool
 unclear(const struct claims *c, const struct weight *w, struct fp8_weight *f, const char *readings, const char *ask,
     struct err *err)
@@ -84,7 +85,7 @@ unclear(const struct claims *c, const struct weight *w, struct fp8_weight *f, co
 
 /* --- blocks */
 
-/* Whether the block is the usual one although an even division fits as well: 192 by 2 is 128, or 96. */
+/* Returns true if the usual block was chosen although an even division fits as well: 192 by 2 is 128, or 96. */
 static bool
 is_usual(uint64_t n, uint64_t k, uint64_t block)
 {
@@ -97,7 +98,7 @@ covers(const struct fp8_cover *m, const uint64_t block[2], const uint64_t grid[2
     return num_ceil_div(m->rows, block[0]) == grid[0] && num_ceil_div(m->cols, block[1]) == grid[1];
 }
 
-/* Find the block size behind a grid of scales. */
+/* Finds the block size that gives a grid of scales. */
 static bool
 find_blocks(const struct claims *c, const struct weight *w, struct fp8_weight *f, const struct fp8_cover *m,
     const uint64_t grid[2], uint64_t block[2], struct err *err)
@@ -129,7 +130,7 @@ find_blocks(const struct claims *c, const struct weight *w, struct fp8_weight *f
 
 /* --- what only other tensors or config.json tell */
 
-/* Stacked experts.down_proj [E, I, H] of FBGEMM under a scale [E, H, 1]: its columns, also when I = H. */
+/* Detects stacked experts.down_proj [E, I, H] of FBGEMM with a scale [E, H, 1] for its columns, even if I = H. */
 static bool
 fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight *f, const struct fp8_cover *m,
     const uint64_t grid[2], bool *columns, struct err *err)
@@ -147,7 +148,7 @@ fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight
         ASK_CONFIG ", or --scheme fp8-fbgemm or fp8", err);
 }
 
-/* P.scale [1, C] without a config: SDNQ may store a weight as [in, out], and has such a scale then. */
+/* Rejects P.scale [1, C] without a config: SDNQ stores some weights as [in, out], with such a scale. */
 static bool
 check_turned(const struct claims *c, const struct weight *w, struct fp8_weight *f, const uint64_t grid[2], struct err *err)
 {
@@ -176,7 +177,7 @@ set_tiles(struct weight *w, struct fp8_weight *f, const struct fp8_cover *m)
     w->scheme = &fp8_schemes[FP8_MX_TILES];
 }
 
-/* Of scales that no marker speaks of. */
+/* Determines the order of scales that no marker defines. */
 static bool
 check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m, struct err *err)
 {
@@ -202,7 +203,7 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, cons
     }
 }
 
-/* A grid of scales. */
+/* Maps a grid of scales. */
 static bool
 map_grid(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m, const uint64_t grid[2], bool own,
     struct err *err)
@@ -234,13 +235,13 @@ fp8_map_scale(struct claims *c, struct weight *w, struct fp8_weight *f, const st
 {
     const struct shape *s = &w->part[SCALE]->shape;
     uint64_t numel, grid[2] = { 0, 0 };
-    bool own = m->stacked && s->rank > 1 && shape_dim(s, 0) == m->experts;       /* one grid an expert */
-    bool codes = w->part[SCALE]->dtype == DTYPE_U8;                     /* E8M0 codes, which only grids are made of */
+    bool own = m->stacked && s->rank > 1 && shape_dim(s, 0) == m->experts;       /* one grid per expert */
+    bool codes = w->part[SCALE]->dtype == DTYPE_U8;                     /* E8M0 codes, which only occur in grids */
     uint32_t rank = squeeze(s, own, grid);
     if (!shape_numel(s, &numel))
         numel = 0;
     if (is_e8m0(w->part[SCALE]) && comfy_marker_is_there(c, w->part[CODES]))
-        set_tiles(w, f, m);             /* the marker said so, and its shapes were checked with it */
+        set_tiles(w, f, m);             /* the marker says so, and the shapes were checked with it */
     else if (numel == 1 && !codes)
         fp8_set_single(w, f, 0);
     else if (m->stacked && numel == m->experts && !codes)

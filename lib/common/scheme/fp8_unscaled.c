@@ -1,4 +1,4 @@
-/* FP8 weights without a scale (schemes.md 3.6): a plain cast, or a scale that was lost? */
+/* FP8 weights without a scale: decides if each is a plain cast or its scale was lost. */
 #include "scheme/fp8.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* A weight of the model with the key by which it is compared: its name with every run of digits as one '#'. */
+/* A weight with the key for comparison: its name, in which each run of digits is replaced by '#'. */
 struct unscaled_name {
     const struct weight *w;
     const char *key;
@@ -34,7 +34,7 @@ add_key(struct str *s, const struct weight *w)
     str_add(s, "", 1);
 }
 
-/* Whether config.json names a method that gives the weight a scale, or lists its module as left alone. */
+/* Whether the method in config.json gives the weight a scale, or excludes its module. */
 enum wanted { WANTED_UNKNOWN, WANTED, WANTED_NOT };
 
 static bool
@@ -62,7 +62,7 @@ lost(const struct claims *c, const struct weight *w, const char *why, struct err
         str_shown(shown, w->name, w->name_len), dtype_name(w->part[0]->dtype), why);
 }
 
-/* Whether a weight may be without a scale, as far as config.json and the file tell. */
+/* Checks that config.json and the file allow a weight without a scale. */
 static bool
 check_bare(const struct claims *c, const struct weight *w, struct err *err)
 {
@@ -75,7 +75,7 @@ check_bare(const struct claims *c, const struct weight *w, struct err *err)
         || lost(c, w, "which may be in another file", err);
 }
 
-/* Weights of one key: some with a scale and one without means that it was lost. */
+/* Compares weights with the same key: if some have a scale, one without has lost it. */
 static bool
 check_alike(const struct claims *c, struct unscaled_name *list, size_t n, struct err *err)
 {
