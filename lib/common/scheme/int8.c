@@ -1,17 +1,17 @@
-/* INT8: codes of a byte each, as compressed-tensors (int-quantized, naive-quantized), ModelOpt and Quark store them. The
- * tensors of a module P:
+/* INT8: codes of one byte, as stored by compressed-tensors (int-quantized, naive-quantized), ModelOpt and Quark. The tensors
+ * of a module P:
  *
- *     P.weight               I8 [out, in], two's complement; codes of fewer bits may lie so, too
- *     P.weight_scale         F16, BF16, F32: blocks.h
- *     P.weight_zero_point    I8, like the scale; absent where the model is symmetric
- *     P.pre_quant_scale      [in], of ModelOpt: smooth.h
+ *     P.weight               I8 [out, in], two's complement; may also hold codes of fewer bits
+ *     P.weight_scale         F16, BF16, F32: see blocks.h
+ *     P.weight_zero_point    I8, shaped like the scale; absent if the model is symmetric
+ *     P.pre_quant_scale      [in], ModelOpt only: see smooth.h
  *
  *     V[o][i] = RN32((weight[o][i] - zero_point) * scale)
  *
- * Quark turns codes in groups around: weight [in, out], weight_scale and weight_zero_point [G, out].
+ * Quark stores codes in groups transposed: weight [in, out], weight_scale and weight_zero_point [G, out].
  *
- * Sources: compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize; modelopt
- * torch/export/quant_utils.py, to_quantized_weight; quark torch/utils/pack.py, Pack_8_bits.
+ * Sources: compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize; modelopt torch/export/quant_utils.py,
+ * to_quantized_weight; quark torch/utils/pack.py, Pack_8_bits.
  */
 #include <stdio.h>
 
@@ -79,7 +79,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 
 /* --- turned around */
 
-/* Groups down the columns. Other shapes that look so are INT8 in blocks. */
+/* Matches groups of rows, if config.json or --scheme names Quark. Otherwise the same shapes are INT8 in blocks. */
 static bool
 is_turned(const struct table_match *f)
 {

@@ -19,7 +19,7 @@ missing(const struct claims *c, const struct tensor *t, const struct part_name *
         "the model or lacks parts; of a model of several files name the directory or the index", shown, base, weight);
 }
 
-/* One tensor that nobody claimed (schemes.md 1.5). *warned counts the harmless ones. */
+/* Checks one tensor that no weight claimed. *warned counts the harmless ones. */
 static bool
 check(const struct claims *c, const struct tensor *t, size_t *warned, struct err *err)
 {
@@ -41,7 +41,7 @@ leftover_check(const struct roles *roles, struct claims *c, struct err *err)
 {
     const struct catalog *catalog = c->catalog;
     size_t warned = 0;
-    if (strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)    /* other authors, other names */
+    if (strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)    /* GGUF: other writers, other names */
         return true;
     for (size_t i = 0; i < catalog_count(catalog); i++)
         if (!roles_weight_of(roles, i) && !roles_is_companion(roles, i)
