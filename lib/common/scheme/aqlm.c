@@ -76,12 +76,12 @@ fit(struct table_match *f, struct weight *w, struct err *err)
             || !limits_check(w->part[BOOKS]->extent.nbytes, BOOKS_MAX, "bytes of codebooks", err))
         return false;
     if (q->entries < 2 || (q->entries & (q->entries - 1)) != 0 || code_bits(q) > 8 * q->size)
-        return table_wrong(w->part[BOOKS], f->codes, err, "as many entries as codes of some bits can name");
+        return table_wrong(w->part[BOOKS], f->codes, err, "a power of two of entries, at most 2^%" PRIu32, 8 * q->size);
     if (w->part[BOOKS]->dtype != w->part[SCALES]->dtype)
         q->open = "with codebooks and scales of different types";
     if (!num_mul(&dim[0], shape_dim(codes, 0), q->og) || !num_mul(&dim[1], q->vectors, q->ig)
             || (dim[0] != 0 && !num_mul(&numel, dim[0], dim[1])))
-        return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
     w->vague = q->open != NULL;
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }

@@ -124,10 +124,10 @@ check_zeros(const struct table_match *f, const struct weight *w, struct awq *awq
     char name[STR_SHOWN];
     if (w->part[ZEROS] || json_is_false(said) || json_is_true(json_object_get(block, "sym")))
         return true;
-    awq->open = "without qzeros, symmetric or not as config.json says (--config)";
+    awq->open = "without qzeros; config.json (--config) must declare it symmetric";
     return !json_is_true(said) || claims_is_report_on_shard(f->claims)
-        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no qzeros, which it has by config.json",
-            str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
+        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no qzeros, but config.json declares "
+            "zero_point", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
 }
 
 /* Returns the inputs of a group, or 0 if no number fits the scales. */
@@ -231,7 +231,7 @@ padded_group(const struct claims *c, uint64_t in, uint64_t words, const char **o
         }
     }
     if (n > 1)
-        *open = "in groups of so many as config.json says (--config)";
+        *open = "group size not given by config.json (--config)";
     return found;
 }
 
@@ -384,7 +384,7 @@ const struct scheme awq_schemes[] = {
         .code = "awq-gemm",
         .name = "AWQ GEMM",
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemm,
-            .fits = gemm_fits, .shapes = "[in, out*bits/32], scales [G, out] that divide in, qzeros [G, out*bits/32]",
+            .fits = gemm_fits, .shapes = "[in, out*bits/32], scales [G, out] with G dividing in, qzeros [G, out*bits/32]",
             .companions = { SCALES_PART, ZEROS_PART } }),
         .fit = gemm_fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
@@ -410,7 +410,7 @@ const struct scheme awq_schemes[] = {
         .code = "awq-gemv-fast",
         .name = "AWQ GEMV_FAST",
         ROWS({ .codes = ".qweight", .dtypes = IS(I16), .becomes = ".weight", .fits = fast_fits,
-            .shapes = "[out/4, in], scales [8*n, out] of padded groups, and zeros like them", .companions = { SCALES_PART,
+            .shapes = "[out/4, in], scales [8*n, out] of padded groups, zeros of the same shape", .companions = { SCALES_PART,
             COMPANION(".qzeros", FLOAT, REQUIRED, ZERO_POINT, .part = ZEROS), OR(".scaled_zeros", .left = LEFT_SCALES) } }),
         .fit = fast_fit,
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },

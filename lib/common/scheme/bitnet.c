@@ -65,7 +65,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         find_scaling(f->claims->config) };
     uint64_t dim[2] = { 0, dim_cols(f->codes) };
     if (!num_mul(&dim[0], dim_rows(f->codes), b->planes.count))
-        return table_wrong(f->codes, f->codes, err, "fewer rows");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^62 rows");
     w->own = b;
     w->vague = b->scaling == SCALING_OPEN;
     return claims_shape(f->claims, w, 0, dim, 2, err);
@@ -104,7 +104,7 @@ const struct scheme bitnet_schemes[] = {
     {
         .code = "bitnet",
         .name = "BitNet",
-        .ask = "linear_class in config.json, beside it or with --config, can tell which",
+        .ask = "give config.json (--config): its linear_class decides",
         ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_bitnet,
             .companions = { COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE) } }),
         .fit = fit,

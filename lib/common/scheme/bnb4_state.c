@@ -111,7 +111,7 @@ read_shape(struct bnb4_state *s, const struct bnb4_reading *r, struct claims *c,
         if (!limits_check(rank + 1, LAYOUT_RANK, "dimensions of a quant_state", r->err))
             return false;
         if (token != PULL_NUMBER || !pull_as_u64(&json, &dim))
-            return wrong(r, SHAPE, "integers from 0 on");
+            return wrong(r, SHAPE, "non-negative integers");
         end += shape_pack(end, &dim, 1);
     }
     s->shape = (struct shape){ .rank = (uint32_t)rank, .packed = packed };
@@ -147,8 +147,8 @@ not_an_object(const struct bnb4_reading *r, const struct pull *json)
     char name[STR_SHOWN], why[PULL_EXPLAIN];
     str_shown(name, r->blob->name, r->blob->name_len);
     if (json->fault == PULL_OK)
-        return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: is not a JSON object", name);
-    return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: is not valid JSON: %s", name,
+        return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: not a JSON object", name);
+    return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: not valid JSON: %s", name,
         pull_explain(why, json));
 }
 
@@ -167,7 +167,7 @@ parse(struct bnb4_reading *r, const char *text, size_t n)
         while (key < KEYS && !pull_text_is(&json.token, keys[key]))
             key++;
         if (key < KEYS && r->value[key].p)
-            return wrong(r, key, "it once");
+            return wrong(r, key, "a single entry");
         const char *p;
         size_t len;
         if (!pull_value_text(&json, &p, &len))

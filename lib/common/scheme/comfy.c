@@ -123,9 +123,9 @@ static bool
 bad_codes(const struct comfy_checked *w, const char *format, const char *expected, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: is %s %s, but ComfyUI %s has %s",
-        str_shown(name, w->codes->name, w->codes->name_len), dtype_name(w->codes->dtype),
-        shape_text(shape, &w->codes->shape), format, expected);
+    return err_set(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: expected %s for ComfyUI %s, found %s %s",
+        str_shown(name, w->codes->name, w->codes->name_len), expected, format, dtype_name(w->codes->dtype),
+        shape_text(shape, &w->codes->shape));
 }
 
 /* Returns true if rows hold codes of 4 or 6 bits with gs columns per scale. C follows from the number of scales in a row,
@@ -170,7 +170,7 @@ w4a8_params(struct comfy_checked *w, struct err *err)
     if (w->marker->unread)
         gs = w4a8_guess(w, scale, gs);
     return w4a8_fits(w, scale, gs) ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
-        "4 or 6 bits for each of group_size times the columns of weight_s_rel", err);
+        "4 or 6 bits for each column, which number group_size times those of weight_s_rel", err);
 }
 
 static bool
@@ -181,7 +181,7 @@ awq_params(struct comfy_checked *w, struct err *err)
         return false;
     if (w->marker->unread && groups != 0 && w->cols % groups == 0)
         w->block = num_max(w->cols / groups, 1);
-    return w->cols % w->block == 0 || wrong(w, "group_size", "a divisor of the columns", err);
+    return w->cols % w->block == 0 || wrong(w, "group_size", "a divisor of the number of columns", err);
 }
 
 /* Checks nf4: the codes of a matrix as one column of bytes, whose shape is in the marker. */
@@ -200,11 +200,11 @@ nf4_params(struct comfy_checked *w, struct err *err)
     for (size_t i = 0; i < 2; i++) {
         const json_t *item = json_array_get(shape, i);
         if (json_array_size(shape) != 2 || !json_is_integer(item) || json_integer_value(item) < 0)
-            return wrong(w, "shape", "two integers from 0 on", err);
+            return wrong(w, "shape", "two non-negative integers", err);
         dim[i] = (uint64_t)json_integer_value(item);
     }
     if (!num_mul(&n, dim[0], dim[1]) || w->stacked || w->stored != 1 || w->rows != num_ceil_div(n, 2))
-        return bad_codes(w, "nf4", "[elements / 2, 1] of the shape in its marker", err);
+        return bad_codes(w, "nf4", "[elements / 2, 1] with the shape in its marker", err);
     w->rows = dim[0];
     w->cols = dim[1];
     return true;
@@ -261,7 +261,7 @@ companion_fits(const struct comfy_checked *w, size_t i, struct err *err)
     bool fits = false;
     for (unsigned s = 0; s < SHAPES; s++)
         fits = fits || (w->f->row->companions[i].shapes & 1U << s && shape_is(w, 1U << s, &t->shape));
-    return fits || table_wrong(t, w->codes, err, "a shape of %s", w->f->scheme->name);
+    return fits || table_wrong(t, w->codes, err, "a shape that %s allows", w->f->scheme->name);
 }
 
 /* --- a weight */
@@ -271,8 +271,8 @@ static bool
 measure(struct comfy_checked *w, const struct comfy_format *f, struct err *err)
 {
     const struct shape *s = &w->codes->shape;
-    if (!dtype_in(w->f->row->dtypes, w->codes->dtype))
-        return bad_codes(w, f->name, "codes of another type", err);
+    if (!table_check_type(w->f, w->codes, w->f->row->dtypes, ROLE_WEIGHT, err))
+        return false;
     w->stacked = s->rank == 3;
     w->experts = w->stacked ? shape_dim(s, 0) : 1;
     w->block = f->block;
@@ -280,15 +280,15 @@ measure(struct comfy_checked *w, const struct comfy_format *f, struct err *err)
         w->rows = shape_dim(s, s->rank - 2);
         w->stored = shape_dim(s, s->rank - 1);
     } else if (!f->any_rank) {
-        return bad_codes(w, f->name, "[out, in], or that for each expert", err);
+        return bad_codes(w, f->name, "[out, in] or [experts, out, in]", err);
     } else {                            /* fits no row scale and no rotation */
         w->rows = UINT64_MAX;
         w->stored = 1;
     }
     if (!num_mul(&w->cols, w->stored, f->per_byte))
-        return bad_codes(w, f->name, "fewer columns", err);
+        return bad_codes(w, f->name, "fewer than 2^64 columns", err);
     if (f->per_byte != 0 && f->block != 0 && w->cols % f->block != 0)
-        return bad_codes(w, f->name, "whole blocks along a row", err);
+        return bad_codes(w, f->name, "rows of whole blocks", err);
     return !f->params || f->params(w, err);
 }
 
@@ -405,8 +405,8 @@ check_tensor(const struct claims *c, const struct tensor *t, struct err *err)
     struct part_name p;
     char name[STR_SHOWN];
     return !claims_strip_name(t, ".comfy_quant", &p) || claims_find(c, p.base, p.base_len, ".weight")
-        || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it marks a weight that is not in the model; of a "
-            "model of several files name the directory or the index", str_shown(name, t->name, t->name_len));
+        || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: marks a weight that is not in the model; if the "
+            "model has several files, give the directory or the index", str_shown(name, t->name, t->name_len));
 }
 
 /* Checks the old form: next to scaled_fp8, P.scale_weight is one F32 for F8 codes. */
@@ -421,8 +421,8 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
     const struct shape *s = &t->shape;
     str_shown(name, t->name, t->name_len);
     if (!codes || !dtype_is_float8(codes->dtype))
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is the scale of an F8 weight, which is %s", name,
-            codes ? dtype_name(codes->dtype) : "not in the model");
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected a scale of an F8 weight, found %s weight", name,
+            codes ? dtype_name(codes->dtype) : "no");
     bool one = s->rank == 0 || (s->rank == 1 && shape_dim(s, 0) == 1);
     return (one && t->dtype == DTYPE_F32) || table_wrong(t, codes, err, "one F32");
 }

@@ -42,14 +42,14 @@ struct comfy_markers {
 static bool
 bad_metadata(const char *what, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the metadata key %s %s", metadata_key, what);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "metadata key %s: %s", metadata_key, what);
 }
 
 static bool
 bad_json(const struct pull *json, struct err *err)
 {
     char why[PULL_EXPLAIN];
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the metadata key %s is not valid JSON: %s", metadata_key,
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "metadata key %s: not valid JSON: %s", metadata_key,
         pull_explain(why, json));
 }
 
@@ -90,7 +90,7 @@ read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct
     size_t nowhere = 0;
     enum pull_token token = pull_next(json);
     bool ok = token == PULL_OBJECT
-        || (token == PULL_BAD ? bad_json(json, err) : bad_metadata("has layers that are no object", err));
+        || (token == PULL_BAD ? bad_json(json, err) : bad_metadata("layers is not an object", err));
     while (ok && (token = pull_next(json)) == PULL_KEY) {
         const struct tensor *weight = find_weight(c, &name, &json->token);
         const char *p = json->p;
@@ -100,7 +100,7 @@ read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct
     }
     ok = ok && (token == PULL_OBJECT_END || bad_json(json, err));
     if (ok && nowhere != 0)
-        claims_warn(c, "layers of the metadata key %s without a weight in this model, ignored: %zu", metadata_key,
+        claims_warn(c, "layers in metadata key %s that have no weight in this model, ignored: %zu", metadata_key,
             nowhere);
     str_clear(&name);
     return ok;
@@ -121,21 +121,21 @@ read_metadata(struct comfy_markers *m, struct claims *c, const char *text, size_
     pull_init(&json, text, n, 0);
     enum pull_token token = pull_next(&json);
     if (token != PULL_OBJECT)
-        return token == PULL_BAD ? bad_json(&json, err) : bad_metadata("is no JSON object", err);
+        return token == PULL_BAD ? bad_json(&json, err) : bad_metadata("not a JSON object", err);
     while (ok && (token = pull_next(&json)) == PULL_KEY) {
         bool layers = pull_text_is(&json.token, "layers");
         if (layers && found)
-            return bad_metadata("has layers twice", err);
+            return bad_metadata("duplicate key layers", err);
         found = found || layers;
         ok = layers ? read_layers(m, c, &json, err) : pull_skip(&json) || bad_json(&json, err);
     }
     ok = ok && (token == PULL_OBJECT_END || bad_json(&json, err))
-        && (pull_next(&json) == PULL_END || bad_json(&json, err)) && (found || bad_metadata("has no layers", err));
+        && (pull_next(&json) == PULL_END || bad_json(&json, err)) && (found || bad_metadata("layers is missing", err));
     if (m->n != 0)
         qsort(m->layers, m->n, sizeof *m->layers, compare_layers);
     for (size_t i = 1; ok && i < m->n; i++)
         if (m->layers[i].weight == m->layers[i - 1].weight)
-            ok = bad_metadata("has two layers for one weight", err);
+            ok = bad_metadata("two layers refer to one weight", err);
     return ok;
 }
 
@@ -220,7 +220,7 @@ comfy_marker_wrong(const struct comfy_marker *m, const struct tensor *codes, con
     size_t n = found ? json_dumpb(found, text, sizeof text, JSON_ENCODE_ANY | JSON_COMPACT) : 0;
     if (n != 0)
         str_shown(shown, text, num_min(n, sizeof text));
-    return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: %s of its ComfyUI marker is %s, expected %s",
+    return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: %s in its ComfyUI marker is %s, expected %s",
         str_shown(name, codes->name, codes->name_len), key, shown, expected);
 }
 
@@ -235,7 +235,7 @@ read_format(struct comfy_marker *m, const struct tensor *codes, struct err *err)
     m->format = json_string_value(format);
     if (!format && codes->dtype == DTYPE_I8 && (comfy_marker_get(m, "convrot") || comfy_marker_get(m, "per_row")))
         m->format = "int8_tensorwise";
-    return m->format || comfy_marker_wrong(m, codes, "format", "a name", err);
+    return m->format || comfy_marker_wrong(m, codes, "format", "a format name", err);
 }
 
 /* Reads a layer: an object, or a string as shorthand for an object that has only a format. */
@@ -246,7 +246,7 @@ read_layer(struct comfy_marker *m, const struct comfy_layer *layer, struct err *
     char shown[STR_SHOWN], what[STR_SHOWN + 64];
     const char *p = layer->p;
     size_t n = layer->n;
-    snprintf(what, sizeof what, "metadata %s: the layer of %s", metadata_key,
+    snprintf(what, sizeof what, "metadata key %s: layer of %s", metadata_key,
         str_shown(shown, layer->weight->name, layer->weight->name_len));
     for (; n > 0 && strchr(" \t\r\n", *p); n--)
         p++;
@@ -272,7 +272,7 @@ read_tensor(struct comfy_marker *m, const struct claims *c, const struct tensor 
     char name[STR_SHOWN], what[STR_SHOWN + 16], shape[SHAPE_TEXT];
     snprintf(what, sizeof what, "tensor %s", str_shown(name, t->name, t->name_len));
     if (t->dtype != DTYPE_U8 || t->shape.rank != 1)
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected U8 [n]", name,
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected U8 [n], found %s %s", name,
             dtype_name(t->dtype), shape_text(shape, &t->shape));
     if (!limits_check(n, MARKER_MAX, "bytes of a comfy_quant", err))
         return false;
@@ -300,7 +300,7 @@ comfy_marker_read(struct comfy_marker *m, const struct claims *c, const struct t
     m->unread = false;
     if (ok && of == &second && strcmp(m->format, second.format) != 0) {
         char name[STR_SHOWN], a[STR_SHOWN], b[STR_SHOWN];
-        ok = err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: comfy_quant says %s, the metadata %s",
+        ok = err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: comfy_quant declares %s, but the metadata declares %s",
             str_shown(name, codes->name, codes->name_len), str_shown(a, m->format, strlen(m->format)),
             str_shown(b, second.format, strlen(second.format)));
     }

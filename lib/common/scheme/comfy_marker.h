@@ -39,7 +39,7 @@ void comfy_marker_clear(struct comfy_marker *m);
 /* Returns a parameter from the top level, or else from `params`. NULL if it is absent or null. */
 const json_t *comfy_marker_get(const struct comfy_marker *m, const char *key);
 
-/* Sets ERR_MALFORMED: "tensor P.weight: KEY in its ComfyUI marker: expected EXPECTED, found FOUND". Returns false. */
+/* Sets ERR_MALFORMED: "tensor P.weight: KEY in its ComfyUI marker is FOUND, expected EXPECTED". Returns false. */
 bool comfy_marker_wrong(const struct comfy_marker *m, const struct tensor *codes, const char *key,
     const char *expected, struct err *err);
 

@@ -121,7 +121,7 @@ read_block(struct config *config, const struct catalog_config *text, struct err 
         return err_set(err, ERR_MALFORMED, 0, "%s is not a JSON object", text->name);
     bool ok = look_for_blocks(&f, &json, 0) && pull_next(&json) == PULL_END;
     if (!ok && json.fault == PULL_OK)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s says twice how the model is quantized, expected once",
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s declares the quantization of the model twice",
             text->name);
     if (!ok)
         return err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,

@@ -175,8 +175,8 @@ shape_lies(const struct table_match *f, const uint64_t *dim, struct err *err)
     uint8_t packed[RANK_MAX * SHAPE_DIM];
     struct shape shape = { f->codes->shape.rank, packed };
     shape_pack(packed, dim, shape.rank);
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: says %s, which its weight %s I32 %s holds in no packing of 1 "
-        "to 8 bits", str_shown(name, t->name, t->name_len), shape_text(said, &shape), str_shown(weight, f->codes->name,
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: shape %s does not fit its weight %s I32 %s in any packing "
+        "of 1 to 8 bits", str_shown(name, t->name, t->name_len), shape_text(said, &shape), str_shown(weight, f->codes->name,
         f->codes->name_len), shape_text(codes, &f->codes->shape));
 }
 
@@ -189,7 +189,7 @@ no_packing(const struct table_match *f, const struct weight *w, const uint64_t *
     codes.part[ZERO] = NULL;
     if (find_packing(&codes, dim[f->codes->shape.rank - 1], 0, &several).bits == 0)
         return shape_lies(f, dim, err);
-    return table_wrong(w->part[ZERO], f->codes, err, "as many words as rows of the weight take, packed like its codes");
+    return table_wrong(w->part[ZERO], f->codes, err, "one value for each row of the weight, packed like its codes");
 }
 
 static bool
@@ -249,8 +249,8 @@ check_g_idx(const struct table_match *f, const struct ct *ct, uint64_t in, struc
     const char *text = json_string_value(order);
     bool wanted = json_is_true(order) || (text && (strcmp(text, "group") == 0 || strcmp(text, "dynamic") == 0));
     return !wanted || ct->groups == 1 || claims_is_report_on_shard(f->claims)
-        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_g_idx, which it has by "
-            "config.json (actorder)", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
+        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_g_idx, but config.json "
+            "declares actorder", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
 }
 
 /* Checks that g_idx is within the groups, and whether it reorders columns at all. */
@@ -279,7 +279,7 @@ check_groups(const struct ct *ct, const struct weight *w, struct err *err)
 {
     bool crosses = is_packed(w) && !ct->packing.padded && 32 % ct->packing.bits != 0;
     return (!ct->shuffled && !crosses)
-        || limits_check(ct->groups, GROUPS_MAX, "groups of a row of codes in any order, or of zero points across words", err);
+        || limits_check(ct->groups, GROUPS_MAX, "groups in a row of reordered codes, or of zero points across words", err);
 }
 
 /* Derives everything that depends on the shape of the weight. */
@@ -297,9 +297,10 @@ fit_shape(struct table_match *f, struct weight *w, struct ct *ct, const uint64_t
     if (!blocks_find(&ct->blocks, &told, f, scale, dim[rank - 2], in, err))
         return false;
     if (told == BLOCKS_WRONG)
-        return table_wrong(scale, f->codes, err, "one, one a row, or groups or blocks that cover %" PRIu64 " columns", in);
-    ct->open = several ? "of so many bits as config.json says (--config)"
-        : told == BLOCKS_OPEN ? "in blocks as config.json says (--config)"
+        return table_wrong(scale, f->codes, err, "one scale, one per row, or groups or blocks that cover %" PRIu64 " columns",
+            in);
+    ct->open = several ? "bits not given by config.json (--config)"
+        : told == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
     return check_g_idx(f, ct, in, err) && look_at_g_idx(f, w, ct, err) && check_groups(ct, w, err);
 }
@@ -313,7 +314,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (!ct || !check_shapes(f, err) || !check_zero(f, w, err) || !find_hint(&bits, f, "num_bits", err)
         || !find_hint(&group, f, "group_size", err))
         return false;
-    *ct = (struct ct){ .words = dim_cols(codes), .groups = dim_same_rows(w->part[SCALE], codes) ? dim_cols(w->part[SCALE]) : 1 };
+    *ct = (struct ct){ .words = dim_cols(codes),
+        .groups = dim_same_rows(w->part[SCALE], codes) ? dim_cols(w->part[SCALE]) : 1 };
     w->own = ct;
     for (uint32_t i = 0; i < codes->shape.rank; i++)
         dim[i] = shape_dim(&codes->shape, i);

@@ -93,7 +93,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    snprintf(buf, SCHEME_DETAIL, "8-bit, per-channel scale%s", w->vague ? ", of a layout that is not known" : "");
+    snprintf(buf, SCHEME_DETAIL, "8-bit, per-channel scale%s", w->vague ? ", unknown layout" : "");
 }
 
 const struct scheme eetq_schemes[] = {

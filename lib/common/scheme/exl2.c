@@ -93,14 +93,14 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
                 "2, 3, 4, 5, 6 or 8, and no more than the group before", name, g, bits);
         else if (first != before || end <= first || end > words || (end - first) % bits != 0)
             ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " of %" PRIu32 " bits has rows %"
-                PRIu64 " to %" PRIu64 " of %s, expected a multiple of %" PRIu32 " of its %" PRIu64 " rows, from %"
-                PRIu64 " on", name, g, bits, first, end, codes, bits, words, before);
+                PRIu64 " to %" PRIu64 " of %s, expected a multiple of %" PRIu32 " of its %" PRIu64 " rows, starting at %"
+                PRIu64, name, g, bits, first, end, codes, bits, words, before);
         else
             inputs += (end - first) / bits * UNIT;
         last = bits;
     }
     if (ok && (inputs != in || (count == 0 && words != 0)))
-        ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: its %" PRIu64 " groups of %s have %" PRIu64
+        ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: the %" PRIu64 " groups of %s have %" PRIu64
             " inputs, expected %" PRIu64 " as in q_invperm", name, count, codes, inputs, in);
     free(p);
     return ok;
@@ -132,13 +132,13 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     *q = (struct exl2){ .in = dim_cols(w->part[INVPERM]) };
     w->own = q;
     if (q->in > PERM_MAX)
-        return table_wrong(w->part[INVPERM], f->codes, err, "no more than %d inputs", PERM_MAX);
+        return table_wrong(w->part[INVPERM], f->codes, err, "at most %d inputs", PERM_MAX);
     if (dim_cols(w->part[MOST]) > UNITS)
-        return table_wrong(w->part[MOST], f->codes, err, "no more than %d groups", UNITS);
+        return table_wrong(w->part[MOST], f->codes, err, "at most %d groups", UNITS);
     if (!check_groups(f->claims, w, q->in, err) || !perm_check(f->claims, w->part[INVPERM], q->in, err))
         return false;
     const uint64_t dim[2] = { find_rows(f, &told), q->in };
-    q->open = told ? NULL : "padded to so many rows or not, as the vocab_size of config.json says (--config)";
+    q->open = told ? NULL : "padding of rows unknown without vocab_size of config.json (--config)";
     w->vague = !told;
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }

@@ -44,7 +44,7 @@ check_smooth(const struct weight *w, const struct fp4 *f, struct err *err)
     const struct tensor *t = w->part[FP4_SMOOTH];
     bool flat = !t || t->shape.rank == 1 || (t->shape.rank == 2 && shape_dim(&t->shape, 0) == 1);
     return !t || (flat && dim_cols(t) == (f->lanes ? f->rows : f->cols))
-        || table_wrong(t, w->part[FP4_CODES], err, "one for each input");
+        || table_wrong(t, w->part[FP4_CODES], err, "one value for each input");
 }
 
 /* Completes `form` and the shape for a weight that stores two codes of a row, or of a column, in a byte. */
@@ -54,7 +54,7 @@ define(struct claims *c, struct weight *w, struct fp4 form, struct err *err)
     const struct tensor *codes = w->part[FP4_CODES];
     uint64_t dim[2] = { dim_rows(codes), dim_cols(codes) }, *packed = &dim[form.lanes ? 0 : 1];
     if ((codes->dtype != DTYPE_F4 && !num_mul(packed, *packed, 2)) || *packed % form.group != 0)
-        return table_wrong(codes, codes, err, "whole groups of %u codes, two a byte", form.group);
+        return table_wrong(codes, codes, err, "whole groups of %u codes, two per byte", form.group);
     form.rows = dim[0];
     form.cols = dim[1];
     return check_smooth(w, &form, err) && claims_shape(c, w, codes->shape.rank - 2, dim, 2, err)
@@ -114,7 +114,7 @@ fit_gptoss(struct table_match *f, struct weight *w, struct err *err)
         return set_own(f->claims, w, &form, err);
     form.cols = shape_dim(s, 1);
     if (!num_mul(&form.rows, shape_dim(s, 2), BLOCK))
-        return table_wrong(f->codes, f->codes, err, "fewer blocks");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^59 blocks");
     return claims_shape(f->claims, w, 1, (const uint64_t[]){ form.rows, form.cols }, 2, err)
         && set_own(f->claims, w, &form, err);
 }
@@ -126,7 +126,7 @@ fit_gptoss_original(struct table_match *f, struct weight *w, struct err *err)
     const struct shape *s = &f->codes->shape;
     struct fp4 form = { .group = BLOCK, .scale = DTYPE_F8_E8M0, .rows = s->rank > 2 ? shape_dim(s, s->rank - 3) : 1 };
     if (!num_mul(&form.cols, shape_dim(s, s->rank - 2), BLOCK))
-        return table_wrong(f->codes, f->codes, err, "fewer blocks");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^59 blocks");
     return claims_shape(f->claims, w, s->rank - 2, &form.cols, 1, err) && set_own(f->claims, w, &form, err);
 }
 
@@ -249,24 +249,24 @@ const struct scheme fp4_schemes[] = {
     { .code = SCHEME_NVFP4_COMFY, .name = "ComfyUI nvfp4", .fit = fp4_fit_comfy, FP4_BY_ROWS, ROWS({
         WEIGHT, .is = is_comfy, .fits = comfy_fits, .shapes = "one weight_scale_2", .companions = { NVFP4_PARTS } }) },
     { .code = "nvfp4-swizzled", .name = "NVFP4 in ComfyUI's order, without its marker", .describe = table_describe,
-        .ask = "--scheme " SCHEME_NVFP4_COMFY " says that it is", ROWS({
+        .ask = "give --scheme " SCHEME_NVFP4_COMFY " if it is in that order", ROWS({
         WEIGHT, .is = is_swizzled, .companions = { NVFP4_NAMES } }) },
     { .code = "nvfp4-either", .name = "NVFP4 of ModelOpt or ComfyUI", .describe = table_describe,
-        .ask = "config.json, or --scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY ", can tell which", ROWS({
+        .ask = "give config.json (--config), or --scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY, ROWS({
         WEIGHT, .is = is_either, .companions = { NVFP4_NAMES } }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_transposed,
         .need = { NEED_AGAIN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run,
         .room = sizeof(struct fp4_room), .decode = fp4_decode,
         .describe = fp4_describe, ROWS(
-        { WEIGHT, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one an expert",
+        { WEIGHT, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one per expert",
             .companions = { NVFP4_PARTS } },
-        { EXPERTS, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one an expert",
+        { EXPERTS, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one per expert",
             .companions = { EXPERT_PARTS } }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_modelopt, FP4_BY_ROWS, ROWS(
         { WEIGHT, .fits = modelopt_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_scale_2",
             .companions = { NVFP4_PARTS } },
         { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], weight_scale [E, out, in/16], one weight_scale_2, or "
-            "one an expert", .companions = { EXPERT_PARTS } }) },
+            "one per expert", .companions = { EXPERT_PARTS } }) },
     { .code = "mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS(
         { WEIGHT, .is = is_mxfp4, .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
             SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH) } },
@@ -276,7 +276,7 @@ const struct scheme fp4_schemes[] = {
         .companions = { SCALE(".weight_scale", E8M0, EVIDENCE) } }),
     { .code = "fp4-deepseek", .name = "DeepSeek FP4", .fit = fit_deepseek, FP4_BY_ROWS, ROWS({
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(F4)), .becomes = ".weight", .fits = deepseek_fits,
-        .shapes = "16 or 32 codes, two a byte, for each scale",
+        .shapes = "16 or 32 codes, two per byte, for each scale",
         .companions = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
         .strip = strip_gptoss, .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe, ROWS({

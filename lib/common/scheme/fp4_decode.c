@@ -222,7 +222,7 @@ fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
     const struct fp4 *f = w->own;
     int n = snprintf(buf, SCHEME_DETAIL, "E2M1, groups of %u", f->group);
     if (w->vague)
-        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", of %u dimensions", w->part[FP4_CODES]->shape.rank);
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", %u dimensions", w->part[FP4_CODES]->shape.rank);
     else if (f->tiles != 0)
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", scales in tiles");
 }

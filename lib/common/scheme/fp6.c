@@ -53,7 +53,7 @@ define(struct claims *c, struct weight *w, enum fp6_type type, struct err *err)
     const struct tensor *codes = w->part[CODES];
     uint64_t cols;
     if (!num_mul(&cols, dim_cols(w->part[SCALE]), GROUP))
-        return table_wrong(codes, codes, err, "fewer codes");
+        return table_wrong(codes, codes, err, "fewer than 2^64 elements");
     struct fp6 *own = claims_alloc(c, sizeof *own, err);
     if (!own)
         return false;
@@ -162,7 +162,7 @@ is_mxfp6(const struct table_match *f)
     .describe = describe
 
 const struct scheme fp6_schemes[] = {
-    { .code = "mxfp6", .name = "Quark MXFP6", .ask = "config.json, beside it or with --config, can tell which",
+    { .code = "mxfp6", .name = "Quark MXFP6", .ask = "give config.json (--config), which declares the type",
         .fit = fit_quark, MXFP6(".weight") },
     { .code = "ct-mxfp6", .name = "compressed-tensors MXFP6", .fit = fit_ct, MXFP6(".weight_packed") },
     { 0 },

@@ -112,15 +112,15 @@ check_zero_point(const struct claims *c, const struct tensor *t, struct err *err
     if (!contents || n == 0)
         return true;
     if (n > MOST)
-        return err_set(err, ERR_LIMIT, t->extent.at, "tensor %s: a zero point of %" PRIu64 " bytes, over the limit of "
+        return err_set(err, ERR_LIMIT, t->extent.at, "tensor %s: zero point of %" PRIu64 " bytes exceeds the limit of "
             "%d", name, n, MOST);
     uint8_t *p = malloc((size_t)n);
     bool ok = p ? contents->read(contents->of, t, p, err) : err_memory(err, n);
     uint8_t sign = dtype_facts(t->dtype)->kind == DTYPE_IS_FLOAT ? 0x80 : 0;       /* in the last byte of an element */
     for (uint64_t i = 0; ok && i < n; i++)
         if ((p[i] & ~(i % size == size - 1 ? sign : 0)) != 0)
-            ok = err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: an FP8 weight with a zero point that is not "
-                "zero cannot be decoded", name);
+            ok = err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: an FP8 weight with a nonzero zero point is not "
+                "supported", name);
     free(p);
     return ok;
 }
@@ -242,13 +242,12 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
         }
     }
     if (refused != 0)
-        claims_warn(c, "FP8 scales with other shapes than the blocks in config.json give, whose shapes are followed: "
-            "%zu", refused);
+        claims_warn(c, "FP8 scales that do not match the blocks in config.json, read by their shapes: %zu", refused);
     if (taken != 0)
-        claims_warn(c, "FP8 scales read with the blocks of config.json, whose shapes alone would give others: %zu",
+        claims_warn(c, "FP8 scales read with the blocks in config.json, although their shapes suggest others: %zu",
             taken);
     if (missed != 0)
-        claims_warn(c, "FP8 scales taken for blocks of 128, where even divisions fit as well (config.json would tell): "
+        claims_warn(c, "FP8 scales read as blocks of 128, although an even division fits too (config.json would decide): "
             "%zu", missed);
     return true;
 }
@@ -262,7 +261,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     if (!w->part[SCALE])
         snprintf(buf, SCHEME_DETAIL, "%s, no scale", type);
     else if (f->advice == ADVICE_WANTED)
-        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained scale, blocks not told", type);
+        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained scale, block size unknown", type);
     else if (f->tiles != 0)
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained 1x32 scale in tiles", type);
     else if (all_rows && all_cols && f->per_row == 0)

@@ -61,12 +61,12 @@ misfit(const struct weight *w, const char *hint, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: the scale %s %s does not fit its weight %s %s%s",
+    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: scale %s %s does not fit its weight %s %s%s",
         str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), hint);
 }
 
-#define ASK_CONFIG "give config.json, beside it or with --config"
+#define ASK_CONFIG "give config.json with --config"
 
 /* Reports a scale with two possible layouts. A report on headers continues, without blocks. */
 static bool
@@ -78,7 +78,7 @@ unclear(const struct claims *c, const struct weight *w, struct fp8_weight *f, co
         return true;
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: the scale %s of %s %s may be %s: %s",
+    return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: scale %s of weight %s %s may be %s; %s",
         str_shown(a, scale->name, scale->name_len), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), readings, ask);
 }
@@ -119,13 +119,13 @@ find_blocks(const struct claims *c, const struct weight *w, struct fp8_weight *f
     }
     bool possible = !known && grid[0] > 0 && grid[0] <= m->rows && grid[1] > 0 && grid[1] <= m->cols;
     if (rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE)
-        return misfit(w, possible ? "; a config.json, beside it or with --config, may tell its blocks" : "", err);
+        return misfit(w, possible ? "; a config.json (--config) may declare its blocks" : "", err);
     bool turned = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != DIM_USUAL;
     if (told && turned && !known)
-        return unclear(c, w, f, "one for each row, turned around, or blocks", ASK_CONFIG, err);
+        return unclear(c, w, f, "one per row, transposed, or blocks", ASK_CONFIG, err);
     bool usual = is_usual(m->rows, grid[0], block[0]) || is_usual(m->cols, grid[1], block[1]);
     f->advice = known ? ADVICE_REFUSED : usual ? ADVICE_MISSED : ADVICE_NONE;
-    return told || unclear(c, w, f, "blocks of a power of two, or an even division", ASK_CONFIG, err);
+    return told || unclear(c, w, f, "blocks of a power of two or an even division", ASK_CONFIG, err);
 }
 
 /* --- what only other tensors or config.json tell */
@@ -144,7 +144,7 @@ fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight
     const struct tensor *other = claims_find(c, p.base, p.base_len, "gate_up_proj_scale");
     *columns = fp8_told(c, FP8_FBGEMM) || (method && strcmp(method, "fbgemm_fp8") == 0)
         || (other && other->shape.rank == 3 && shape_dim(&other->shape, 1) == 1 && shape_dim(&other->shape, 2) != 1);
-    return *columns || m->cols == m->rows || unclear(c, w, f, "FBGEMM's columns, or blocks of rows",
+    return *columns || m->cols == m->rows || unclear(c, w, f, "FBGEMM's columns or blocks of rows",
         ASK_CONFIG ", or --scheme fp8-fbgemm or fp8", err);
 }
 
@@ -155,7 +155,7 @@ check_turned(const struct claims *c, const struct weight *w, struct fp8_weight *
     struct part_name p;
     return grid[0] != 1 || grid[1] == 1 || f->rows == 1 || config_method(c->config)
         || !claims_strip_name(w->part[SCALE], ".scale", &p) || fp8_told(c, FP8_PLAIN)
-        || unclear(c, w, f, "one for each column, or for each row of a weight that SDNQ turned around",
+        || unclear(c, w, f, "one per column, or one per row of a weight that SDNQ stored transposed",
             ASK_CONFIG ", or --scheme fp8", err);
 }
 
@@ -185,16 +185,16 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, cons
     switch (is_e8m0(scale) ? swizzle_of(c, w->part[CODES], scale) : GRID_NONE) {
     case GRID_SWIZZLED:
         if (!fp8_told(c, FP8_MX_TILES))
-            return unclear(c, w, f, "only scales in tiles, as ComfyUI stores MXFP8", "give --scheme "
-                SCHEME_MXFP8_COMFY " where that is so", err);
+            return unclear(c, w, f, "MXFP8 in ComfyUI's tiles only", "if so, give --scheme "
+                SCHEME_MXFP8_COMFY, err);
         set_tiles(w, f, m);
         return true;
     case GRID_EITHER:
-        return unclear(c, w, f, "MXFP8 by rows, or in tiles as ComfyUI stores it", ASK_CONFIG ", or --scheme "
+        return unclear(c, w, f, "MXFP8 row by row or in ComfyUI's tiles", ASK_CONFIG ", or --scheme "
             SCHEME_MXFP8 " or " SCHEME_MXFP8_COMFY, err);
     case GRID_DENIED:
-        return misfit(w, c->told ? "; by --scheme they lie in the other order"
-            : "; by the method in config.json they lie by rows", err);
+        return misfit(w, c->told ? "; --scheme requires the other order"
+            : "; the method in config.json stores scales row by row", err);
     case GRID_PLAIN:
         w->scheme = &fp8_schemes[FP8_MX];
         return true;

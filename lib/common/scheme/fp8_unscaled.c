@@ -58,7 +58,7 @@ lost(const struct claims *c, const struct weight *w, const char *why, struct err
     char shown[STR_SHOWN];
     if (claims_is_report_on_shard(c))
         return true;
-    return claims_missing(c, w->part[0]->extent.at, err, "tensor %s: it is %s without a scale, %s",
+    return claims_missing(c, w->part[0]->extent.at, err, "tensor %s: %s without a scale, %s",
         str_shown(shown, w->name, w->name_len), dtype_name(w->part[0]->dtype), why);
 }
 
@@ -70,7 +70,7 @@ check_bare(const struct claims *c, const struct weight *w, struct err *err)
     if (!config_wants_scale(c->config, w, &wanted, err))
         return false;
     if (wanted == WANTED)
-        return lost(c, w, "but config.json names a method that has one", err);
+        return lost(c, w, "but the method in config.json has one", err);
     return wanted == WANTED_NOT || catalog_facts_of(c->catalog)->shards == 0
         || lost(c, w, "which may be in another file", err);
 }
@@ -119,7 +119,7 @@ fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
         list[i].key = keys.p + at[i];
     ok = ok && (bare == 0 || bare == used || check_alike(c, list, used, err));
     if (ok && bare != 0)
-        claims_warn(c, "FP8 tensors without a scale, whose values are taken as they are (a plain cast): %zu", bare);
+        claims_warn(c, "FP8 tensors without a scale, converted without scaling: %zu", bare);
     str_clear(&keys);
     free(list);
     free(at);

@@ -167,7 +167,7 @@ const struct scheme ggml_schemes[] = {
     }, {
         .code = "unknown-type",
         .name = "type",
-        .ask = "safetensors has none like it: save it as another type",
+        .ask = "safetensors has no such type: save the tensor as another type",
         ROWS({ .codes = "", .dtypes = IS(UNKNOWN), .becomes = "", .bare = true, .is = is_named }),
         .fit = fit_unknown,
         .describe = describe_named,

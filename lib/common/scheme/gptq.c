@@ -98,7 +98,7 @@ find_bits(const struct claims *c, const struct weight *w, struct gptq *q)
             q->bits = q->bits == hint && q->bits != 0 ? q->bits : bits;
         }
     if (fitting > 1 && q->bits != hint)
-        q->open = "of so many bits as config.json says (--config)";
+        q->open = "bits not given by config.json (--config)";
 }
 
 /* Returns true if a common group size, with a short last group, gives the same number of groups. */
@@ -123,7 +123,7 @@ find_group(const struct claims *c, struct gptq *q)
     }
     bool even = q->groups == 0 || q->in % q->groups == 0, usual = (q->group & (q->group - 1)) == 0 || q->groups == 1;
     if (!even || (!usual && another_fits(q)))
-        q->open = "in groups of so many as config.json says (--config)";
+        q->open = "group size not given by config.json (--config)";
 }
 
 static int64_t
@@ -200,11 +200,11 @@ find_format(const struct claims *c, struct gptq *q)
         }
     }
     if (!known)
-        q->open = "of a checkpoint_format that is not known";
+        q->open = "unknown checkpoint_format";
     else if (wide && config_method_is(c->config, planar))
         q->v2 = q->planar = true;
     else if (wide && !q->planar && !config_method_is(c->config, stream))
-        q->open = "planar or a stream of bits, as config.json says (--config)";
+        q->open = "planar or a bit stream: not given by config.json (--config)";
 }
 
 static bool
@@ -226,11 +226,11 @@ fit(struct table_match *f, struct weight *w, struct err *err)
             return false;
         find_format(c, q);
         if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(c->config), "sym")))
-            q->open = "without qzeros, symmetric or not as config.json says (--config)";
+            q->open = "without qzeros; config.json (--config) must declare it symmetric";
         if (w->part[SCALES]->dtype == DTYPE_F64)
             q->open = "with scales of F64";
         if (may_be_gemv(f) && !claims_told(c, f->scheme->code) && !config_method_is(c->config, gptq))
-            q->open = "or AWQ GEMV, as config.json or --scheme says";
+            q->open = "or AWQ GEMV; config.json or --scheme decides";
     }
     w->vague = q->open != NULL;
     return true;

@@ -99,7 +99,7 @@ read_word(const struct table_match *f, const char *suffix, const char *const wor
 {
     uint8_t p[FIELD];
     size_t n;
-    if (!read_field(f, suffix, IS(U8), "a word in U8", p, &n, err))
+    if (!read_field(f, suffix, IS(U8), "a U8 string", p, &n, err))
         return false;
     *there = n != 0;
     for (*word = 0; *word < count; ++*word)
@@ -120,14 +120,14 @@ read_shape(const struct table_match *f, struct weight *w, uint64_t *numel, struc
     if (!packed)
         return false;
     if (!t)
-        return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: HQQ has no shape",
+        return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: quantized (HQQ), but has no shape",
             str_shown(name, f->codes->name, f->codes->name_len));
     if (!read_field(f, ".shape", IS(I64), expected, p, &n, err))
         return false;
     for (size_t i = 0; i < n; i += 8) {
         uint64_t dim = load_le64(p + i);
         if (dim > INT64_MAX)
-            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %zu is %" PRId64 ", expected none below 0",
+            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %zu is %" PRId64 ", expected 0 or more",
                 str_shown(name, t->name, t->name_len), i / 8, (int64_t)dim);
         end += shape_pack(end, &dim, 1);
     }
@@ -144,17 +144,17 @@ find_matrix(const struct table_match *f, struct hqq *q, uint64_t numel, bool vie
     uint64_t row, height = dim_rows(codes);
     if (codes->shape.rank != 2 || codes->dtype < DTYPE_U8
         || (!viewed && codes->dtype != (unit == 1 ? DTYPE_U8 : DTYPE_I32)))
-        return table_wrong(codes, codes, err, "a matrix of %s, as HQQ codes of %" PRIu32 " bits",
+        return table_wrong(codes, codes, err, "a matrix of %s for HQQ codes of %" PRIu32 " bits",
             viewed ? "any type" : unit == 1 ? "U8" : "I32", q->planes.bits);
     if (!dtype_row_bytes(&row, codes->dtype, dim_cols(codes)) || row % unit != 0)
-        return table_wrong(codes, codes, err, "rows of whole units of HQQ");
+        return table_wrong(codes, codes, err, "rows of whole HQQ units");
     q->cols = row / unit;
     q->rows = q->cols != 0 ? numel / q->cols : 0;
     q->planes.units = codes->extent.nbytes / unit;
     /* The last words may be partly unused only with 10 codes a word. */
     bool whole = unit == 4 || (q->rows % planes == 0);
     return (whole && q->rows * q->cols == numel && height == num_ceil_div(q->rows, planes))
-        || table_wrong(codes, codes, err, "%" PRIu64 " elements, %" PRIu32 " a unit", numel, planes);
+        || table_wrong(codes, codes, err, "%" PRIu64 " elements, %" PRIu32 " per unit", numel, planes);
 }
 
 static bool
@@ -180,7 +180,7 @@ find_type(const struct table_match *f, const struct weight *w, struct hqq *q, st
     if (!read_word(f, ".compute_dtype", words, TYPES, &word, &there, err))
         return false;
     if (there && word == TYPES)
-        q->open = "with a compute_dtype that is not known";
+        q->open = "with an unknown compute_dtype";
     q->in = there && word < TYPES ? types[word] : w->part[SCALE]->dtype;
     return true;
 }
@@ -201,7 +201,7 @@ find_packing(const struct table_match *f, struct hqq *q, bool *viewed, struct er
     if (!read_word(f, ".packing", words, PACKINGS, &word, &there, err) || !read_flag(f, ".view_as_float", viewed, err))
         return false;
     if (word == PACKINGS)
-        q->open = there ? "of a packing that is not known" : "of codes that are not packed";
+        q->open = there ? "with an unknown packing" : "with unpacked codes";
     else
         q->planes = planes[word];
     q->planes.high_first = true;
@@ -316,7 +316,7 @@ const struct scheme hqq_schemes[] = {
         .code = "hqq",
         .name = "HQQ",
         ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = fits,
-            .shapes = "scale and zero beside it", .companions = {
+            .shapes = "scale and zero", .companions = {
             COMPANION(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
             COMPANION(".zero", FLOAT_16, OPTIONAL, ZERO_POINT, .part = ZERO),
             COMPANION(".scale_q", ANY, OPTIONAL, SCALE), COMPANION(".zero_q", ANY, OPTIONAL, ZERO_POINT) },

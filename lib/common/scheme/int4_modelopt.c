@@ -50,8 +50,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (!blocks_find(&own->blocks, &told, f, scale, dim[0], dim[1], err))
         return false;
     if (told == BLOCKS_WRONG)
-        return table_wrong(scale, codes, err, "groups of ModelOpt INT4");
-    own->open = told == BLOCKS_OPEN ? "in groups as config.json says (--config)"
+        return table_wrong(scale, codes, err, "groups that cover the columns");
+    own->open = told == BLOCKS_OPEN ? "groups not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
     w->own = own;
     w->vague = own->open != NULL;

@@ -42,10 +42,10 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (!blocks_find(&own->blocks, &told, f, scale, dim_rows(codes), dim_cols(codes), err))
         return false;
     if (told == BLOCKS_WRONG)
-        return table_wrong(scale, codes, err, "one, one a row, or groups or blocks of INT8");
+        return table_wrong(scale, codes, err, "one scale, one per row, or groups or blocks");
     if (zero && !dim_same_shape(zero, scale))
-        return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
-    own->open = told == BLOCKS_OPEN ? "in blocks as config.json says (--config)"
+        return table_wrong(zero, codes, err, "the shape of weight_scale");
+    own->open = told == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
     w->vague = own->open != NULL;
     return codes_check_zeros(f, zero, err) && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
@@ -100,7 +100,7 @@ turned_fit(struct table_match *f, struct weight *w, struct err *err)
     if (!own)
         return false;
     if (zero && !dim_same_shape(zero, scale))
-        return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
+        return table_wrong(zero, codes, err, "the shape of weight_scale");
     *own = (struct int8){ .blocks = { .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_rows(scale), 1) },
         .open = scale->dtype == DTYPE_F64 ? "with scales of F64" : w->part[SMOOTH] ? "with pre_quant_scale" : NULL };
     w->own = own;

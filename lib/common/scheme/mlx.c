@@ -205,7 +205,7 @@ find_numbers(struct claims *c, const struct table_match *f, struct weight *w, st
     if (take_block(m, block, product))
         return;
     if (number(block, "bits") != 0 && number(block, "group_size") != 0)
-        claims_warn_once(c, "MLX weights are not of the bits and group_size in config.json; the shapes count");
+        claims_warn_once(c, "bits and group_size in config.json do not match the shapes of MLX weights; using the shapes");
     if (product == 0 || product == 32)
         *m = product == 0 ? (struct mlx){ .bits = 4, .group = 64 } : (struct mlx){ .bits = 1, .group = 32 };
     else if (find_pair(m, product, 0) > 1 && !take_group(m, block, product)
@@ -235,7 +235,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (w->vague)
         return true;
     return num_mul(&in, dim_cols(w->part[SCALES]), m->group) ? table_set_cols(f, w, in, err)
-        : table_wrong(w->part[SCALES], f->codes, err, "fewer groups");
+        : table_wrong(w->part[SCALES], f->codes, err, "fewer than 2^64 elements");
 }
 
 /* --- decoding */
@@ -339,19 +339,18 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct step_room), .decode = decode, \
     .describe = describe, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
-#define ASK "name a config.json with --config, or the scheme with --scheme mlx-4bit, mlx-8bit and so on (--input-scheme in " \
-    "amn-forget)"
+#define ASK "give config.json with --config, or the scheme with --scheme mlx-4bit, mlx-8bit etc. (--input-scheme in amn-forget)"
 
 /* The first scheme finds all weights; scheme_of_bits() returns those that --scheme can name. */
 const struct scheme mlx_schemes[] = {
     MLX("mlx", .ask = ASK,
         ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,
-            .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases, one global_scale of 2 words",
+            .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases; one global_scale with 2 words",
             .companions = {
             COMPANION(".scales", IS(U8), EVIDENCE, SCALE, .part = SCALES), COMPANION(".biases", ANY, OPTIONAL, ZERO_POINT),
             COMPANION(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL) } }, {
             .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = affine_fits,
-            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases like them", .companions = {
+            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases of the same shape", .companions = {
             COMPANION(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES),
             COMPANION(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases") } })),
     RECOGNISED("mlx-incomplete", "MLX without scales", {

@@ -144,9 +144,10 @@ find_rows_alone(const struct table_match *f, struct weight *w, uint64_t dim[2])
         dim[0] = out ? size : numel / size;
         dim[1] = out ? numel / size : size;
     } else if (claims_told(f->claims, f->scheme->code)) {
-        claims_warn_once(f->claims, "quanto weights without a bias keep the shape [groups, group]: their own is not stored");
+        claims_warn_once(f->claims, "quanto weights without a bias are written as [groups, group], because their shape is not "
+            "stored");
     } else {
-        q->open = "a row may be one group or several: the file has no bias that decides";
+        q->open = "number of groups per row not stored";
         w->vague = true;
     }
 }
@@ -165,7 +166,7 @@ find_rows(const struct table_match *f, struct weight *w, uint64_t dim[2], struct
     if (dim[0] == 0 ? rows != 0 : rows % dim[0] != 0)
         return table_wrong(bias, f->codes, err, "[out] that divides %" PRIu64 " groups", rows);
     return num_mul(&dim[1], dim[0] != 0 ? rows / dim[0] : 1, group)
-        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+        || table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
 }
 
 /* Sets the shape: that of the codes with all rows, or that of the matrix they are groups of. */
@@ -188,7 +189,7 @@ set_shape(const struct table_match *f, struct weight *w, uint64_t rows, struct e
     }
     w->shape = (struct shape){ codes->rank, packed };
     return shape_is_empty(&w->shape) || shape_numel(&w->shape, &numel)
-        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+        || table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
 }
 
 static bool
@@ -202,7 +203,7 @@ fit_bits(struct table_match *f, struct weight *w, struct err *err)
         return false;
     *q = (struct quanto){ .cols = num_max(height != 0 ? units / height : 0, 1), .planes = { .units = units, .unit = 1,
         .bits = bits, .count = bits != 0 ? 8 / bits : 0 } };
-    q->open = bits == 0 ? "of 2 or 4 bits" : NULL;
+    q->open = bits == 0 ? "2 or 4 bits" : NULL;
     w->own = q;
     w->vague = q->open != NULL;
     return w->vague || set_shape(f, w, rows, err);
@@ -303,8 +304,8 @@ const struct scheme quanto_schemes[] = {
     {
         .code = "quanto",
         .name = "quanto",
-        .ask = "config.json, beside it or with --config, may tell; --scheme quanto (--input-scheme of amn-forget) decodes it as "
-            "[groups, group]",
+        .ask = "give config.json (--config), or decode it as [groups, group] with --scheme quanto (--input-scheme in "
+            "amn-forget)",
         ROWS({ .codes = "._data._data", .dtypes = IS(U8), .becomes = "", .fits = bits_fit,
             .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", .companions = {
             COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),

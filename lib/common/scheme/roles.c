@@ -60,7 +60,7 @@ static bool
 taken(const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char first[STR_SHOWN], second[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s: decoded, both would have one name",
+    return err_set(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s would have the same name after dequantizing",
         str_shown(first, a->name, a->name_len), str_shown(second, b->name, b->name_len));
 }
 
@@ -99,7 +99,7 @@ check_told(const struct claims *c, struct err *err)
     bool used = !c->told;
     for (size_t i = 0; i < r->nweights && !used; i++)
         used = r->weights[i].scheme->code && strcasecmp(r->weights[i].scheme->code, c->told) == 0;
-    return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s: no weight of the model can be of that scheme",
+    return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s: no weight in the model can have this scheme",
         c->told);
 }
 
@@ -209,8 +209,8 @@ check_signs(const struct weight *w, struct err *err)
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         const struct tensor *t = w->part[p];
         if (t && t->sign != 0)
-            return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: it is stored as its negative or conjugate, and "
-                "part of a quantized weight: that is not decoded", str_shown(shown, t->name, t->name_len));
+            return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: negated or conjugated storage is not supported "
+                "for parts of a quantized weight", str_shown(shown, t->name, t->name_len));
     }
     return true;
 }
@@ -228,9 +228,9 @@ roles_decodable(const struct roles *r, struct err *err)
         w->scheme->describe(w, detail);
         return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s%s%s cannot be decoded%s%s",
             str_shown(shown, w->name, w->name_len), w->scheme->name, *detail ? " (" : "", detail, *detail ? ")" : "",
-            w->scheme->ask ? "; " : " yet: look for the same model unquantized or in another quantization",
+            w->scheme->ask ? "; " : " yet; use the unquantized model or another quantization of it",
             w->scheme->ask ? w->scheme->ask : "");
     }
-    return !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated, as %s says, and would "
-        "be others than the model's: look for the same model without rotation or unquantized", r->rotated);
+    return !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated (found %s), so "
+        "dequantizing would not restore the model; use one without rotation, or the unquantized model", r->rotated);
 }

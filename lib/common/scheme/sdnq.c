@@ -154,7 +154,7 @@ names_weight(const char *pattern, const struct tensor *t, struct modules_cost *c
     struct matcher m;
     if (!strpbrk(pattern, "[](){}+?^$|\\") && read_pattern(&m, pattern))
         return matcher_match(&m, t->name, n, &cost->steps);
-    *open = "with an expression that is not understood";
+    *open = "with an unsupported expression";
     return false;
 }
 
@@ -265,7 +265,7 @@ unsupported_part(const struct module *m)
         return "of a convolution";
     if (json_is_true(setting(m, "quant_conv")) && s->rank >= 2 && shape_dim(s, 0) == 1 && shape_dim(s, 1) != 1
         && (s->rank == 3 || json_is_true(setting(m, "use_quantized_matmul_conv"))))
-        return "of what may be a convolution (quant_conv)";
+        return "of a possible convolution (quant_conv)";
     if (!m->name || !find_type(&type, m->name))
         return NULL;
     if (!type.is_signed && !m->zero && claims_is_report_on_shard(m->claims))
@@ -292,12 +292,12 @@ check_companions(const struct module *m, const struct sdnq_type *type, struct er
     if (type->stored != m->codes->dtype)
         return bad(m, m->codes, "codes of the type in the configuration", err);
     if (m->zero && type->is_signed)
-        return bad(m, m->zero, "no zero_point, as the type is signed", err);
+        return bad(m, m->zero, "no zero_point with a signed type", err);
     if (!m->zero && !type->is_signed)
         return claims_missing(m->claims, m->codes->extent.at, err, "tensor %s: SDNQ %s has no zero_point",
             str_shown(name, m->codes->name, m->codes->name_len), m->name);
     if (m->zero && (m->zero->dtype != m->scale->dtype || !dim_same_shape(m->zero, m->scale)))
-        return bad(m, m->zero, "dtype and shape of the scale", err);
+        return bad(m, m->zero, "the dtype and shape of the scale", err);
     return grouped || s->rank == 2 || bad(m, m->scale, "[out, 1] or [out, groups, 1]", err);
 }
 
@@ -313,7 +313,7 @@ fit_packed(const struct module *m, struct sdnq *q, uint64_t dim[2], struct err *
     n /= bits;
     dim[0] = shape_dim(s, 0);
     if (shape_dim(s, s->rank - 1) != 1 || dim[0] == 0 || n % dim[0] != 0 || n / dim[0] % groups != 0)
-        return bad(m, m->scale, "[out, 1] or [out, groups, 1] that divides the codes", err);
+        return bad(m, m->scale, "[out, 1] or [out, groups, 1] with sizes that divide the codes", err);
     dim[1] = n / dim[0];
     q->group = dim[1] / groups;
     return true;
@@ -333,7 +333,7 @@ fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *turned,
     }
     if (s->rank != 2 || w->rank != 2 || (across == 1 ? rows != shape_dim(w, 0) && rows != 1
             : rows != 1 || across != shape_dim(w, 1)))
-        return bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] beside [in, out]", err);
+        return bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] for codes [in, out]", err);
     *turned = across != 1;
     dim[0] = shape_dim(w, *turned ? 1 : 0);
     dim[1] = shape_dim(w, *turned ? 0 : 1);
@@ -395,8 +395,8 @@ choose_unscaled(const struct module *m, struct err *err)
         return CLAIM_FAIL;
     if (ignored)
         return CLAIM_NO;
-    claims_missing(m->claims, m->codes->extent.at, err, "tensor %s: it is quantized (SDNQ %s), but its scale cannot be "
-        "found", str_shown(name, m->codes->name, m->codes->name_len), m->name);
+    claims_missing(m->claims, m->codes->extent.at, err, "tensor %s: quantized (SDNQ %s), but has no "
+        "scale", str_shown(name, m->codes->name, m->codes->name_len), m->name);
     return CLAIM_FAIL;
 }
 
@@ -591,7 +591,7 @@ const struct scheme sdnq_schemes[] = {
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
     [IN_COLUMNS] = SDNQ(.run = run, .strip = table_strip, .decode = decode,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
-    [UNCONFIGURED] = SDNQ(.ask = "config.json or quantization_config.json says its type: name the directory, or one of "
+    [UNCONFIGURED] = SDNQ(.ask = "its type is in config.json or quantization_config.json: give the directory, or one of "
         "these with --config"),
     { 0 },
 };

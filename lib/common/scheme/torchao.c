@@ -87,7 +87,7 @@ static bool
 wrong(const struct table_match *f, const char *key, const char *expected, struct err *err)
 {
     char name[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s in its metadata of torchao is not %s",
+    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s in its torchao metadata is not %s",
         str_shown(name, f->codes->name, f->codes->name_len), key, expected);
 }
 
@@ -97,7 +97,7 @@ read_block(const struct table_match *f, struct torchao *t, const json_t *v, stru
 {
     uint32_t rank = f->codes->shape.rank;
     if (rank < 2)
-        return table_wrong(f->codes, f->codes, err, "a matrix, as %s", t->name);
+        return table_wrong(f->codes, f->codes, err, "a matrix for %s", t->name);
     const json_t *last = json_is_array(v) ? json_array_get(v, rank - 1) : v;
     const json_t *above = json_is_array(v) ? json_array_get(v, rank - 2) : NULL;
     bool ok = json_integer_value(last) > 0 && (!json_is_array(v) || (json_array_size(v) == rank
@@ -120,7 +120,7 @@ check_elements(const struct table_match *f, struct torchao *t, const json_t *ele
         if (strcmp(name, known[i].name) == 0)
             return known[i].dtype == f->codes->dtype || wrong(f, "elem_dtype", "the type of qdata", err);
     if (elem)
-        t->open = "of elements that are no FP8 or FP4";
+        t->open = "with elements other than FP8 or FP4";
     return true;
 }
 
@@ -134,11 +134,11 @@ find_type(const struct table_match *f, struct torchao *t, const char *name, cons
         if (strcmp(types[i].name, name) == 0 && dtype_in(types[i].codes, f->codes->dtype))
             t->type = &types[i];
     if (!t->type)
-        t->open = "which is not decoded";
+        t->open = "unknown tensor type";
     else if (json_is_true(json_object_get(data, "is_swizzled_scales")))
         t->open = "with swizzled scales";
     else if (t->type->kind == KIND_UINT4 && f->with[WITH_ZERO] && dtype_is_float(f->with[WITH_ZERO]->dtype))
-        t->open = "with zero points of floats";
+        t->open = "with float zero points";
     else if (f->with[WITH_PRE_SCALE])
         t->open = "with act_pre_scale";
 }
@@ -154,7 +154,7 @@ read_metadata(const struct table_match *f, struct torchao *t, const struct meta 
         return false;
     const json_t *data = json_object_get(root, "_data");
     const char *name = json_string_value(json_object_get(root, "_type"));
-    bool ok = name || wrong(f, "_type", "a text", err);
+    bool ok = name || wrong(f, "_type", "a string", err);
     if (ok)
         find_type(f, t, name, data);
     ok = ok && (t->open || (check_elements(f, t, json_object_get(data, "elem_dtype"), err)
@@ -169,7 +169,7 @@ set_shape(const struct table_match *f, struct weight *w, struct torchao *t, stru
 {
     uint64_t numel;
     if (!num_mul(&t->cols, dim_cols(f->codes), t->type->per_item))
-        return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
     if (!table_set_cols(f, w, t->cols, err))
         return false;
     t->rows = dim_rows(f->codes);
@@ -206,7 +206,7 @@ check_parts(const struct table_match *f, const struct weight *w, struct torchao 
         t->b1 = num_max(t->cols, 1);
     }
     if ((t->type->per_item != 1 && t->b1 % 2 != 0) || (t->type->columns && t->b0 != 1))
-        return wrong(f, "block_size", "one of 4-bit codes: a part of a row, even", err);
+        return wrong(f, "block_size", "an even part of a row, as 4-bit codes require", err);
     if (w->part[WHOLE_SCALE] && (!dtype_in(t->type->scales, DTYPE_F8_E4M3) || !dim_is_one(w->part[WHOLE_SCALE])
             || w->part[WHOLE_SCALE]->dtype != DTYPE_F32))
         return table_wrong(w->part[WHOLE_SCALE], f->codes, err, "one F32 in an NVFP4Tensor");

@@ -146,7 +146,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     char shown[STR_SHOWN];
     size_t last;
     if (!beside) {
-        snprintf(buf, SCHEME_DETAIL, "%s, by config.json", type);
+        snprintf(buf, SCHEME_DETAIL, "%s, quantized according to config.json", type);
         return;
     }
     module_len(beside, &last);
@@ -155,8 +155,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 const struct scheme unclaimed_schemes[] = {
-    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "its quantization is not known: look for "
-        "the same model unquantized or in another one" },
+    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "the quantization is unknown: use the "
+        "unquantized model or another quantization of it" },
     { 0 },
 };
 
@@ -209,7 +209,7 @@ look_at_fp8(const struct claims *c, const struct owners *o, const struct weight 
     module_len(scale, &last);
     size_t n = scale->name_len - last;
     return find_words(scale->name + last, n, scale_words) == n || err_set(err, ERR_UNSUPPORTED, t->extent.at,
-        "tensor %s: it is %s beside %s, a scale that is not known: what it means cannot be told",
+        "tensor %s: %s with an unknown scale %s, which cannot be interpreted",
         str_shown(name, t->name, t->name_len), dtype_name(t->dtype),
         str_shown(shown, scale->name, scale->name_len));
 }

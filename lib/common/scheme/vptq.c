@@ -90,19 +90,19 @@ why_open(const struct table_match *f, const json_t *layer)
     uint64_t residuals = main_of(layer, "num_res_centroids", 1);
     bool wide = f->with[WITH_PERM] && f->with[WITH_PERM]->dtype == DTYPE_I64;
     if (f->codes->dtype == DTYPE_I32 && !wide && !json_is_object(layer))
-        return "of centroids as config_for_layers of config.json says (--config)";
+        return "centroids not given by config_for_layers of config.json (--config)";
     if (f->codes->dtype != DTYPE_I32 || wide || !json_is_true(json_object_get(layer, "is_indice_packed")))
-        return "of indices that are not packed";
+        return "with unpacked indices";
     if (main_of(layer, "vector_lens", 0) > 1 && main_of(layer, "num_centroids", 0) != 0)
         return "with outliers";
     if (number_of(layer, "group_num") != 1)
-        return "of several groups";
+        return "with several groups";
     if (number_of(layer, "norm_dim") != 0)
         return "with norms of outputs";
     if (dim && strcmp(dim, "out") != 0)
-        return "of vectors along the inputs";
+        return "with vectors along the inputs";
     if (index_bits(main_of(layer, "num_centroids", 1)) == 0 || (residuals != 0 && index_bits(residuals) == 0))
-        return "of so many centroids that indices have no whole bits";
+        return "with a number of centroids that is not a power of two";
     return residuals > main_of(layer, "num_centroids", 1) ? "with more residual centroids than centroids" : NULL;
 }
 
@@ -112,7 +112,7 @@ static bool
 check_book(const struct table_match *f, const struct tensor *t, uint64_t entries, uint64_t length, struct err *err)
 {
     return (t->shape.rank == 2 && dim_rows(t) == 1 && dim_cols(t) == entries * length)
-        || table_wrong(t, f->codes, err, "[1, %" PRIu64 "] as config.json says", entries * length);
+        || table_wrong(t, f->codes, err, "[1, %" PRIu64 "] according to config.json", entries * length);
 }
 
 /* Checks a tensor with one element per column, which must exist if and only if config.json declares it. */
@@ -122,10 +122,10 @@ check_columns(const struct table_match *f, const struct tensor *t, const char *n
     char shown[STR_SHOWN];
     if (!t && said)
         return claims_is_report_on_shard(f->claims)
-            || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: it is quantized (VPTQ), but its %s, "
-                "which it has by config.json, cannot be found", str_shown(shown, f->codes->name, f->codes->name_len), name);
+            || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: quantized (VPTQ), but has no %s, "
+                "which config.json declares", str_shown(shown, f->codes->name, f->codes->name_len), name);
     if (t && !said)
-        return table_wrong(t, f->codes, err, "none as config.json says");
+        return table_wrong(t, f->codes, err, "no such tensor according to config.json");
     return !t || (t->shape.rank == 1 && dim_cols(t) == in) || table_wrong(t, f->codes, err, "[%" PRIu64 "]", in);
 }
 
@@ -135,7 +135,7 @@ check_types(const struct table_match *f, const struct weight *w, struct err *err
     enum dtype type = w->part[CENTROIDS]->dtype;
     for (unsigned p = RESIDUALS; p <= BIAS; p++)
         if (p != PERM && w->part[p] && w->part[p]->dtype != type)
-            return table_wrong(w->part[p], f->codes, err, "%s as its centroids", dtype_name(type));
+            return table_wrong(w->part[p], f->codes, err, "%s like its centroids", dtype_name(type));
     return true;
 }
 
@@ -147,10 +147,10 @@ check_shapes(const struct table_match *f, const struct weight *w, const struct v
     bool norm = json_is_true(json_object_get(layer, "enable_norm"));
     if (q->length == 0 || q->length > LENGTH_MAX || q->in == 0 || q->in > PERM_MAX || q->out == 0
             || number_of(layer, "group_size") != q->in)
-        return table_wrong(codes, codes, err, "other numbers of its layer in config.json");
+        return table_wrong(codes, codes, err, "valid numbers for its layer in config.json");
     if (codes->shape.rank != 3 || shape_dim(&codes->shape, 0) != 1 || dim_cols(codes) != words
             || dim_rows(codes) != num_ceil_div(q->out, q->length))
-        return table_wrong(codes, codes, err, "[1, %" PRIu64 ", %" PRIu64 "] as config.json says",
+        return table_wrong(codes, codes, err, "[1, %" PRIu64 ", %" PRIu64 "] according to config.json",
             num_ceil_div(q->out, q->length), words);
     if ((w->part[RESIDUALS] != NULL) != (q->res_bits != 0))
         return check_columns(f, w->part[RESIDUALS], "res_centroids.weight", q->res_bits != 0, 0, err);
