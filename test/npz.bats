@@ -125,7 +125,7 @@ PYTHON
     [ "$(amn-inspect "$corpus/npz-good/unsup.22.npz" | jq -c '[.format, .scheme, .tensors, .remembered.bytes]')" \
         = '["NPZ","unknown-type",5,null]' ]
     both 69 "$corpus/npz-good/unsup.22.npz" amn-remember
-    grep -q 'tensor txt: type (<U2) cannot be decoded; safetensors has none like it' err.file
+    grep -q 'tensor txt: type (<U2) cannot be decoded; safetensors has no such type' err.file
 }
 
 # bats test_tags=broken
