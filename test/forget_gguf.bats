@@ -372,7 +372,7 @@ PYTHON
     "$helpers/weights" big.safetensors a.weight=F32:8x256 b.weight=F32:8x256:huge
     for type in q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs iq3_s iq3_xxs iq2_s iq1_m tq1_0 tq2_0 q1_0 q2_0; do
         try 69 amn-forget --pure --to gguf --scheme $type -o out.gguf big.safetensors
-        grep -q "tensor b.weight: its values are too large for $(tr a-z A-Z <<<"$type"), in row 7\$" err
+        grep -q "tensor b.weight: values in row 7 are too large for $(tr a-z A-Z <<<"$type")\$" err
         refute [ -e out.gguf ]
     done
     for type in mxfp4 nvfp4; do
