@@ -46,7 +46,7 @@ hf_config_member(const json_t *members, hf_names names, const char **name)
 static bool
 wrong(const char *of, const char *name, const char *expected, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is no %s", of, name, expected);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is not %s", of, name, expected);
 }
 
 bool
@@ -55,7 +55,7 @@ hf_config_u32(uint32_t *out, const json_t *value, const char *of, const char *na
     json_int_t n = json_integer_value(value);
     bool ok = json_is_integer(value) && n >= 0 && n <= UINT32_MAX;
     *out = ok ? (uint32_t)n : 0;
-    return ok || wrong(of, name, "integer from 0 to 4294967295", err);
+    return ok || wrong(of, name, "an integer from 0 to 4294967295", err);
 }
 
 bool
@@ -64,7 +64,7 @@ hf_config_i32(int32_t *out, const json_t *value, const char *of, const char *nam
     json_int_t n = json_integer_value(value);
     bool ok = json_is_integer(value) && n >= INT32_MIN && n <= INT32_MAX;
     *out = ok ? (int32_t)n : 0;
-    return ok || wrong(of, name, "integer from -2147483648 to 2147483647", err);
+    return ok || wrong(of, name, "an integer from -2147483648 to 2147483647", err);
 }
 
 bool
@@ -72,7 +72,7 @@ hf_config_f32(float *out, const json_t *value, const char *of, const char *name,
 {
     double x = json_number_value(value);
     *out = (float)x;
-    return (json_is_number(value) && isfinite(*out)) || wrong(of, name, "number that F32 holds", err);
+    return (json_is_number(value) && isfinite(*out)) || wrong(of, name, "a number in the range of F32", err);
 }
 
 bool
@@ -112,13 +112,13 @@ find_family(struct hf_config *config, struct err *err)
     const json_t *root = config->more->members, *classes = first_class(root), *class = json_array_get(classes, 0);
     char shown[STR_SHOWN];
     if (!classes)               /* a model of diffusers has another member, and no family */
-        return json_object_get(root, "_class_name") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is missing, "
-            "which names the class of the model; --config none writes the tensors under their own names", file);
+        return json_object_get(root, "_class_name") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures, the "
+            "model class, is missing; use --config none to keep the tensor names", file);
     if (!json_is_string(class))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is no list of names", file);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is not a list of strings", file);
     config->family = hf_family_find(json_string_value(class), json_string_length(class));
-    return config->family || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: models of the class %s are not known; --config none "
-        "writes the tensors under their own names", file, str_shown(shown, json_string_value(class), json_string_length(class)));
+    return config->family || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: unknown model class '%s'; use --config none to "
+        "keep the tensor names", file, str_shown(shown, json_string_value(class), json_string_length(class)));
 }
 
 bool
@@ -140,8 +140,8 @@ check_foreign(const json_t *root, struct err *err)
         "draft_vocab_size", "transformer_layer_config", "per_layer_config" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (json_object_get(root, names[i]))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: it is not known what %s means for a model of this class",
-                file, names[i]);
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s is not supported for this model class", file,
+                names[i]);
     return true;
 }
 
@@ -168,7 +168,7 @@ make_members(struct hf_config *config, struct err *err)
     const json_t *type = json_object_get(*members, "model_type");
     bool images = json_is_string(type) && strcmp(json_string_value(type), "gemma3") == 0;
     if (text && !json_is_object(text))
-        return wrong(file, "text_config", "object", err);
+        return wrong(file, "text_config", "an object", err);
     if (images && !text)
         return hf_config_missing("text_config", err);
     json_incref(text);
@@ -217,7 +217,7 @@ check_again(const json_t *members, const char *name, uint64_t n, struct err *err
 {
     const json_t *value = hf_config_get(members, name);
     return !value || (json_is_integer(value) && json_integer_value(value) == (json_int_t)n)
-        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is another number, expected %" PRIu64, file, name, n);
+        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s contradicts another member, expected %" PRIu64, file, name, n);
 }
 
 static bool
@@ -237,7 +237,7 @@ read_counts(struct hf_config *config, struct err *err)
     if (config->head_dim == 0 && hf_config_get(members, "head_dim"))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: head_dim is 0", file);
     if (config->head_dim == 0 && config->hidden_size % config->heads != 0)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64 " is no multiple of num_attention_heads %"
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64 " is not a multiple of num_attention_heads %"
             PRIu64, file, config->hidden_size, config->heads);
     return check_again(members, "n_heads", config->heads, err) && check_again(members, "n_kv_heads", config->kv_heads, err);
 }

@@ -45,11 +45,11 @@ hf_config_check(const struct hf_config *config, struct err *err)
     const struct hf_family *family = config->family;
     const char *dense = family->needs_experts ? dense_layers(config) : NULL;
     if (dense)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s leaves layers without experts, and llama.cpp loads no such model "
-            "of the class %s", file, dense, family->class);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s declares layers without experts, which llama.cpp does not "
+            "support for %s", file, dense, family->class);
     if (family->no_attention_bias && json_is_true(json_object_get(config->more->members, "attention_bias")))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: attention_bias is true, and llama.cpp loads no model of the class %s "
-            "with a bias of o_proj", file, family->class);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: attention_bias is true, but llama.cpp does not support an "
+            "o_proj bias for %s", file, family->class);
     return true;
 }
 
@@ -84,7 +84,7 @@ warn_of_attention(const struct hf_config *config, const json_t *rope, bool yarn,
     double both = yarn && mscale != 0 && all != 0 ? yarn_scale(factor, mscale) / yarn_scale(factor, all) : done;
     double said = number(rope, "attention_factor", both);
     if (fabs(said - done) > 1e-3 * done)
-        catalog_warn(catalog, "%s: %s asks for an attention factor of %.4g, but llama.cpp uses %.4g", file,
+        catalog_warn(catalog, "%s: %s gives an attention factor of %.4g, but llama.cpp uses %.4g", file,
             said != both ? "attention_factor" : "mscale", said, done);
 }
 
@@ -99,15 +99,15 @@ warn_of_rope(const struct hf_config *config, struct catalog *catalog)
         return;                 /* which was an error before */
     bool yarn = strcmp(type, "yarn") == 0 && hf_config_get(rope, "factor");
     if (!is_scaled(config, type)) {
-        catalog_warn(catalog, "%s: llama.cpp ignores rope_type %s for the architecture %s", file, type, config->family->arch);
+        catalog_warn(catalog, "%s: llama.cpp ignores rope_type %s for architecture %s", file, type, config->family->arch);
         return;
     }
     if (yarn || config->more->has_attn_factor)
         warn_of_attention(config, rope, yarn, catalog);
     if (yarn && (number(rope, "beta_fast", 32) != 32 || number(rope, "beta_slow", 1) != 1))
-        catalog_warn(catalog, "%s: llama.cpp ignores beta_fast and beta_slow, and uses 32 and 1", file);
+        catalog_warn(catalog, "%s: llama.cpp ignores beta_fast and beta_slow and uses 32 and 1", file);
     if (yarn && json_is_false(json_object_get(rope, "truncate")))
-        catalog_warn(catalog, "%s: llama.cpp ignores truncate: false of rope_type yarn", file);
+        catalog_warn(catalog, "%s: llama.cpp ignores \"truncate\": false for rope_type yarn", file);
 }
 
 /* --- layers */
@@ -131,7 +131,7 @@ warn_of_activation(const struct hf_config *config, struct catalog *catalog)
     for (size_t i = 0; !same && known[activation].name[i]; i++)
         same = is(said, known[activation].name[i]);
     if (!same)
-        catalog_warn(catalog, "%s: %s is %s, but llama.cpp computes %s for the architecture %s", file, member,
+        catalog_warn(catalog, "%s: %s is %s, but llama.cpp uses %s for architecture %s", file, member,
             str_shown(shown, json_string_value(said), json_string_length(said)), known[activation].name[0], config->family->arch);
 }
 
@@ -140,9 +140,9 @@ warn_of_experts(const struct hf_config *config, struct catalog *catalog)
 {
     bool sums = json_is_true(json_object_get(config->more->members, "norm_topk_prob"));
     if (config->family->topk == HF_TOPK_SUM && !sums)
-        catalog_warn(catalog, "%s: norm_topk_prob is not true, and llama.cpp weighs the experts of this class as if it were", file);
+        catalog_warn(catalog, "%s: norm_topk_prob is not true, but llama.cpp always normalizes expert weights for this class", file);
     if (config->family->topk == HF_TOPK_RAW && sums)
-        catalog_warn(catalog, "%s: norm_topk_prob is true, and llama.cpp weighs the experts of this class as if it were not", file);
+        catalog_warn(catalog, "%s: norm_topk_prob is true, but llama.cpp never normalizes expert weights for this class", file);
 }
 
 /* Checks that some layer attends to a window that llama.cpp does not have. */
@@ -172,7 +172,7 @@ warn_of_window(const struct hf_config *config, struct catalog *catalog)
     const json_t *context = hf_config_member(config->more->members, hf_names_context, &name);
     double window = number(config->more->members, "sliding_window", 0);
     if (window > 0 && (!context || window < json_number_value(context)) && has_window(config))
-        catalog_warn(catalog, "%s: llama.cpp ignores sliding_window %.0f for the architecture %s, and attends to all of the context",
+        catalog_warn(catalog, "%s: llama.cpp ignores sliding_window %.0f for architecture %s and attends to the whole context",
             file, window, config->family->arch);
 }
 
@@ -201,8 +201,8 @@ warn_of_gemma(const struct hf_config *config, struct catalog *catalog)
     if (family->wide_layers != 0 && said != done)
         catalog_warn(catalog, "%s: query_pre_attn_scalar is %.17g, but llama.cpp uses %.0f", file, said, done);
     if (has_other_windows(config))
-        catalog_warn(catalog, "%s: layer_types or sliding_window_pattern differ from llama.cpp, where every layer but each %u%s "
-            "attends to a window", file, family->full_every, family->full_every == 2 ? "nd" : "th");
+        catalog_warn(catalog, "%s: layer_types or sliding_window_pattern differ from llama.cpp, where all layers except every "
+            "%u%s attend to a window", file, family->full_every, family->full_every == 2 ? "nd" : "th");
 }
 
 void

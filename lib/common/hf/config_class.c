@@ -207,6 +207,6 @@ hf_class_apply(json_t *members, bool *takes, struct err *err)
         *takes = dtype_fits(members) && layer_types_fit(members);
         return !*takes || apply(members, &classes[i], takes, err);
     }
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: model_type %s is not known, and so are the defaults of "
-        "its members", str_shown(shown, json_string_value(type), json_string_length(type)));
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown model_type '%s', which determines the defaults of "
+        "missing members", str_shown(shown, json_string_value(type), json_string_length(type)));
 }

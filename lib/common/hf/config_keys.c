@@ -114,7 +114,7 @@ put_scaling(const struct putting *p)
     if (!hf_rope_type(&type, p->config, p->err))
         return false;
     if (json_object_get(p->config->more->rope, "mrope_section"))
-        return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: mrope_section is not known in this class of models", file);
+        return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: mrope_section is not supported for this model class", file);
     bool scales = factor && (strcmp(type, "linear") == 0 || strcmp(type, "yarn") == 0);
     return (!scales || (put_text(p, "rope.scaling.type", type) && put_f32(p, "rope.scaling.factor", factor, "factor")))
         && (!scales || *type != 'y' || put_yarn(p, rope))
@@ -139,8 +139,8 @@ check_scores(const struct putting *p)
         "moe_router_activation_func", "expert_selection_fn" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (hf_config_get(p->members, names[i]))
-            return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: it is not known what %s means for a model of this class",
-                file, names[i]);
+            return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s is not supported for this model class", file,
+                names[i]);
     return true;
 }
 
@@ -228,7 +228,7 @@ put_gemma3(const struct putting *p, uint32_t file_type)
     const json_t *m = p->members, *cap = hf_config_get(m, "final_logit_softcapping"), *eps = json_object_get(m, "rms_norm_eps");
     const json_t *pattern = json_object_get(m, "sliding_window_pattern");
     if (hf_config_get(m, "attn_logit_softcapping"))
-        return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: attn_logit_softcapping is not known for Gemma 3", file);
+        return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: attn_logit_softcapping is not supported for Gemma 3", file);
     return put_general(p, file_type)
         && put_else(p, "context_length", "max_position_embeddings", 131072)
         && put_else(p, "attention.head_count", "num_attention_heads", 8)
@@ -286,7 +286,7 @@ put_family(const struct putting *p, uint32_t file_type)
     case HF_PHI3:
         return put_phi3(p, file_type);
     }
-    return err_set(p->err, ERR_BUG, ERR_NO_OFFSET, "a family without keys");
+    return err_set(p->err, ERR_BUG, ERR_NO_OFFSET, "model family without keys");
 }
 
 bool

@@ -197,8 +197,8 @@ hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *takes, str
     *takes = json_is_object(rope);
     bool ok = true;
     if (*takes && !two && (json_object_get(rope, "full_attention") || json_object_get(rope, "sliding_attention")))
-        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_parameters for kinds of layers are not known in "
-            "this class of models");
+        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_parameters per layer type are not supported for "
+            "this model class");
     else if (*takes)
         ok = two ? nested(members, rope, json_is_null(scaling) ? NULL : scaling, theta, takes, err)
             : flat(members, rope, kind, theta, takes, err);
@@ -257,7 +257,7 @@ hf_rope_settle(struct hf_config *config, struct err *err)
     const char *name = said ? "rope_parameters" : "rope_scaling";
     said = said ? said : json_object_get(members, "rope_scaling");
     if (is_true(said) && !json_is_object(said))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is no object", name);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is not an object", name);
     json_t *rope = json_object_size(said) != 0 ? json_deep_copy(said) : json_object();
     config->more->rope = rope;
     if (!rope)
@@ -266,7 +266,7 @@ hf_rope_settle(struct hf_config *config, struct err *err)
         return false;
     for (size_t i = 0; i < 2; i++)
         if (json_object_get(rope, parts[i]) && !json_is_object(json_object_get(rope, parts[i])))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s of %s is no object", parts[i], name);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s of %s is not an object", parts[i], name);
     return true;
 }
 
@@ -287,7 +287,7 @@ hf_rope_type(const char **type, const struct hf_config *config, struct err *err)
     if (!said || (json_is_null(said) && strcmp(config->family->arch, "llama") != 0))
         return true;
     if (!json_is_string(said))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type is no string");
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type is not a string");
     if (strcasecmp(json_string_value(said), "llama3") == 0) {
         *type = "llama3";
         return true;
@@ -298,6 +298,6 @@ hf_rope_type(const char **type, const struct hf_config *config, struct err *err)
         *type = i == 0 ? "" : strcmp(types[i], "su") == 0 ? "longrope" : types[i];
         return true;
     }
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_type %s is not known",
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown rope_type '%s'",
         str_shown(shown, json_string_value(said), json_string_length(said)));
 }

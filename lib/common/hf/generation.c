@@ -42,7 +42,7 @@ put(struct keys *keys, const struct generation_row *row, const char *name, const
         break;
     }
     if (!json_is_string(value))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is no string", file, name);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is not a string", file, name);
     return json_string_length(value) == 0
         || keys_put_text(keys, prefix, row->key, json_string_value(value), json_string_length(value), err);
 }

@@ -75,7 +75,7 @@ read_words(struct merge *merge, struct merge_walk *walk, struct hf_chars *chars,
     if (!hf_string_of(&text, chars, &walk->json.token, err))
         return false;
     if (spaces_in(&text) != 1)
-        return hf_value_fault(&walk->json, walk->list, "two members with a space between", err);
+        return hf_value_fault(&walk->json, walk->list, "two words separated by one space", err);
     const char *space = memchr(text.p, ' ', text.n);
     size_t n = (size_t)(space - text.p);
     merge->a = (struct hf_string){ text.p, n };
@@ -92,7 +92,7 @@ next(struct merge *merge, bool *end, struct merge_walk *walk, struct hf_chars *c
         return true;
     walk->kind = walk->kind == PULL_END ? token : walk->kind;
     if (token != walk->kind || (token != PULL_STRING && token != PULL_ARRAY))
-        return hf_value_fault(&walk->json, walk->list, "strings, or pairs of strings", err);
+        return hf_value_fault(&walk->json, walk->list, "either strings or pairs of strings", err);
     return (token == PULL_ARRAY ? read_pair : read_words)(merge, walk, chars, err);
 }
 

@@ -35,7 +35,7 @@ hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct 
         hf_config_warn(&hf->config, model->catalog);
     hf_folder_close(&folder);           /* a tokenizer can be larger than all else that is held */
     if (ok && hf->family && hf->tokens == 0)
-        catalog_warn(model->catalog, "the directory has no tokenizer: llama.cpp loads no model without one");
+        catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one");
     return ok;
 }
 

@@ -166,8 +166,8 @@ hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err)
     if (ok && !*pre) {
         struct str shown = { 0 };
         str_add_escaped(&shown, steps.p ? steps.p : "", steps.len < 1024 ? steps.len : 1024);
-        ok = err_set(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: the way it cuts text into words is none that is "
-            "known here by a name of llama.cpp, which --pre can give: %s", pre_tokenizer->file, shown.p ? shown.p : "");
+        ok = err_set(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: unknown pre-tokenizer; give its llama.cpp name with "
+            "--pre; its steps are: %s", pre_tokenizer->file, shown.p ? shown.p : "");
         str_clear(&shown);
     }
     str_clear(&steps);

@@ -198,7 +198,7 @@ leave_strangers(struct hf_modules *m, struct catalog *catalog)
             continue;
         }
         const char *name = m->group[i].names.name[0];
-        catalog_warn(catalog, "config.json speaks of %s alone: its loader does not read %s%s, %s", a->label,
+        catalog_warn(catalog, "config.json can declare only %s, so its loader cannot read %s%s (%s)", a->label,
             str_shown(shown, name, strlen(name)), m->group[i].names.n > 1 ? " and others" : "", b->label);
         names_clear(&m->group[i].names);
     }
@@ -235,22 +235,22 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
     const struct hf_quantizer *q = c->m.group[0].quantizer;
     char why[192];
     if (split != 0)             /* said once, whichever of them stay */
-        catalog_warn(catalog, "%s%s: some of these experts are encoded and some are not, which no loader reads that joins "
-            "them: --exclude '*.experts.*' leaves all of them", shown, split > 1 ? " and others" : "");
-    snprintf(why, sizeof why, "transformers 5, which joins experts, does not read them as %s",
+        catalog_warn(catalog, "%s%s: only some of these experts are quantized, which loaders that merge experts cannot "
+            "read; --exclude '*.experts.*' leaves all of them unquantized", shown, split > 1 ? " and others" : "");
+    snprintf(why, sizeof why, "transformers 5 merges experts, and cannot read them as %s",
         c->apart_label ? c->apart_label : "");
     warn_of(catalog, &c->apart, why);
-    snprintf(why, sizeof why, "transformers 5, which joins experts, reads none that stay as they are beside %s",
+    snprintf(why, sizeof why, "transformers 5 merges experts, and cannot read unquantized ones in a model with %s",
         c->m.group[0].e->encoder->label);
     if (q->loses_experts && split == 0)
         warn_of(catalog, &c->stay, why);
     for (unsigned i = 0; i < HF_GAPS; i++)
         warn_of(catalog, &c->gap[i], c->why[i]);
     if (!q->loader->embeddings)
-        warn_of(catalog, &c->embeddings, "loaders of this scheme read no embedding that is encoded");
+        warn_of(catalog, &c->embeddings, "loaders of this scheme cannot read quantized embeddings");
     if (!q->loader->too && is_turned(catalog))
-        catalog_warn(catalog, "the matrices of this model lie turned, as Conv1D of transformers has them: bitsandbytes would "
-            "take them for other ones, and other loaders read none that are encoded");
+        catalog_warn(catalog, "the matrices of this model are transposed (Conv1D of transformers): bitsandbytes would misread "
+            "them, and other loaders cannot read them quantized");
 }
 
 static void

@@ -157,10 +157,10 @@ config_gptq(struct str *out, const struct hf_modules *m)
     put_exceptions(out, m);
     str_text(out, "}");
     if (m->n > 1)
-        catalog_warn(m->catalog, "config.json tells GPTQModel and vLLM of weights of 4 and 8 bits; transformers reads all of "
-            "them as %u bits", bits);
+        catalog_warn(m->catalog, "weights have 4 and 8 bits: GPTQModel and vLLM support that, transformers reads all of them "
+            "as %u bits", bits);
     if (m->head_encoded)
-        catalog_warn(m->catalog, "the head is encoded: GPTQModel and vLLM read that, transformers does not");
+        catalog_warn(m->catalog, "the output head is quantized: GPTQModel and vLLM support that, transformers does not");
 }
 
 static void
@@ -171,7 +171,7 @@ config_awq(struct str *out, const struct hf_modules *m)
     hf_modules_not_converted(out, m, false);
     str_text(out, "}");
     if (m->head_encoded)
-        catalog_warn(m->catalog, "the head is encoded: no loader of AWQ reads that");
+        catalog_warn(m->catalog, "the output head is quantized, which no AWQ loader supports");
 }
 
 /* --- MLX */
@@ -267,21 +267,22 @@ static const struct gap_rule {
     const char *why;
 } gaps[] = {
     /* Fp8Dequantize divides the rows by those of the grid. */
-    { &fp8, NULL, HF_GAP_DIFFERS, .ragged = true, .why = "128 does not divide its sizes: transformers 5 takes blocks of other "
-        "sizes when it dequantizes, as it does without a GPU" },
+    { &fp8, NULL, HF_GAP_DIFFERS, .ragged = true, .why = "dimensions are not multiples of 128; transformers 5 dequantizes such "
+        "weights incorrectly, as it does without a GPU" },
     /* compressed-tensors makes a model without weights that has no packed zero points, and transformers loads into that one. */
-    { &ct, "int4-group", HF_GAP_DIFFERS, .asymmetric = true, .why = "transformers 5 reads zero points of groups with "
-        "\"dequantize\": true in quantization_config alone" },
+    { &ct, "int4-group", HF_GAP_DIFFERS, .asymmetric = true, .why = "transformers 5 reads zero points of groups only "
+        "with \"dequantize\": true in quantization_config" },
     /* vLLM 0.32: QUANT_ALGOS of quantization/modelopt.py, _is_dynamic_token_w8a8 of compressed_tensors.py, the types of
      * auto_gptq.py, and MARLIN_SUPPORTED_GROUP_SIZES of utils/marlin_utils.py. */
-    { &modelopt, "modelopt-mxfp4", HF_GAP_REFUSED, .always = true, .why = "vLLM 0.32 refuses ModelOpt's MXFP4: "
-        "--scheme mxfp4 is read" },
-    { &ct, "int8-channel", HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 refuses INT8 with zero points: it reads "
+    { &modelopt, "modelopt-mxfp4", HF_GAP_REFUSED, .always = true, .why = "vLLM 0.32 does not support ModelOpt's MXFP4; "
+        "use --scheme mxfp4" },
+    { &ct, "int8-channel", HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 does not support INT8 with zero points; "
+        "use --symmetric" },
+    { &gptq, NULL, HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 does not support GPTQ with zero points; use "
         "--symmetric" },
-    { &gptq, NULL, HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 refuses GPTQ with zero points: it reads --symmetric" },
-    { &gptq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 refuses groups of more than 128" },
-    { &awq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 refuses groups of more than 128" },
-    { &ct, "int4-group", HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 refuses groups of more than 128" },
+    { &gptq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
+    { &awq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
+    { &ct, "int4-group", HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
 };
 
 static bool

@@ -316,7 +316,7 @@ put_id(struct keys *keys, struct special *s, enum duty role, uint64_t id, struct
         return true;
     s->found[role] = true;
     if (id > UINT32_MAX)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the id of the %s is %" PRIu64 ", over 32 bits",
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: id %" PRIu64 " overflows 32 bits",
             config_members[role], id);
     return !role_keys[role] || keys_put_u32(keys, "tokenizer.ggml", role_keys[role], (uint32_t)id, err);
 }
@@ -372,7 +372,7 @@ put_by_config(struct keys *keys, struct special *s, struct err *err)
         hf_value_pull(&json, value);
         pull_next(&json);
         if (!pull_as_u64(&json, &id))
-            return hf_value_wrong(value, "an integer, and not negative", err);
+            return hf_value_wrong(value, "a non-negative integer", err);
         if (!put_id(keys, s, (enum duty)i, id, err))
             return false;
     }

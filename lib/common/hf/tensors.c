@@ -139,7 +139,7 @@ parts_new(struct work *w, uint64_t n, struct err *err)
 {
     uint64_t size;
     if (!num_mul(&size, n, sizeof(struct composed_part))) {
-        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " experts", n);
+        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: too many experts: %" PRIu64, n);
         return NULL;
     }
     struct composed_part *part = catalog_alloc(w->memory, size, err);
@@ -155,9 +155,9 @@ strided_of(struct strided *s, const struct tensor_row *e, struct err *err)
     uint64_t dim[SHAPE_MAX], numel;
     uint32_t rank = e->t.shape.rank;
     if (rank == 0 || rank > SHAPE_MAX)
-        return fail(e, ERR_MALFORMED, "expected a vector or a matrix", err);
+        return fail(e, ERR_MALFORMED, "expected 1 to 4 dimensions", err);
     if (!shape_numel(&e->t.shape, &numel) || numel == 0)
-        return fail(e, ERR_MALFORMED, "it has no elements", err);
+        return fail(e, ERR_MALFORMED, "no elements", err);
     for (uint32_t i = 0; i < rank; i++)
         dim[i] = shape_dim(&e->t.shape, i);
     strided_init(s, dim, rank);
@@ -193,11 +193,11 @@ add_heads(struct work *w, const struct tensor_row *e, struct err *err)
     uint64_t heads = e->name.change == HF_QUERY ? c->heads : c->kv_heads, size = head_size(c), rows;
     if (e->t.shape.rank == 0 || e->t.shape.rank > 2 || !num_mul(&rows, heads, size)
         || rows != shape_dim(&e->t.shape, 0) || rows == 0)
-        return fail(e, ERR_MALFORMED, "its rows are not those of the heads that config.json speaks of", err);
+        return fail(e, ERR_MALFORMED, "the number of rows does not match the heads in config.json", err);
     if (!c->family->permutes)
         return add_called(w, e, e->name.word, &e->chosen, err);
     if (size % 2 != 0)
-        return fail(e, ERR_MALFORMED, "a head has an odd number of rows, which do not rotate in pairs", err);
+        return fail(e, ERR_MALFORMED, "the head size is odd, but rows are rotated in pairs", err);
     /* A row of the first half of a head comes before the one that it rotates with, of the second half. */
     const uint64_t halves[] = { heads, 2, size / 2 };
     struct strided s;
@@ -225,7 +225,7 @@ add_embedding(struct work *w, const struct tensor_row *e, struct err *err)
     const struct hf_config *c = w->config;
     uint64_t rows = e->t.shape.rank == 2 ? shape_dim(&e->t.shape, 0) : 0;
     if (rows == 0 || rows != c->vocab_size || shape_dim(&e->t.shape, 1) != c->hidden_size)
-        return fail(e, ERR_MALFORMED, "its shape is not [vocab_size, hidden_size] of config.json", err);
+        return fail(e, ERR_MALFORMED, "expected shape [vocab_size, hidden_size] of config.json", err);
     return add_tokens(w, e, err);
 }
 
@@ -243,8 +243,7 @@ check_tied(struct work *w, const struct tensor_row *e, struct err *err)
     if (e->chosen.copy && embedding->chosen.copy
             && !hf_same_bytes(&same, w->how->model, e->chosen.copy, embedding->chosen.copy, err))
         return false;
-    return same || fail(e, ERR_UNSUPPORTED, "it is not equal to embed_tokens.weight, with which llama.cpp computes the logits of "
-        "this class", err);
+    return same || fail(e, ERR_UNSUPPORTED, "differs from embed_tokens.weight, which llama.cpp uses for the logits of this class", err);
 }
 
 static bool
@@ -259,7 +258,7 @@ check_head(const struct work *w, struct err *err)
 {
     const struct hf_family *family = w->config->family;
     return !family->needs_head || w->has_head || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the model has no lm_head.weight, "
-        "and llama.cpp loads no model of the class %s without it", family->class);
+        "which llama.cpp requires for %s", family->class);
 }
 
 /* --- experts */
@@ -282,15 +281,15 @@ take_expert(struct work *w, const struct tensor_row *e, struct err *err)
     struct experts *x = &w->experts[e->name.layer];
     unsigned i = hf_expert_order(c->family, e->name.word);
     if (e->name.expert >= c->experts)
-        return fail(e, ERR_MALFORMED, "config.json speaks of fewer experts", err);
+        return fail(e, ERR_MALFORMED, "config.json declares fewer experts", err);
     if (e->t.shape.rank != 2 || (x->first[i] && (!shape_same(&e->t.shape, &x->first[i]->t.shape, 2))))
-        return fail(e, ERR_MALFORMED, "the experts of a layer are matrices of one shape", err);
+        return fail(e, ERR_MALFORMED, "expected a matrix of the same shape as the other experts of the layer", err);
     if (!x->part[i] && (x->part[i] = parts_new(w, c->experts, err)) == NULL)
         return false;
     struct composed_part *part = &x->part[i][e->name.expert];
     struct strided s;
     if (part->copy || part->decode)
-        return fail(e, ERR_MALFORMED, "this expert is there twice", err);
+        return fail(e, ERR_MALFORMED, "duplicate expert", err);
     if (!strided_of(&s, e, err) || !composed_part_make(part, e->chosen.copy, e->chosen.decode, &s, w->memory, err))
         return false;
     x->first[i] = x->first[i] ? x->first[i] : e;
@@ -309,10 +308,10 @@ add_experts(struct work *w, const struct tensor_row *e, struct err *err)
     bool both = e->name.change == HF_EXPERTS_GATE_UP;
     const char *const words[] = { e->name.word, hf_up_experts };
     if (e->t.shape.rank != 3 || shape_dim(&e->t.shape, 0) != w->config->experts)
-        return fail(e, ERR_MALFORMED, "its first dimension is not the number of experts of config.json", err);
+        return fail(e, ERR_MALFORMED, "the first dimension is not the number of experts in config.json", err);
     uint64_t dim[] = { w->config->experts, shape_dim(&e->t.shape, 1), shape_dim(&e->t.shape, 2) }, numel = 0;
     if ((both && dim[1] % 2 != 0) || !shape_numel(&e->t.shape, &numel) || numel == 0)
-        return fail(e, ERR_MALFORMED, "its rows are not gates and as many others", err);
+        return fail(e, ERR_MALFORMED, "expected equal numbers of gate and up rows, and at least one", err);
     if (!both)
         return add_called(w, e, words[0], &e->chosen, err);
     dim[1] /= 2;
@@ -332,8 +331,8 @@ check_experts(const struct work *w, struct err *err)
 {
     for (uint64_t i = 0; i < w->config->layers; i++)
         if (w->experts[i].have != 0 && w->experts[i].have != WORDS * w->config->experts)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "layer %" PRIu64 ": has %" PRIu64 " of the %" PRIu64
-                " matrices of its %" PRIu64 " experts", i, w->experts[i].have, WORDS * w->config->experts, w->config->experts);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "layer %" PRIu64 ": expected %" PRIu64 " matrices of %"
+                PRIu64 " experts, found %" PRIu64, i, WORDS * w->config->experts, w->config->experts, w->experts[i].have);
     return true;
 }
 
@@ -346,13 +345,13 @@ add_entry(struct work *w, const struct tensor_row *e, struct err *err)
     char what[128];
     if (e->name.drops)
         return true;
-    snprintf(what, sizeof what, "%s has no such tensor that llama.cpp knows", family->class);
+    snprintf(what, sizeof what, "llama.cpp has no such tensor for %s", family->class);
     if (!e->name.word)
         return fail(e, ERR_UNSUPPORTED, what, err);
     if (!dtype_is_float(e->chosen.dtype))
-        return fail(e, ERR_UNSUPPORTED, "expected floats", err);
+        return fail(e, ERR_UNSUPPORTED, "expected a floating-point dtype", err);
     if (e->name.layer >= 0 && (uint64_t)e->name.layer >= w->config->layers)
-        return fail(e, ERR_MALFORMED, "config.json speaks of fewer layers", err);
+        return fail(e, ERR_MALFORMED, "config.json declares fewer layers", err);
     switch (e->name.change) {
     case HF_QUERY: case HF_KEY:
         return add_heads(w, e, err);
@@ -439,8 +438,8 @@ hf_tensors(struct choice *choice, const struct hf_tensors_options *options, stru
 {
     const struct hf_config *c = options->config;
     struct work w = { .how = options, .config = c, .memory = options->model->catalog };
-    bool ok = c->layers <= LAYERS_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " layers, more than "
-        "the limit of %d", c->layers, LAYERS_MAX);
+    bool ok = c->layers <= LAYERS_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " layers exceed the "
+        "limit of %d", c->layers, LAYERS_MAX);
     ok = ok && read_entries(&w, choice, err);
     w.matrices = ok ? find_type(&w) : DTYPE_UNKNOWN;
     ok = ok && add_factors(&w, err);
@@ -459,5 +458,5 @@ hf_tensors(struct choice *choice, const struct hf_tensors_options *options, stru
     choice->matrices = w.matrices;
     choice->model = (struct mix_model){ .arch = c->family->arch, .n = strlen(c->family->arch), .layers = c->layers,
         .experts = c->experts, .heads = c->heads, .kv_heads = c->kv_heads };
-    return choice_distinct_or(choice, ERR_MALFORMED, "the model has this one twice, under two names", err);
+    return choice_distinct_or(choice, ERR_MALFORMED, "the model contains it under two names", err);
 }

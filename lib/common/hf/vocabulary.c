@@ -25,7 +25,7 @@ bool
 hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err)
 {
     if (n > HF_TOKENS_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "a vocabulary of %" PRIu64 " tokens is over the limit of %d", n,
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%" PRIu64 " tokens exceed the limit of %d", n,
             HF_TOKENS_MAX);
     size_t room = n != 0 ? (size_t)n : 1;
     struct hf_token *token = realloc(v->token, room * sizeof *token);
@@ -47,7 +47,7 @@ hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text
     char shown[STR_SHOWN];
     if (!table_add(&v->ids, text_of, v, text->p, text->n, &number, &again, err))
         return false;
-    return !again || err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" is there twice", file,
+    return !again || err_set(err, ERR_MALFORMED, at, "%s: duplicate token \"%s\"", file,
         str_shown(shown, text->p, text->n));
 }
 
@@ -190,7 +190,7 @@ hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *a
     if (walk->form == HF_ADDED_IDS)
         return hf_string_of(&added->text, &v->chars, &walk->json.token, err)
             && ((pull_next(&walk->json) == PULL_NUMBER && pull_as_u64(&walk->json, &added->id))
-                || hf_value_fault(&walk->json, &walk->list, "ids that are integers, and not negative", err));
+                || hf_value_fault(&walk->json, &walk->list, "ids that are non-negative integers", err));
     if (!pull_value_text(&walk->json, &one.p, &one.n))
         return hf_value_fault(&walk->json, &walk->list, "an object", err);
     one.at = added->at = walk->list.at + (uint64_t)(one.p - walk->list.p);
@@ -244,11 +244,11 @@ read_pieces(struct hf_vocab *v, struct err *err)
             return false;
     }
     if (unknown != 1)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces for what is unknown, expected one",
-            file->name, unknown);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: expected one piece for unknown text, found %zu", file->name,
+            unknown);
     uint64_t size = v->options->vocab_size;
     if (is_phi3(v) && size != 0 && n > size)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces, config.json a vocab_size of %" PRIu64,
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces, but config.json declares vocab_size %" PRIu64,
             file->name, n, size);
     v->n = n;
     return hf_vocab_room(v, size != 0 ? size : n, err);
@@ -268,7 +268,7 @@ add_texts(struct hf_vocab *v, struct err *err)
         if (a.id >= v->n)
             continue;
         if (v->token[a.id].added)
-            return err_set(err, ERR_MALFORMED, a.at, "%s: the id %" PRIu64 " is there twice", all.file, a.id);
+            return err_set(err, ERR_MALFORMED, a.at, "%s: duplicate id %" PRIu64 "", all.file, a.id);
         set_token(v, (size_t)a.id, &a.text, HF_SCORE_ADDED, HF_PIECE_USER_DEFINED);
         v->token[a.id].added = true;
     }
@@ -286,7 +286,7 @@ add_described(struct hf_vocab *v, const struct hf_value *list, enum hf_added_for
         return false;
     while (hf_added_next(&walk, v, &a, &end, err) && !end) {
         if (a.id >= v->n && is_phi3(v))
-            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: the id %" PRIu64 " is over the vocab_size of %zu",
+            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: id %" PRIu64 " is out of range for vocab_size %zu",
                 list->file, list->name, a.id, v->n);
         if (a.id >= v->n)
             continue;
@@ -318,7 +318,7 @@ put_sentencepiece(struct keys *keys, struct hf_vocab *v, struct err *err)
 static bool
 lacks(const struct hf_vocab *v, enum hf_file file, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, which a %s has its tokenizer in",
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is missing, which contains the tokenizer of a %s",
         v->folder->file[file].name, v->options->family->class);
 }
 

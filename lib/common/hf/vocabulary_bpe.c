@@ -31,14 +31,14 @@ read_parts(struct hf_bpe *b, struct hf_vocab *v, struct err *err)
     char shown[STR_SHOWN];
     *b = (struct hf_bpe){ .v = v };
     if (!v->json.p && (!v->model[HF_VOCAB].p || !v->folder->file[HF_MERGES].p))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, nor are vocab.json and merges.txt",
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "no tokenizer: expected %s, or vocab.json and merges.txt",
             v->json.file);
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
         || !has_type(&b->by_alphabet, v, &v->part[HF_DECODER], "ByteLevel", err))
         return false;
     b->by_alphabet = b->by_alphabet || !v->json.p;      /* as the classes with files of their own do */
     if (type.p && !hf_string_is(&type, "BPE"))
-        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: a tokenizer of type \"%s\", expected BPE",
+        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: expected a tokenizer of type BPE, found \"%s\"",
             v->json.file, str_shown(shown, type.p, type.n));
     return v->model[HF_VOCAB].p || hf_value_wrong(&v->model[HF_VOCAB], "an object", err);
 }
@@ -68,14 +68,14 @@ set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t 
     char shown[STR_SHOWN];
     str_shown(shown, text->p, text->n);
     if (text->n > UINT32_MAX || (size != 0 && id >= size))
-        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", config.json a vocab_size "
-            "of %" PRIu64, file, shown, id, size);
+        return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", but config.json declares vocab_size "
+            "%" PRIu64, file, shown, id, size);
     if (id >= most)             /* no file says so many: nothing is made room for */
-        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64, file, shown, id);
+        return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is out of range", file, shown, id);
     if (id >= v->n && !hf_vocab_room(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
         return false;
     if (v->token[id].p)
-        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", which is another's",
+        return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is already used",
             file, shown, id);
     v->token[id] = (struct hf_token){ .p = text->p, .n = (uint32_t)text->n, .score = HF_SCORE_ADDED,
         .type = HF_PIECE_NORMAL };
@@ -108,8 +108,8 @@ add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct e
     if (!known)
         id = (size_t)b->next;
     if (a->id != UINT64_MAX && a->id != id)
-        return err_set(err, ERR_MALFORMED, a->at, "%s: the token \"%s\" has the id %" PRIu64 ", and %s %zu", file,
-            str_shown(shown, a->text.p, a->text.n), a->id, known ? "elsewhere" : "the next one that is added gets", id);
+        return err_set(err, ERR_MALFORMED, a->at, "%s: token \"%s\" has id %" PRIu64 ", but %s %zu", file,
+            str_shown(shown, a->text.p, a->text.n), a->id, known ? "elsewhere" : "the next added token gets", id);
     if (!known && !set_token(b, &a->text, id, a->at, err))
         return false;
     b->next = num_max(b->next, (uint64_t)id + 1);
@@ -311,7 +311,7 @@ take_texts(struct hf_bpe *b, const struct hf_added *list, size_t n, const char *
         if (!b->v->json.p && !add_token(b, &list[i], file, err))
             return false;
         if (b->v->json.p && (!hf_vocab_find(b->v, &list[i].text, &known) || known != list[i].id))
-            return err_set(err, ERR_MALFORMED, list[i].at, "%s: the token \"%s\" has no such id in %s", file,
+            return err_set(err, ERR_MALFORMED, list[i].at, "%s: token \"%s\" is missing or has another id in %s", file,
                 str_shown(shown, list[i].text.p, list[i].text.n), b->v->json.file);
     }
     return true;
@@ -446,8 +446,8 @@ find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct er
     if (v->json.p)
         return hf_pre_find(pre, v, err);
     *pre = of_class[b->class];
-    return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is read for Qwen2Tokenizer and "
-        "GPT2Tokenizer alone; --pre can name the pre-tokenizer of another", v->model[HF_VOCAB].file);
+    return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is supported only for Qwen2Tokenizer "
+        "and GPT2Tokenizer; for others, name the pre-tokenizer with --pre", v->model[HF_VOCAB].file);
 }
 
 /* Overrules the default of llama.cpp for the name of a pre-tokenizer where the tokenizer's files set no flag: there the

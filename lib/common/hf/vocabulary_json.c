@@ -122,8 +122,8 @@ put_spaces(struct keys *keys, struct hf_vocab *v, struct err *err)
     if (spaces == SPACES_NONE)
         return keys_put_bool(keys, "tokenizer.ggml", "add_space_prefix", false, err);
     if (spaces != SPACES_PREPENDED && v->options->warnings)
-        catalog_warn(v->options->warnings, "%s: llama.cpp adds a space also to text that begins with one%s", v->json.file,
-            spaces == SPACES_FIRST ? ", and to text after a special token" : "");
+        catalog_warn(v->options->warnings, "%s: llama.cpp adds a space even to text that starts with one%s", v->json.file,
+            spaces == SPACES_FIRST ? " and to text after a special token" : "");
     return true;
 }
 
@@ -136,7 +136,7 @@ settle(struct hf_vocab *v, const struct hf_bpe *b, bool by_flag, struct err *err
     for (size_t i = 0; i < b->next; i++) {
         struct hf_token *t = &v->token[i];
         if (i >= v->n || !t->p)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has the id %zu", v->json.file, i);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has id %zu", v->json.file, i);
         t->type = (uint8_t)type_of(t, i < b->count, by_flag);
     }
     hf_vocab_cut(v);

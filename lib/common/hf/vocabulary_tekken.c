@@ -76,7 +76,7 @@ read_special(struct tekken *t, const struct hf_value *list, struct err *err)
     while (hf_array_next(&one, &end, &json, list, err) && !end) {
         struct hf_string text;
         if (n == t->nspecial)
-            return bad(t, one.at, "there are more special_tokens than default_num_special_tokens", err);
+            return bad(t, one.at, "more special_tokens than default_num_special_tokens", err);
         if (!hf_value_members(&m, names, 1, &one, err) || !hf_value_string(&text, &t->v->chars, &m, err))
             return false;
         if (text.n == 0 || text.n > UINT32_MAX)
@@ -122,12 +122,12 @@ decode(struct hf_string *text, const struct tekken *t, const struct hf_string *b
     for (size_t i = 0; i < n; i++) {
         int digit = digit_of(base64->p[i]);
         if (digit < 0)
-            return bad(t, at, "token_bytes are not base64", err);
+            return bad(t, at, "token_bytes is not base64", err);
         bits = (bits << 6 | (unsigned)digit) & 0xFFFF;
         if (i % 4 != 0)
             text->n += put_character(p + text->n, t, bits >> (6 - 2 * (i % 4)) & 255);
     }
-    return text->n != 0 ? n % 4 != 1 || bad(t, at, "token_bytes are not base64", err) : bad(t, at, "a token has no bytes", err);
+    return text->n != 0 ? n % 4 != 1 || bad(t, at, "token_bytes is not base64", err) : bad(t, at, "a token has no bytes", err);
 }
 
 static bool
@@ -146,14 +146,14 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
             || !hf_value_string(&base64, &t->v->chars, &m[1], err) || !decode(&text, t, &base64, one.at, err))
             return false;
         if (rank != id - t->nspecial)
-            return bad(t, one.at, "the ranks of its vocab do not ascend from 0", err);
+            return bad(t, one.at, "the ranks in vocab are not consecutive from 0", err);
         t->v->token[id] = (struct hf_token){ .p = text.p, .n = (uint32_t)text.n, .type = HF_PIECE_NORMAL };
         if (text.n > HF_SPLIT_MAX)
             return err_set(err, ERR_LIMIT, one.at, "%s: a token is longer than %d bytes", t->file, HF_SPLIT_MAX);
         if (!hf_vocab_name(t->v, t->file, &text, (size_t)id, one.at, err))
             return false;
     }
-    return err->kind == ERR_NONE && (id == t->size || bad(t, list->at, "its vocab has fewer tokens than its sizes say", err));
+    return err->kind == ERR_NONE && (id == t->size || bad(t, list->at, "vocab has fewer tokens than config declares", err));
 }
 
 /* --- merges */
@@ -184,7 +184,7 @@ put_pairs(struct str *s, uint64_t *count, const struct tekken *t, size_t id, str
             pair[n++] = (struct token_pair){ (uint32_t)left, (uint32_t)right };
     }
     if (n == 0)
-        return bad(t, ERR_NO_OFFSET, "a token of its vocab is not made of two others", err);
+        return bad(t, ERR_NO_OFFSET, "a token in vocab is not the concatenation of two others", err);
     qsort(pair, n, sizeof *pair, by_left);
     for (size_t i = 0; i < n; i++, ++*count) {
         const struct hf_token *a = &v->token[pair[i].a], *b = &v->token[pair[i].b];
@@ -220,7 +220,7 @@ put_role(struct keys *keys, const struct tekken *t, const char *text, const char
             if (hf_string_is(&one, text))
                 return keys_put_u32(keys, ggml, key, (uint32_t)id, err);
         }
-    return bad(t, ERR_NO_OFFSET, "a special token is missing: <s>, </s> or <unk>", err);
+    return bad(t, ERR_NO_OFFSET, "missing special token: <s>, </s> or <unk>", err);
 }
 
 /* Puts llama.cpp's name for the chat template of an early version. Later versions have the directory's own template, because
@@ -247,9 +247,10 @@ read_config(struct tekken *t, const struct hf_value *config, struct err *err)
         || !hf_value_string(&t->version, &t->v->chars, &m[2], err))
         return false;
     if (t->size > t->v->folder->file[HF_TEKKEN].n || t->nspecial > t->size || t->size - t->nspecial < BYTES)
-        return bad(t, config->at, "its sizes are not those of a vocabulary", err);
+        return bad(t, config->at, "default_vocab_size or default_num_special_tokens is out of range", err);
     if (all != 0 && t->size > all)
-        return err_set(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, config.json a vocab_size of %" PRIu64, t->file, t->size, all);
+        return err_set(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, but config.json declares vocab_size %" PRIu64, t->file,
+            t->size, all);
     return hf_vocab_room(t->v, num_max(t->size, all), err);
 }
 
