@@ -170,7 +170,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     grep -qF 'cannot read them as compressed-tensors INT4' err
     grep -qF 'reads zero points of groups only with "dequantize": true' err
     try 0 amn-forget --scheme nf4 --dry-run -o new/ m/
-    warns 'cannot read unquantized ones'
+    warns 'merges experts'
     [ ! -e new ]
     forgets fp8 --exclude '*.0.*.experts.*'
     warns
