@@ -9,7 +9,7 @@
 
 static const char file[] = "config.json";
 
-/* The names that the converter looks for, in its order. */
+/* Names in the order in which the converter looks for them. */
 hf_names hf_names_layers = { "n_layers", "num_hidden_layers", "n_layer", "num_layers" };
 hf_names hf_names_context = { "max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length",
     "model_max_length" };
@@ -111,7 +111,7 @@ find_family(struct hf_config *config, struct err *err)
 {
     const json_t *root = config->more->members, *classes = first_class(root), *class = json_array_get(classes, 0);
     char shown[STR_SHOWN];
-    if (!classes)               /* a model of diffusers has another member, and no family */
+    if (!classes)               /* a diffusers model has _class_name, and no family */
         return json_object_get(root, "_class_name") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures, the "
             "model class, is missing; use --config none to keep the tensor names", file);
     if (!json_is_string(class))
@@ -130,9 +130,9 @@ hf_config_open(struct hf_config *config, const struct hf_text *text, struct err 
     return tree_read(&config->more->members, text->p, text->n, file, err) && find_family(config, err);
 }
 
-/* --- the members that count */
+/* --- members used for keys */
 
-/* Members that make another model of it, or say what no key here is for. */
+/* Rejects members that change the model type, or that have no key here. */
 static bool
 check_foreign(const json_t *root, struct err *err)
 {
@@ -145,7 +145,7 @@ check_foreign(const json_t *root, struct err *err)
     return true;
 }
 
-/* Replaces an object by what its class makes of it; one that the class does not take stays as it is. */
+/* Replaces an object by the result of its configuration class. Keeps an object that the class rejects. */
 static bool
 apply_class(json_t **object, struct err *err)
 {
@@ -160,7 +160,8 @@ apply_class(json_t **object, struct err *err)
     return ok;
 }
 
-/* What text_config says overrides the rest; Gemma 3 with images has a class for it alone. */
+/* Applies the class and merges text_config, which overrides the outer members. Gemma 3 with images applies a class only to
+ * text_config. */
 static bool
 make_members(struct hf_config *config, struct err *err)
 {
@@ -179,7 +180,7 @@ make_members(struct hf_config *config, struct err *err)
     return ok;
 }
 
-/* --- the numbers that others need */
+/* --- required numbers */
 
 static bool
 read_count(uint64_t *out, const json_t *members, hf_names names, struct err *err)
@@ -211,7 +212,7 @@ read_optional(uint64_t *out, const json_t *members, hf_names names, struct err *
     return true;
 }
 
-/* Heads that other names count again. */
+/* Checks that an alternative name of a head count has the same value. */
 static bool
 check_again(const json_t *members, const char *name, uint64_t n, struct err *err)
 {

@@ -1,6 +1,6 @@
-/* What config.json declares and llama.cpp does not do: models that it refuses to load, and those that it computes otherwise.
- * Source: load_arch_hparams, load_arch_tensors and the graphs in src/models/ of llama.cpp, src/llama-context.cpp for yarn; the
- * modeling files of transformers for what the members mean. */
+/* Differences between llama.cpp and config.json: models that llama.cpp rejects, and those for which it computes something
+ * else. Sources: load_arch_hparams, load_arch_tensors and the graphs in src/models/ of llama.cpp, src/llama-context.cpp for
+ * yarn; the modeling files of transformers for the meaning of the members. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static const char file[] = "config.json";
 
-/* Returns the number of a member, or `missing` if it is not there or no number. */
+/* Returns the value of a number, or `missing` if the member is missing or not a number. */
 static double
 number(const json_t *object, const char *name, double missing)
 {
@@ -24,9 +24,9 @@ is(const json_t *text, const char *word)
     return json_is_string(text) && strcmp(json_string_value(text), word) == 0;
 }
 
-/* --- what is refused */
+/* --- errors */
 
-/* Returns the member that leaves a layer without experts, or NULL. */
+/* Returns the name of the member that declares a layer without experts, or NULL. */
 static const char *
 dense_layers(const struct hf_config *config)
 {
@@ -53,7 +53,7 @@ hf_config_check(const struct hf_config *config, struct err *err)
     return true;
 }
 
-/* --- rotation */
+/* --- RoPE */
 
 static bool
 is_scaled(const struct hf_config *config, const char *type)
@@ -68,14 +68,14 @@ is_scaled(const struct hf_config *config, const char *type)
     return *type == '\0';
 }
 
-/* Returns the factor of attention that transformers computes for yarn. */
+/* Returns the attention factor that transformers computes for yarn. */
 static double
 yarn_scale(double factor, double mscale)
 {
     return factor > 1 ? 0.1 * mscale * (real_log2(factor) * M_LN2) + 1 : 1;
 }
 
-/* llama.cpp computes the factor of attention by itself, from `factor`; of longrope the converter does. */
+/* Compares attention factors. llama.cpp derives its own from `factor` for yarn; the converter computes it for longrope. */
 static void
 warn_of_attention(const struct hf_config *config, const json_t *rope, bool yarn, struct catalog *catalog)
 {
@@ -96,7 +96,7 @@ warn_of_rope(const struct hf_config *config, struct catalog *catalog)
     struct err ignored;
     err_init(&ignored);
     if (!hf_rope_type(&type, config, &ignored))
-        return;                 /* which was an error before */
+        return;                 /* already reported as an error */
     bool yarn = strcmp(type, "yarn") == 0 && hf_config_get(rope, "factor");
     if (!is_scaled(config, type)) {
         catalog_warn(catalog, "%s: llama.cpp ignores rope_type %s for architecture %s", file, type, config->family->arch);
@@ -115,7 +115,7 @@ warn_of_rope(const struct hf_config *config, struct catalog *catalog)
 static void
 warn_of_activation(const struct hf_config *config, struct catalog *catalog)
 {
-    /* All names of one function in ACT2FN of transformers. */
+    /* All names of the same function in ACT2FN of transformers. */
     static const struct {
         const char *member, *name[6];
     } known[] = {
@@ -145,7 +145,7 @@ warn_of_experts(const struct hf_config *config, struct catalog *catalog)
         catalog_warn(catalog, "%s: norm_topk_prob is true, but llama.cpp never normalizes expert weights for this class", file);
 }
 
-/* Checks that some layer attends to a window that llama.cpp does not have. */
+/* Returns true if some layer attends to a window that llama.cpp ignores. */
 static bool
 has_window(const struct hf_config *config)
 {
@@ -164,7 +164,7 @@ has_window(const struct hf_config *config)
     return false;
 }
 
-/* A window as long as the context changes nothing. */
+/* Warns unless the window is as long as the context, which has no effect. */
 static void
 warn_of_window(const struct hf_config *config, struct catalog *catalog)
 {
@@ -176,7 +176,7 @@ warn_of_window(const struct hf_config *config, struct catalog *catalog)
             file, window, config->family->arch);
 }
 
-/* Checks that the layers with a window are not those of the architecture. */
+/* Returns true if the layers with a window are not those of the architecture. */
 static bool
 has_other_windows(const struct hf_config *config)
 {
@@ -188,7 +188,8 @@ has_other_windows(const struct hf_config *config)
     for (size_t i = 0; i < json_array_size(types); i++)
         if (is(json_array_get(types, i), "sliding_attention") != ((i + 1) % n != 0))
             return true;
-    return !types && config->family->kind == HF_GEMMA3 && pattern != n && pattern != 1;     /* 1: no key for a window */
+    return !types && config->family->kind == HF_GEMMA3 && pattern != n && pattern != 1;     /* 1: no key is written for the
+                                                                                             * window */
 }
 
 static void

@@ -1,12 +1,12 @@
-/* The keys [arch].* in the order of the converter: TextModel.set_gguf_parameters and those of the families, which put some of
- * them again. */
+/* Keys [arch].* in the order of the converter: TextModel.set_gguf_parameters, then those of the families, which set some
+ * keys again. */
 #include <string.h>
 
 #include "hf/config_priv.h"
 
 static const char file[] = "config.json";
 
-/* What all of them need. */
+/* Common arguments. */
 struct putting {
     struct keys *keys;
     const char *arch;
@@ -37,7 +37,7 @@ put_text(const struct putting *p, const char *key, const char *text)
     return keys_put_text(p->keys, p->arch, key, text, strlen(text), p->err);
 }
 
-/* The same of a member that need not be there. */
+/* Puts a key for a member that may be missing. */
 static bool
 may_u32(const struct putting *p, const char *key, hf_names names)
 {
@@ -90,13 +90,13 @@ put_file_type(const struct putting *p, uint32_t file_type)
     return keys_put_u32(p->keys, "general", "file_type", file_type, p->err);
 }
 
-/* --- rotation */
+/* --- RoPE */
 
 static bool
 put_yarn(const struct putting *p, const json_t *rope)
 {
     static const char original[] = "original_max_position_embeddings";
-    /* A null attention_factor hides attn_factor, as in the reference. */
+    /* A null attention_factor hides attn_factor, as in the converter. */
     const char *attention = json_object_get(rope, "attention_factor") ? "attention_factor" : "attn_factor";
     return (hf_config_get(rope, original) || hf_config_missing(original, p->err))
         && put_u32(p, "rope.scaling.original_context_length", hf_config_get(rope, original), original)
@@ -131,7 +131,7 @@ put_thetas(const struct putting *p)
 
 /* --- families */
 
-/* How experts are chosen has names that no model of these classes uses. */
+/* Rejects members for the selection of experts that no model of these classes uses. */
 static bool
 check_scores(const struct putting *p)
 {
@@ -205,7 +205,7 @@ put_gemma2(const struct putting *p, uint32_t file_type)
         && must_u32(p, "attention.sliding_window", window);
 }
 
-/* A number where the reference has a default for what is not there, but none for null. */
+/* Puts a number. The default applies if the member is missing, but not if it is null, as in the converter. */
 static bool
 put_else(const struct putting *p, const char *key, const char *name, uint32_t missing)
 {

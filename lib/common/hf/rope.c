@@ -1,6 +1,6 @@
-/* Factors of rotary frequencies as tensors. Source: generate_extra_tensors of LlamaModel and Phi3MiniModel in llama.cpp's
- * convert_hf_to_gguf.py, with torch.float32: p, f and w are tensors, so each of their operations is rounded; what meets one
- * as a plain number is rounded first. */
+/* RoPE frequency factors as tensors. Source: generate_extra_tensors of LlamaModel and Phi3MiniModel in llama.cpp's
+ * convert_hf_to_gguf.py, with torch.float32: p, f and w are tensors, so each operation on them is rounded, and plain numbers
+ * are rounded before they meet one. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct llama3 {
     double theta, factor, low, high, length;
 };
 
-/* A number of rope_parameters; null is none, what is not there the default. */
+/* Reads a number of rope_parameters. The default applies if it is missing; null is an error. */
 static bool
 read_number(double *out, const json_t *rope, const char *name, double missing, struct err *err)
 {
@@ -46,7 +46,7 @@ read_number(double *out, const json_t *rope, const char *name, double missing, s
         || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is not a number", name);
 }
 
-/* The factor of pair i of a head of n dimensions. */
+/* Returns the factor of pair i of a head with n dimensions. */
 static float
 llama3_factor(const struct llama3 *r, uint64_t i, uint64_t n)
 {
@@ -87,7 +87,7 @@ llama3(struct hf_config *config, struct err *err)
 
 /* --- Phi-3 */
 
-/* Python's int(x * y) // z. */
+/* Computes int(x * y) // z of Python. */
 bool
 hf_rope_phi3_dims(uint32_t *dims, const struct hf_config *config, struct err *err)
 {

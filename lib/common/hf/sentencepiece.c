@@ -1,9 +1,9 @@
-/* ModelProto { 1: SentencePiece { 1: string piece, 2: float score = 0, 3: enum type = NORMAL }, repeated; 2 .. :
- * settings }
+/* ModelProto { 1: SentencePiece { 1: string piece, 2: float score = 0, 3: enum type = NORMAL }, repeated; 2 .. : settings }
  *
- * A field is a tag, varint of number << 3 | wire type, and a value: 0 a varint, 1 eight bytes, 2 a varint of bytes
- * that follow, 5 four bytes. A varint has 7 bits a byte, low ones first, bit 7 set in all but the last of at most
- * 10. */
+ * A field is a tag, varint of number << 3 | wire type, and a value: wire type 0 a varint, 1 eight bytes, 2 a varint length
+ * and that many bytes, 5 four bytes. A varint has 7 bits per byte, low ones first; bit 7 is set in all bytes but the last,
+ * and there are at most 10.
+ */
 #include "hf/sentencepiece.h"
 
 #include <inttypes.h>
@@ -14,16 +14,16 @@
 enum wire { WIRE_VARINT, WIRE_8, WIRE_BYTES, WIRE_4 = 5 };
 enum { MODEL_PIECE = 1, PIECE_TEXT = 1, PIECE_SCORE, PIECE_TYPE };
 
-/* Bytes of one message. */
+/* Range of a message in the file. */
 struct message {
     const struct hf_text *file;
     uint64_t at, end;
 };
 
 struct protobuf_field {
-    uint64_t number, value;     /* value: of a varint; of bytes, how many; of 4 bytes, they */
+    uint64_t number, value;     /* value: of a varint or 4 bytes; the length of bytes */
     enum wire wire;
-    uint64_t at;                /* of the bytes, or of the tag */
+    uint64_t at;                /* offset of the bytes, or of the tag */
 };
 
 static bool

@@ -13,7 +13,7 @@
 
 enum { LAYERS_MAX = 1 << 16, WORDS = 3, SHAPE_MAX = 4 };
 
-/* A tensor of the input, under the name that it has there. */
+/* A tensor of the input. */
 struct tensor_row {
     struct chosen chosen;
     struct tensor t;
@@ -21,9 +21,9 @@ struct tensor_row {
     struct hf_name name;
 };
 
-/* The experts of a layer, of each word: those that were met so far. */
+/* The experts of a layer seen so far, for each projection. */
 struct experts {
-    struct composed_part *part[WORDS];      /* config->experts of them; of the catalog. NULL: none yet */
+    struct composed_part *part[WORDS];      /* config->experts of them; allocated by the catalog. NULL: none yet */
     const struct tensor_row *first[WORDS];
     uint64_t have;
 };
@@ -32,10 +32,10 @@ struct work {
     const struct hf_tensors_options *how;
     const struct hf_config *config;
     struct catalog *memory;
-    struct tensor_row *list;         /* n; owned */
+    struct tensor_row *list;         /* n of them; owned */
     size_t n;
     struct experts *experts;    /* config->layers of them; owned */
-    struct chosen *out;         /* nout; owned until they are the choice's */
+    struct chosen *out;         /* nout of them; owned until moved to the choice */
     size_t nout, room;
     enum dtype matrices;
     bool has_head;
@@ -68,7 +68,7 @@ word_of(struct work *w, const struct hf_name *name, const char *word, uint32_t *
     return p;
 }
 
-/* What llama.cpp wants in F32; anything else is of the type of the output. */
+/* Returns true if llama.cpp requires F32; all others have the output type. */
 static bool
 is_small(const char *word, const struct hf_name *name, uint32_t rank)
 {
@@ -110,7 +110,7 @@ add(struct work *w, const struct chosen *chosen, struct err *err)
     return true;
 }
 
-/* One more, under the name that llama.cpp has for it. */
+/* Adds a tensor under its GGUF name. */
 static bool
 add_called(struct work *w, const struct tensor_row *e, const char *word, const struct chosen *of, struct err *err)
 {
@@ -121,7 +121,7 @@ add_called(struct work *w, const struct tensor_row *e, const char *word, const s
     return chosen.name && add(w, &chosen, err);
 }
 
-/* A composed tensor of these parts, whose ends are set, and of an operation on each element unless it is NULL. */
+/* Adds a tensor composed of parts with their `end` set, and applies `op` to each element unless it is NULL. */
 static bool
 add_composed(struct work *w, const struct tensor_row *e, const char *word, const struct composed_part *part, size_t n,
     const struct operation *op, const uint64_t *dim, uint32_t rank, struct err *err)
@@ -148,7 +148,7 @@ parts_new(struct work *w, uint64_t n, struct err *err)
     return part;
 }
 
-/* All elements of a tensor, by its dimensions. */
+/* Describes all elements of a tensor. */
 static bool
 strided_of(struct strided *s, const struct tensor_row *e, struct err *err)
 {
@@ -164,7 +164,7 @@ strided_of(struct strided *s, const struct tensor_row *e, struct err *err)
     return true;
 }
 
-/* One part, of the shape that the tensor has but for its first dimension. */
+/* Adds a tensor of a single part, with the shape of the input except for the first dimension. */
 static bool
 add_part(struct work *w, const struct tensor_row *e, const struct strided *s, const struct operation *op, uint64_t rows,
     struct err *err)
@@ -177,7 +177,7 @@ add_part(struct work *w, const struct tensor_row *e, const struct strided *s, co
         && add_composed(w, e, e->name.word, part, 1, op, dim, e->t.shape.rank, err);
 }
 
-/* --- what is particular */
+/* --- special cases */
 
 static uint64_t
 head_size(const struct hf_config *c)
@@ -185,7 +185,7 @@ head_size(const struct hf_config *c)
     return c->head_dim != 0 ? c->head_dim : c->heads != 0 ? c->hidden_size / c->heads : 0;
 }
 
-/* Queries and keys: as many rows as the heads have, in pairs. */
+/* Adds queries or keys, whose rows must match the heads. */
 static bool
 add_heads(struct work *w, const struct tensor_row *e, struct err *err)
 {
@@ -198,7 +198,7 @@ add_heads(struct work *w, const struct tensor_row *e, struct err *err)
         return add_called(w, e, e->name.word, &e->chosen, err);
     if (size % 2 != 0)
         return fail(e, ERR_MALFORMED, "the head size is odd, but rows are rotated in pairs", err);
-    /* A row of the first half of a head comes before the one that it rotates with, of the second half. */
+    /* Interleaves the two halves of each head, so that the two rows of a rotated pair are adjacent. */
     const uint64_t halves[] = { heads, 2, size / 2 };
     struct strided s;
     if (!strided_of(&s, e, err))
@@ -208,7 +208,7 @@ add_heads(struct work *w, const struct tensor_row *e, struct err *err)
     return add_part(w, e, &s, NULL, rows, err);
 }
 
-/* Rows that a Gemma 3 has beyond its tokens are cut off. */
+/* Adds a tensor with one row per token. Drops the rows of a Gemma 3 after its last token. */
 static bool
 add_tokens(struct work *w, const struct tensor_row *e, struct err *err)
 {
@@ -229,7 +229,7 @@ add_embedding(struct work *w, const struct tensor_row *e, struct err *err)
     return add_tokens(w, e, err);
 }
 
-/* A head that is not used has to be the embeddings. Values that are stored otherwise are not compared. */
+/* Fails unless a head that is not used equals the embeddings. A head that is quantized is not compared and fails too. */
 static bool
 check_tied(struct work *w, const struct tensor_row *e, struct err *err)
 {
@@ -273,7 +273,7 @@ add_stack(struct work *w, const struct experts *x, unsigned i, struct err *err)
     return add_composed(w, e, e->name.word, x->part[i], (size_t)dim[0], NULL, dim, 3, err);
 }
 
-/* One expert: when it is the last one of its layer, all are there. */
+/* Stores one expert. Adds the stacks after the last expert of a layer. */
 static bool
 take_expert(struct work *w, const struct tensor_row *e, struct err *err)
 {
@@ -301,7 +301,7 @@ take_expert(struct work *w, const struct tensor_row *e, struct err *err)
     return true;
 }
 
-/* Experts that are one tensor already: [experts, rows, columns], and with gates [experts, 2 * rows, columns]. */
+/* Adds experts that are already stacked: [experts, rows, columns], or [experts, 2 * rows, columns] for gate and up. */
 static bool
 add_experts(struct work *w, const struct tensor_row *e, struct err *err)
 {
@@ -336,7 +336,7 @@ check_experts(const struct work *w, struct err *err)
     return true;
 }
 
-/* --- all of them */
+/* --- all tensors */
 
 static bool
 add_entry(struct work *w, const struct tensor_row *e, struct err *err)
@@ -400,7 +400,7 @@ compare(const void *pa, const void *pb)
         : str_compare(a->t.name, a->t.name_len, b->t.name, b->t.name_len);
 }
 
-/* In the order of the names, file by file. */
+/* Lists the tensors, sorted by name within each file. */
 static bool
 read_entries(struct work *w, const struct choice *choice, struct err *err)
 {
@@ -419,7 +419,7 @@ read_entries(struct work *w, const struct choice *choice, struct err *err)
     return true;
 }
 
-/* The type of all matrices: of the first one of half precision, when the user names none. */
+/* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
 static enum dtype
 find_type(const struct work *w)
 {

@@ -94,7 +94,7 @@ hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, con
     return ok;
 }
 
-/* --- what is added */
+/* --- added tokens */
 
 static bool
 is(const struct hf_string *text, const char *begin, const char *end)
@@ -146,7 +146,7 @@ hf_added_begin(struct hf_added_walk *walk, const struct hf_value *list, enum hf_
         || hf_value_wrong(&walk->list, form == HF_ADDED_ARRAY ? "an array" : "an object", err);
 }
 
-/* A key of digits, as Python would print the number. */
+/* Parses a decimal key, written as Python prints it. */
 static bool
 id_of_key(uint64_t *id, const struct pull_text *key)
 {
@@ -220,8 +220,8 @@ is_phi3(const struct hf_vocab *v)
     return v->options->family->vocabulary == HF_VOCABULARY_PHI3;
 }
 
-/* All pieces get their ids, those behind the vocabulary too; sentencepiece wants each text once, and one for the
- * unknown. */
+/* Reads all pieces, even those beyond vocab_size. As in sentencepiece, texts must be unique and there must be exactly one
+ * unknown piece. */
 static bool
 read_pieces(struct hf_vocab *v, struct err *err)
 {
@@ -254,7 +254,7 @@ read_pieces(struct hf_vocab *v, struct err *err)
     return hf_vocab_room(v, size != 0 ? size : n, err);
 }
 
-/* added_tokens.json: { text: id }; no text and no id twice. */
+/* Reads added_tokens.json, { text: id }. Duplicate texts and ids are errors. */
 static bool
 add_texts(struct hf_vocab *v, struct err *err)
 {
@@ -275,7 +275,7 @@ add_texts(struct hf_vocab *v, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-/* Those that are described: they take the place of what has the id. */
+/* Reads tokens described by objects; they replace the token with the same id. */
 static bool
 add_described(struct hf_vocab *v, const struct hf_value *list, enum hf_added_form form, struct err *err)
 {
@@ -313,7 +313,7 @@ put_sentencepiece(struct keys *keys, struct hf_vocab *v, struct err *err)
         && (!hf_is_gemma(v->options->family) || keys_put_bool(keys, ggml, "add_space_prefix", false, err));
 }
 
-/* --- which of them */
+/* --- selection */
 
 static bool
 lacks(const struct hf_vocab *v, enum hf_file file, struct err *err)
@@ -322,7 +322,7 @@ lacks(const struct hf_vocab *v, enum hf_file file, struct err *err)
         v->folder->file[file].name, v->options->family->class);
 }
 
-/* tokenizer_config.json's tokenizer_class is that of GPT-2. */
+/* Sets *is_it if tokenizer_class of tokenizer_config.json is GPT2Tokenizer. */
 static bool
 is_gpt2(bool *is_it, struct hf_vocab *v, struct err *err)
 {
@@ -347,7 +347,7 @@ put_space_prefix(struct keys *keys, struct hf_vocab *v, struct err *err)
     return kind == PULL_END || kind == PULL_NULL || keys_put_bool(keys, ggml, "add_space_prefix", yes, err);
 }
 
-/* What the reference does for vocabularies of two sizes: Code Llama's, and Granite's. */
+/* Puts the keys that the converter sets for two vocabulary sizes, those of Code Llama and Granite. */
 static bool
 put_by_size(struct keys *keys, const struct hf_vocab *v, struct err *err)
 {

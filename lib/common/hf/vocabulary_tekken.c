@@ -1,11 +1,12 @@
-/* tekken.json: the tokenizer of Mistral, a BPE over bytes as tiktoken has it.
+/* tekken.json: Mistral's tokenizer, a byte-level BPE in the style of tiktoken.
  *
- * { "config": { "default_vocab_size", "default_num_special_tokens", "version" }, "vocab": [{ "rank", "token_bytes": base64 }],
- *   "special_tokens": [{ "rank", "token_str" }] }
+ * { "config": { "default_vocab_size", "default_num_special_tokens", "version" }, "vocab": [{ "rank", "token_bytes": base64
+ * }], "special_tokens": [{ "rank", "token_str" }] }
  *
- * The special tokens have the first ids; a file of an early version has no list of them. Then come the tokens of the vocabulary in
- * the order of their ranks, up to default_vocab_size. Merges are all pairs that make a token, in the order of ranks.
- * Source: mistral_common's Tekkenizer; MistralVocab of gguf-py. */
+ * Special tokens have the first ids; files of an early version do not list them. The tokens of the vocabulary follow in the
+ * order of ranks, up to default_vocab_size. All pairs that form a token are merges, in the order of ranks. Sources:
+ * mistral_common's Tekkenizer; MistralVocab of gguf-py.
+ */
 #include "hf/vocabulary_priv.h"
 
 #include <inttypes.h>
@@ -25,7 +26,7 @@ struct tekken {
     struct hf_vocab *v;
     const char *file;
     uint64_t size, nspecial;
-    uint16_t character[BYTES];  /* of the alphabet of GPT-2 */
+    uint16_t character[BYTES];  /* in GPT-2's alphabet */
     struct hf_string version;
 };
 
@@ -95,7 +96,7 @@ digit_of(char c)
         : c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Appends the character of a byte: one or two bytes of UTF-8. */
+/* Appends the character of a byte in UTF-8 and returns its length, 1 or 2. */
 static size_t
 put_character(char *out, const struct tekken *t, unsigned byte)
 {
@@ -107,7 +108,7 @@ put_character(char *out, const struct tekken *t, unsigned byte)
     return n;
 }
 
-/* Turns base64 into the characters of its bytes. */
+/* Decodes base64 into the characters of its bytes. */
 static bool
 decode(struct hf_string *text, const struct tekken *t, const struct hf_string *base64, uint64_t at, struct err *err)
 {
@@ -159,7 +160,7 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
 /* --- merges */
 
 struct token_pair {
-    uint32_t a, b;              /* ids, fewer than bytes of the file: read_config() */
+    uint32_t a, b;              /* ids; read_config() limits them to the file size */
 };
 
 static int
@@ -169,7 +170,7 @@ by_left(const void *x, const void *y)
     return (p->a > q->a) - (p->a < q->a);
 }
 
-/* Appends the pairs that make a token, by the rank of their left one. */
+/* Appends the pairs that form a token, sorted by the rank of the left one. */
 static bool
 put_pairs(struct str *s, uint64_t *count, const struct tekken *t, size_t id, struct err *err)
 {
@@ -223,8 +224,8 @@ put_role(struct keys *keys, const struct tekken *t, const char *text, const char
     return bad(t, ERR_NO_OFFSET, "missing special token: <s>, </s> or <unk>", err);
 }
 
-/* Puts llama.cpp's name for the chat template of an early version. Later versions have the directory's own template, because
- * llama.cpp has theirs as files. */
+/* Puts llama.cpp's built-in chat template name for early versions. Later versions use the directory's own template, because
+ * llama.cpp has theirs only as files. */
 static bool
 put_template(struct keys *keys, const struct tekken *t, struct err *err)
 {
