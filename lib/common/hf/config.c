@@ -227,7 +227,8 @@ read_counts(struct hf_config *config, struct err *err)
     static hf_names vocabulary = { "vocab_size" }, head_dim = { "head_dim" };
     const json_t *members = config->more->members;
     uint64_t ff;
-    if (!read_count(&config->vocab_size, members, vocabulary, err) || !read_count(&config->hidden_size, members, hf_names_hidden, err)
+    if (!read_count(&config->vocab_size, members, vocabulary, err)
+            || !read_count(&config->hidden_size, members, hf_names_hidden, err)
             || !read_count(&config->layers, members, hf_names_layers, err) || !read_count(&ff, members, hf_names_ff, err)
             || !read_count(&config->heads, members, hf_names_heads, err)
             || !read_optional(&config->kv_heads, members, hf_names_kv_heads, err)
@@ -238,8 +239,8 @@ read_counts(struct hf_config *config, struct err *err)
     if (config->head_dim == 0 && hf_config_get(members, "head_dim"))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: head_dim is 0", file);
     if (config->head_dim == 0 && config->hidden_size % config->heads != 0)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64 " is not a multiple of num_attention_heads %"
-            PRIu64, file, config->hidden_size, config->heads);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64 " is not a multiple of "
+            "num_attention_heads %" PRIu64, file, config->hidden_size, config->heads);
     return check_again(members, "n_heads", config->heads, err) && check_again(members, "n_kv_heads", config->kv_heads, err);
 }
 

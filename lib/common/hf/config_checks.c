@@ -132,7 +132,8 @@ warn_of_activation(const struct hf_config *config, struct catalog *catalog)
         same = is(said, known[activation].name[i]);
     if (!same)
         catalog_warn(catalog, "%s: %s is %s, but llama.cpp uses %s for architecture %s", file, member,
-            str_shown(shown, json_string_value(said), json_string_length(said)), known[activation].name[0], config->family->arch);
+            str_shown(shown, json_string_value(said), json_string_length(said)), known[activation].name[0],
+            config->family->arch);
 }
 
 static void
@@ -140,9 +141,11 @@ warn_of_experts(const struct hf_config *config, struct catalog *catalog)
 {
     bool sums = json_is_true(json_object_get(config->more->members, "norm_topk_prob"));
     if (config->family->topk == HF_TOPK_SUM && !sums)
-        catalog_warn(catalog, "%s: norm_topk_prob is not true, but llama.cpp always normalizes expert weights for this class", file);
+        catalog_warn(catalog, "%s: norm_topk_prob is not true, but llama.cpp always normalizes expert weights for this "
+            "class", file);
     if (config->family->topk == HF_TOPK_RAW && sums)
-        catalog_warn(catalog, "%s: norm_topk_prob is true, but llama.cpp never normalizes expert weights for this class", file);
+        catalog_warn(catalog, "%s: norm_topk_prob is true, but llama.cpp never normalizes expert weights for this "
+            "class", file);
 }
 
 /* Returns true if some layer attends to a window that llama.cpp ignores. */

@@ -160,8 +160,8 @@ layer_types_fit(const json_t *members)
 static bool
 dtype_fits(const json_t *members)
 {
-    static const char *const types[] = { "bfloat16", "float16", "float32", "float64", "half", "float", "double", "float8_e4m3fn",
-        "float8_e5m2", "int8", "uint8" };
+    static const char *const types[] = { "bfloat16", "float16", "float32", "float64", "half", "float", "double",
+        "float8_e4m3fn", "float8_e5m2", "int8", "uint8" };
     const json_t *type = hf_config_get(members, "dtype");
     type = type ? type : hf_config_get(members, "torch_dtype");
     if (!json_is_string(type))
@@ -180,7 +180,8 @@ settle_window(json_t *members, enum hf_kind kind, struct err *err)
     const json_t *window = json_object_get(members, "sliding_window");
     if ((QWENS & 1u << kind) && !json_is_true(json_object_get(members, "use_sliding_window")))
         return hf_config_set(members, "sliding_window", kind == HF_QWEN2_MOE ? json_integer(0) : json_null(), err);
-    return kind != HF_GEMMA3 || !json_is_integer(window) || !json_is_true(json_object_get(members, "use_bidirectional_attention"))
+    return kind != HF_GEMMA3 || !json_is_integer(window)
+        || !json_is_true(json_object_get(members, "use_bidirectional_attention"))
         || hf_config_set(members, "sliding_window", json_integer(json_integer_value(window) / 2 * 2), err);
 }
 
@@ -208,6 +209,6 @@ hf_class_apply(json_t *members, bool *takes, struct err *err)
         *takes = dtype_fits(members) && layer_types_fit(members);
         return !*takes || apply(members, &classes[i], takes, err);
     }
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown model_type '%s', which determines the defaults of "
-        "missing members", str_shown(shown, json_string_value(type), json_string_length(type)));
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown model_type '%s', which determines the "
+        "defaults of missing members", str_shown(shown, json_string_value(type), json_string_length(type)));
 }

@@ -92,7 +92,8 @@ matches(const char *pattern, const char *text, size_t n, uint64_t *number)
 }
 
 static bool
-find(struct hf_name *name, const struct hf_family *family, const struct name_row *rows, size_t nrows, const char *text, size_t n)
+find(struct hf_name *name, const struct hf_family *family, const struct name_row *rows, size_t nrows, const char *text,
+    size_t n)
 {
     bool bias = strcmp(name->suffix, ".bias") == 0;
     for (size_t i = 0; i < nrows; i++)

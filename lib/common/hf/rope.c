@@ -77,8 +77,8 @@ llama3(struct hf_config *config, struct err *err)
         return bad_factors("rope_type llama3 requires positive rope_theta, factor, low_freq_factor and "
             "original_max_position_embeddings, and high_freq_factor greater than low_freq_factor", err);
     if (n == 0 || n % 2 != 0 || n / 2 > HF_FACTORS)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: head size %" PRIu64 " is not an even number from 2 to %d", n,
-            2 * HF_FACTORS);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: head size %" PRIu64 " is not an even number from 2 to %d",
+            n, 2 * HF_FACTORS);
     struct hf_factors *factors = add(config, "rope_freqs.weight", n / 2, err);
     for (uint64_t i = 0; factors && i < n / 2; i++)
         factors->x[i] = llama3_factor(&r, i, n);
@@ -129,8 +129,8 @@ phi3_attention(struct hf_config *config, const char *type, struct err *err)
     double q = (double)length / original;
     config->more->has_attn_factor = true;
     if (strcmp(type, "longrope") != 0 && strcmp(type, "yarn") != 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: long_factor is not supported with rope_type %s", *type ? type
-            : "default");
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: long_factor is not supported with rope_type %s",
+            *type ? type : "default");
     config->more->attn_factor = q <= 1 ? 1 : *type == 'y' ? (float)(0.1 * (real_log2(q) * M_LN2) + 1)
         : (float)sqrt(1 + real_log2(q) / real_log2(original));
     return true;
@@ -150,8 +150,8 @@ phi3(struct hf_config *config, const char *type, struct err *err)
         return false;
     if (json_array_size(longs) != json_array_size(shorts) || 2 * json_array_size(longs) != dims
             || json_array_size(longs) > HF_FACTORS)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %zu values in long_factor and %zu in short_factor, expected "
-            "half of the %" PRIu32 " rotated dimensions", json_array_size(longs), json_array_size(shorts), dims);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %zu values in long_factor and %zu in short_factor, "
+            "expected half of the %" PRIu32 " rotated dimensions", json_array_size(longs), json_array_size(shorts), dims);
     return read_list(config, "rope_factors_long.weight", longs, err)
         && read_list(config, "rope_factors_short.weight", shorts, err);
 }

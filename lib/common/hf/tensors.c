@@ -243,7 +243,8 @@ check_tied(struct work *w, const struct tensor_row *e, struct err *err)
     if (e->chosen.copy && embedding->chosen.copy
             && !hf_same_bytes(&same, w->how->model, e->chosen.copy, embedding->chosen.copy, err))
         return false;
-    return same || fail(e, ERR_UNSUPPORTED, "differs from embed_tokens.weight, which llama.cpp uses for the logits of this class", err);
+    return same || fail(e, ERR_UNSUPPORTED, "differs from embed_tokens.weight, which llama.cpp uses for the logits of this "
+        "class", err);
 }
 
 static bool
@@ -257,8 +258,8 @@ static bool
 check_head(const struct work *w, struct err *err)
 {
     const struct hf_family *family = w->config->family;
-    return !family->needs_head || w->has_head || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the model has no lm_head.weight, "
-        "which llama.cpp requires for %s", family->class);
+    return !family->needs_head || w->has_head || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the model has no "
+        "lm_head.weight, which llama.cpp requires for %s", family->class);
 }
 
 /* --- experts */

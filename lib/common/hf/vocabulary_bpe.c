@@ -446,8 +446,8 @@ find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct er
     if (v->json.p)
         return hf_pre_find(pre, v, err);
     *pre = of_class[b->class];
-    return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is supported only for Qwen2Tokenizer "
-        "and GPT2Tokenizer; for others, name the pre-tokenizer with --pre", v->model[HF_VOCAB].file);
+    return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is supported only for "
+        "Qwen2Tokenizer and GPT2Tokenizer; for others, name the pre-tokenizer with --pre", v->model[HF_VOCAB].file);
 }
 
 /* Puts add_bos_token = false if the tokenizer's files set no flag but llama.cpp adds a BOS by default for this

@@ -60,8 +60,8 @@ static bool
 read_special(struct tekken *t, const struct hf_value *list, struct err *err)
 {
     static const char *const early[] = { "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
-        "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]",
-        "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]" };
+        "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]",
+        "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]" };
     static const char *const names[] = { "token_str" };
     struct pull json;
     struct hf_value one, m;
@@ -244,14 +244,15 @@ read_config(struct tekken *t, const struct hf_value *config, struct err *err)
     static const char *const names[] = { "default_vocab_size", "default_num_special_tokens", "version" };
     struct hf_value m[3];
     uint64_t all = t->v->options->vocab_size;
-    if (!hf_value_members(m, names, 3, config, err) || !hf_value_u64(&t->size, &m[0], err) || !hf_value_u64(&t->nspecial, &m[1], err)
+    if (!hf_value_members(m, names, 3, config, err) || !hf_value_u64(&t->size, &m[0], err)
+        || !hf_value_u64(&t->nspecial, &m[1], err)
         || !hf_value_string(&t->version, &t->v->chars, &m[2], err))
         return false;
     if (t->size > t->v->folder->file[HF_TEKKEN].n || t->nspecial > t->size || t->size - t->nspecial < BYTES)
         return bad(t, config->at, "default_vocab_size or default_num_special_tokens is out of range", err);
     if (all != 0 && t->size > all)
-        return err_set(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, but config.json declares vocab_size %" PRIu64, t->file,
-            t->size, all);
+        return err_set(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, but config.json declares vocab_size %" PRIu64,
+            t->file, t->size, all);
     return hf_vocab_room(t->v, num_max(t->size, all), err);
 }
 

@@ -58,7 +58,8 @@ is_own(const struct model_dir_job *job, const char *name)
     if (n == 1)
         return strcmp(name, hf_shard_name(own, &job->shards, 0)) == 0;
     return strcmp(name, hf_shard_index_name(own, &job->shards)) == 0 || (configs_part(&part, name, ".safetensors")
-        && part.number >= 1 && part.number <= n && strcmp(name, hf_shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
+        && part.number >= 1 && part.number <= n
+        && strcmp(name, hf_shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
 }
 
 /* Checks a directory entry. An existing weight file could be taken for part of the new model, or the new files for part of

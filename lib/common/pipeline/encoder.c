@@ -122,7 +122,8 @@ cut_grain(struct encoder_reader *r, const struct encoded *of, const float *facts
 }
 
 static bool
-make(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+make(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t from, uint64_t to, uint8_t *y,
+    struct err *err)
 {
     uint32_t size = of->encoding->part[of->part].grain, skip = (uint32_t)(from % size);
     if (skip != 0) {
