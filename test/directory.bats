@@ -121,7 +121,7 @@ same() {
     mkdir d
     echo old >d/model.safetensors
     try 73 amn-remember -o d/ in
-    grep -q '^amn-remember: d/: cannot create: the directory holds model.safetensors' err
+    grep -q '^amn-remember: d/: cannot create: directory already contains a model (model.safetensors)' err
     (cd d && only model.safetensors)
     cp -R in copy
     try 73 amn-remember -o in/ in
@@ -306,7 +306,7 @@ END
     mkdir part
     printf 'amn 2 0000000000000000 2\n' >part/.amn-journal
     try 73 amn-remember -o part/ --resume in
-    grep -q 'another job' err
+    grep -q 'started with a different input' err
 }
 
 # interrupted: ./part, of which the longest file is missing; ./whole, as it will be.
@@ -356,7 +356,7 @@ f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
     for o in '--to f16' '--shard-size 1M' '--config none' '--add-prefix p.'; do
         try 73 amn-remember -o part/ --shard-size 4K --resume $o in
         error_line amn-remember 'cannot create'
-        grep -q 'another job' err
+        grep -q 'started with a different input' err
         diff -r before part
     done
     sed 's/"X"/"Y"/' in/config.json >config.json
@@ -388,7 +388,7 @@ sys.stdout.buffer.write(safetensors(tensors))' "$1"
     (ulimit -f 30; cat one | try 74 amn-remember -o part/ --shard-size 40K)
     [ -e part/.amn-journal ]
     cat two | try 73 amn-remember -o part/ --shard-size 40K --resume
-    grep -q 'another job' err
+    grep -q 'started with a different input' err
     cat one | try 0 amn-remember -o part/ --shard-size 40K --resume
     diff -r whole part
 }
@@ -403,7 +403,7 @@ sys.stdout.buffer.write(safetensors(tensors))' "$1"
     done
     : >part/.amn-journal                    # it says nothing of the files that are there
     try 73 amn-remember -o part/ --shard-size 2K --resume in
-    grep -q 'holds model-' err
+    grep -q 'already contains a model (model-' err
     rm part/model-*
     try 0 amn-remember -o part/ --shard-size 2K --resume in
     diff -r whole part
@@ -498,7 +498,7 @@ stopped() {
         case $o in *scheme*) s= ;; *) s='--scheme gptq' ;; esac
         case $o in --asymmetric) ;; *) o="--symmetric $o" ;; esac
         try 73 amn-forget -q $s $o --shard-size 5K --resume -o part/ in
-        grep -q 'another job' err
+        grep -q 'started with a different input' err
         diff -r before part
     done
     try 0 amn-forget -q --scheme gptq --symmetric --shard-size 5K --resume -o part/ in
@@ -586,7 +586,7 @@ stopped() {
         in/tokenizer.json in/config.json in/model.safetensors; do
         try 73 amn-forget -q --scheme int8 --report $r -o d/ in
         error_line amn-forget 'cannot create'
-        grep -q 'this input\|this one file' err
+        grep -q 'this input\|the same file' err
         (cd d && only)
         [ "$(cat in/tokenizer.json)" = tokens ]
     done

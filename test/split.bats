@@ -123,7 +123,7 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
         echo old >m-0000$i-of-00003.gguf
         try 73 amn-convert -o m.gguf --split-size 8000 in
         error_line amn-convert 'cannot create'
-        grep -q "^amn-convert: m-0000$i-of-00003.gguf: .*is there already" err
+        grep -q "^amn-convert: m-0000$i-of-00003.gguf: .*file exists, and files" err
         rm m-0000$i-of-00003.gguf
     done
     only in
