@@ -15,8 +15,8 @@ tools="$readers amn-forget amn-convert"
     done
 }
 
-@test "--help names every option of the contract" {
-    try 0 amn-remember --help
+@test "--help=all names every option of the contract" {
+    try 0 amn-remember --help=all
     for o in output no-clobber force to order size range jobs quiet verbose progress json-errors max-alloc max-items version; do
         grep -q -- "--$o" out || { echo "no --$o"; false; }
     done
@@ -112,10 +112,34 @@ asks() {
     grep -q "'512.5' is not a size such as" err
 }
 
-@test "--help fits into 80 columns" {
-    for t in $tools; do
+@test "--help fits on a screen of 80 columns and 40 lines; --help=all has 80 columns" {
+    for t in $tools "amn list" amn; do
         try 0 $t --help
-        refute awk 'length > 80 { print; wide = 1 } END { exit !wide }' out
+        refute awk 'length > 80 { print; bad = 1 } END { if (NR > 40) { print NR " lines"; bad = 1 } exit !bad }' out
+        [ "$t" = amn ] && continue
+        tail -n 1 out | grep -qxF "All options: $t --help=all. Manual: amn help ${t#amn?}"
+        try 0 $t --help=all
+        refute awk 'length > 80 { print; bad = 1 } END { exit !bad }' out
+    done
+}
+
+# options FILE: the long options that a help text lists, sorted.
+options() { sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$1" | sort; }
+
+@test "--help=all lists every option of the tool, once, under the headings of --help" {
+    made=${AMN_OBJ:-$tests/../obj}/completions/amn.bash         # from the table that parses the command line
+    for t in $tools "amn list"; do
+        try 0 $t --help
+        mv out short
+        try 0 $t --help=all
+        bash -c '. "$1"; _amn_options "$2"' bash "$made" "amn-${t#amn?}" | grep -oE '[a-z][a-z-]*' | sort >wanted
+        [ "$(wc -l <wanted)" -gt 10 ]
+        diff wanted <(options out)
+        [ -z "$(comm -23 <(options short) wanted)" ]
+        [ -z "$(comm -23 <(grep '^[A-Z].*:$' short | sort) <(grep '^[A-Z].*:$' out | sort))" ]
+        try 0 $t --help=ALL
+        try 2 $t --help=everything
+        grep -q -- "--help=all" err
     done
 }
 

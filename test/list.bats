@@ -475,7 +475,7 @@ PY
         grep -q '^Usage: amn list ' out
         refute awk 'length > 80 { print; wide = 1 } END { exit !wide }' out
     done
-    try 0 "$helpers/pty" amn list --help
+    try 0 "$helpers/pty" amn list --help=all
     sed -n 's/^  -., --\([a-z-]*\).*/\1/p; s/^      --\([a-z-]*\).*/\1/p' out | sort -u >has
     try 0 amn list --version
     diff <(amn --version | sed 's/^amn/amn list/') out

@@ -34,7 +34,7 @@ print_tools(const char *folder, struct err *err)
         if (names.failed)
             err_memory(err, names.room);
         else
-            printf("  %-*s  %s\n", (int)width, names.p, tool->says);
+            printf("  %-*s  %s\n", (int)width, names.p, tool->purpose);
     }
     printf("  %-*s  %s\n", (int)width, "amn help", "a manual page: of a verb, amn, formats, json or help");
     str_clear(&names);

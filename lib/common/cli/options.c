@@ -54,20 +54,44 @@ print_option(const struct cli_option *o, int width)
     printf("--%s%s%s%*s  %s\n", o->name, o->arg ? "=" : "", o->arg ? o->arg : "", width - help_width(o), "", o->help);
 }
 
+static bool
+is_shown(enum cli_tool_id id, const struct cli_option *o, bool all)
+{
+    return cli_has(id, o) && (all || !(o->rare >> id & 1));
+}
+
 static void
-print_help(enum cli_tool_id id)
+print_group(enum cli_tool_id id, enum cli_group group, bool all, int width)
+{
+    bool begun = false;
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+        if (o->group == group && is_shown(id, o, all)) {
+            if (!begun)
+                printf("\n%s:\n", cli_groups[group]);
+            begun = true;
+            print_option(o, width);
+        }
+}
+
+/* `all`: rare options too, which the short help leaves out to fit a screen. */
+static void
+print_help(enum cli_tool_id id, bool all)
 {
     const struct cli_tool *tool = &cli_tools[id];
     int width = 0;
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (cli_has(id, o) && help_width(o) > width)
+        if (is_shown(id, o, all) && help_width(o) > width)
             width = help_width(o);
 
-    printf("Usage: %s [OPTION]... %s\n%s\n\n", tool->name, tool->operands, tool->summary);
-    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (cli_has(id, o))
-            print_option(o, width);
-    printf("\nSizes take K, M, G, T: powers of 1024. More: amn help %s\n", tool->name + strlen("amn-"));
+    printf("Usage: %s [OPTION]... %s\n%s\n", tool->name, tool->operands, tool->summary);
+    if (tool->reads_stdin)
+        puts("FILE: model file, directory, hf:NAME or ollama:NAME (default: standard input).");
+    for (unsigned group = 0; group < CLI_GROUPS; group++)
+        print_group(id, group, all, width);
+    if (all)
+        printf("\nA SIZE may end in K, M, G or T, powers of 1024. Manual: amn help %s\n", tool->name + strlen("amn-"));
+    else
+        printf("\nAll options: %s --help=all. Manual: amn help %s\n", tool->name, tool->name + strlen("amn-"));
 }
 
 /* ---- one option ---- */
@@ -213,7 +237,8 @@ getopt_form_make(struct getopt_form *form, enum cli_tool_id tool)
     for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
         if (!form_has(form, o->key)) {
             const struct cli_option *own = find_anywhere(tool, o->key);     /* it says whether there is an argument */
-            form->longs[form->n++] = (struct option){ o->name, own->arg ? required_argument : no_argument, NULL, o->key };
+            int argument = own->arg ? required_argument : own->key == 'h' ? optional_argument : no_argument;
+            form->longs[form->n++] = (struct option){ o->name, argument, NULL, o->key };
         }
         if (cli_has(tool, o) && o->key < CLI_LONG)
             str_format(&form->shorts, "%c%s", o->key, o->arg ? ":" : "");
@@ -337,11 +362,15 @@ static bool
 take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, int key, struct err *err)
 {
     const struct cli_option *option = find_anywhere(tool, key);
+    char shown[STR_SHOWN];
     bool other;
     if (!cli_has(tool, option))
         return complain_of_tool(tool, option, err);
     if (key == 'h') {
-        print_help(tool);
+        if (optarg && strcasecmp(optarg, "all") != 0)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid argument '%s' (did you mean --help=all?)",
+                str_shown(shown, optarg, strlen(optarg)));
+        print_help(tool, optarg != NULL);
         finish(cli);
     }
     if (key == 'V') {
