@@ -22,7 +22,7 @@ show() {
 
 "$here/make-examples" . || exit 1
 
-say 'A GGUF model: what it is, and what Lethe took'
+say 'A GGUF model: what it is, and the space that quantization saved'
 show 'ls -l model.gguf model-fp8.safetensors'
 show 'amn inspect --human model.gguf'
 
