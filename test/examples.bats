@@ -62,7 +62,7 @@ page() {
     for tool in "$root"/amn-*/main.c; do
         tool=${tool%/main.c}
         tool=${tool##*/}
-        "$tool" --help | sed -n 's/^  -., --\([a-z-]*\).*/\1/p; s/^      --\([a-z-]*\).*/\1/p' | sort -u >has
+        "$tool" --help=all | sed -n 's/^  -., --\([a-z-]*\).*/\1/p; s/^      --\([a-z-]*\).*/\1/p' | sort -u >has
         sed -n 's/^\.It .*Fl -\([a-z-]*\).*/\1/p' "$root/man/$tool.1" | sort -u >says
         sed -n 's/^\.It .*Fl -\([a-z-]*\).*/\1/p' "$root/man/amn.7" | sort -u >common
         [ -s has ]

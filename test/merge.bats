@@ -255,7 +255,7 @@ keeps() {
         amn-convert --exclude z --to $to "$fx/good-plain.safetensors" | cmp - kept
     done
     try 2 amn-convert --keep-quantized --dtype f16 --to safetensors "$fp8"
-    grep -q -- '--dtype exclude one another' err
+    grep -q -- '--keep-quantized copies tensors unchanged; it cannot be combined with --dtype' err
 }
 
 @test "--keep-quantized: a scheme that is not decoded moves too" {

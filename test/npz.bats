@@ -113,7 +113,7 @@ PYTHON
     cat small.npz | amn-remember --no-spool - | cmp - want
     cat large.npz | amn-remember -v - 2>err >out
     amn-remember large.npz | cmp - out
-    grep -q 'goes to a temporary file' err
+    grep -q 'spooling the input to a temporary file' err
     cat large.npz | try 75 amn-remember --no-spool -
     grep -q 'limit: spool: ' err && is_empty out
 }

@@ -371,7 +371,7 @@ PYTHON
     for p in $packings; do
         packed $p "$f" >model
         try 0 amn-remember -v model
-        grep -qE 'note: [0-9]+ bytes go to a temporary file' err
+        grep -qE 'note: spooling [0-9]+ bytes to a temporary file' err
         cmp out expected
         both 75 model amn-remember --no-spool
         is_empty out.file

@@ -200,7 +200,7 @@ no_room() {
     cp out whole
     refute grep -q 'temporary file' err
     cat "$fx/good-fp8-wide-late.safetensors" | try 0 amn-remember -v
-    grep -qE 'note: [0-9]+ bytes go to a temporary file' err
+    grep -qE 'note: spooling [0-9]+ bytes to a temporary file' err
     cmp out whole
 }
 
