@@ -145,7 +145,7 @@ Pickles       0 (file format: NPY)
 
 hostile/cut-good.pt:
 Verdict       unknown: the file could not be read completely
-Not read      the ZIP archive: it ends without an end record (the download or copy is incomplete, or bytes were put behind it)
+Not read      ZIP archive: no end record (incomplete download or copy, or trailing data?)
 Allowed       1 name
 Pickles       1 (file format: ZIP)
 END
