@@ -1,5 +1,5 @@
-/* Metadata values as GGUF lays them down (gguf.md 1.2), and what the reader makes of whole small files
- * (gguf.md 2, 3 and 12), both in either byte order. The corpus has many more files. */
+/* Metadata values as GGUF stores them, and what the reader makes of small files, valid and malformed
+ * (doc/gguf.md, Container), both in either byte order. The corpus has many more files. */
 #include "check.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The JSON tokeniser (safetensors.md 2.2), the header writer (5: the golden file) and the reader (9). */
+/* The JSON tokenizer, the header writer (against a golden file) and the reader of safetensors. */
 #include "check.h"
 
 #include <stdlib.h>
