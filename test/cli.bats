@@ -70,7 +70,7 @@ asks() {
     asks "unknown option '--frobnicate'" amn-inspect --frobnicate
     refute grep -q 'did you mean' err
     asks "--to: 'bf61' is unknown; did you mean bf16?" amn-remember --to bf61
-    asks "--to: 'double' is unknown: it is one of bf16, f16 or f32" amn-inspect --to double
+    asks "--to: 'double' is unknown: expected one of bf16, f16 or f32" amn-inspect --to double
     asks "--scheme: 'gtpq' is unknown; did you mean gptq?" amn-inspect --scheme gtpq
     asks "unknown option '--e" amn-parse $'--e\x1b[2Jvil'
     "$helpers/no-controls" err

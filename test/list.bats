@@ -390,7 +390,7 @@ PY
     try 2 amn list olama
     grep -q "'olama' is unknown; did you mean ollama?" err
     try 2 amn list hf elsewhere
-    grep -q "'elsewhere' is unknown: it is one of hf or ollama" err
+    grep -q "'elsewhere' is unknown: expected one of hf or ollama" err
     try 2 amn list $'\x1b'
     "$helpers/no-controls" err
     try 2 amn list --to f32
