@@ -1,4 +1,4 @@
-/* archive: the two kinds of ZIP archive, NPZ and PyTorch. Only the directory, which is at the end, tells which one it is. */
+/* archive: the two kinds of ZIP archive, NPZ and PyTorch. Only the directory, which is at the end, shows which one it is. */
 #include <string.h>
 
 #include "base/str.h"

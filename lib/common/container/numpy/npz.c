@@ -126,7 +126,8 @@ npz_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, 
     struct err *err)
 {
     uint64_t room = NPY_FIXED + NPY_HEADER_MAX;
-    struct npz_reader z = { .catalog = c, .src = src, .options = options, .file = file, .head = malloc((size_t)room), .room = room };
+    struct npz_reader z = { .catalog = c, .src = src, .options = options, .file = file,
+        .head = malloc((size_t)room), .room = room };
     bool ok = (z.head || err_memory(err, room)) && add_members(&z, zip, err)
         && (!z.inflates || source_inflate(src, zip, !options->no_verify, err));
     free(z.head);

@@ -112,7 +112,8 @@ expect(struct safetensors_reader *r, const struct safetensors_entry *e, const ch
 
 /* Converts the token just read to an integer in 0 .. 2^64-1. */
 static bool
-read_u64(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, enum pull_token token, uint64_t *out)
+read_u64(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, enum pull_token token,
+    uint64_t *out)
 {
     if (token == PULL_BAD)
         return json_fault(r);
@@ -181,7 +182,8 @@ static const char *const field_names[FIELDS] = { "dtype", "shape", "data_offsets
 static bool
 read_field(struct safetensors_reader *r, struct safetensors_entry *e, bool seen[FIELDS])
 {
-    static bool (*const read[FIELDS])(struct safetensors_reader *, struct safetensors_entry *) = { read_dtype, read_shape, read_offsets };
+    static bool (*const read[FIELDS])(struct safetensors_reader *, struct safetensors_entry *)
+        = { read_dtype, read_shape, read_offsets };
     size_t n;
     const char *key = decoded(r, &r->json.token, &n);
     if (!key)

@@ -73,7 +73,8 @@ take_count(const struct rebuild_job *j, const struct pickle_value *v, const char
 
 /* Reads a size or strides: a tuple, a list or a torch.Size of integers. */
 static bool
-take_counts(const struct rebuild_job *j, const struct pickle_value *v, const char *what, uint64_t n[LAYOUT_RANK], uint32_t *rank)
+take_counts(const struct rebuild_job *j, const struct pickle_value *v, const char *what, uint64_t n[LAYOUT_RANK],
+    uint32_t *rank)
 {
     struct pickle_walk walk = { 0 };
     struct pickle_value *key, *item;
