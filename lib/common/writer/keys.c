@@ -81,7 +81,7 @@ keys_own(struct keys *keys, struct str *s, struct err *err)
 bool
 keys_no_room(const struct str *bytes, struct err *err)
 {
-    return bytes->full ? err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "metadata of the output: a value is over the limit of %zu "
+    return bytes->full ? err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "metadata of the output: a value exceeds the limit of %zu "
         "bytes (%s)", bytes->max, limits_origin(bytes->max, limits_default.alloc, "--max-alloc")) : err_memory(err, bytes->len);
 }
 
@@ -209,13 +209,13 @@ restore(struct making *m, const char *key, size_t n, const char *type, struct er
     if (!v && catalog_meta_find(m->choice->input, key))
         return true;            /* it is no longer true, and left out */
     if (!v)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists %s, which is not there", types_key, shown);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists key %s, which does not exist", types_key, shown);
     if (v->type != META_STRING || !v->as.s.p)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists %s twice", types_key, shown);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists key %s twice", types_key, shown);
     bool ok = meta_read_text(v, &bytes, type, v->as.s.p, v->as.s.n, &why);
     if (!ok && why)
-        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: its value is no %s, the type that %s says: %s", shown,
-            shown_type, types_key, why);
+        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: value is not of type %s, which %s declares: %s", shown, shown_type,
+            types_key, why);
     else if (!ok)
         keys_no_room(&bytes, err);
     ok = ok && keys_own(m->keys, &bytes, err);
@@ -241,8 +241,8 @@ restore_all(struct making *m, const struct meta *types, struct err *err)
         if (!(type = take_string(m->keys, &json.token, &ntype, err)) || !restore(m, key, n, type, err))
             return false;
     }
-    return (token == PULL_OBJECT && pull_next(&json) == PULL_END) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: is "
-        "no JSON object of keys and types", types_key);
+    return (token == PULL_OBJECT && pull_next(&json) == PULL_END) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: not "
+        "a JSON object of keys and types", types_key);
 }
 
 /* --- those of the output */
@@ -282,14 +282,14 @@ bool
 keys_refused(const char *key, size_t n, const char **why)
 {
     static const char *const split[] = { "split.no", "split.count", "split.tensors.count" };
-    *why = n == 0 ? "the key is empty"
-        : n > META_KEY_MAX ? "a key has at most 65535 bytes"
-        : memchr(key, '\0', n) ? "the key holds a NUL byte"
-        : !str_is_utf8(key, n) ? "the key is no UTF-8"
-        : n >= 5 && memcmp(key, "GGUF.", 5) == 0 ? "GGUF.* stands for the header of the file, which writes itself" : NULL;
+    *why = n == 0 ? "empty key"
+        : n > META_KEY_MAX ? "a key may have at most 65535 bytes"
+        : memchr(key, '\0', n) ? "key contains a NUL byte"
+        : !str_is_utf8(key, n) ? "key is not valid UTF-8"
+        : n >= 5 && memcmp(key, "GGUF.", 5) == 0 ? "GGUF.* keys describe the file header, which is generated" : NULL;
     for (size_t i = 0; i < sizeof split / sizeof *split; i++)
         if (is(key, n, split[i]))
-            *why = "it is about the files of a split model, and writes itself";
+            *why = "split keys are generated";
     return *why != NULL;
 }
 
@@ -302,13 +302,13 @@ keys_give(struct keys_given *given, enum keys_kind kind, const char *option, con
     if (!equals)
         why = "expected KEY=VALUE";
     else if (n == 0)
-        why = "the key is empty";
+        why = "empty key";
     else if (!str_is_utf8(arg, all))
-        why = "it is no UTF-8";
+        why = "not valid UTF-8";
     else if (kind == KEYS_TEXT && is(arg, n, types_key))
-        why = "it is about the other keys, and writes itself";
+        why = "this key describes the types of the others and is generated";
     else if (kind == KEYS_TYPED && is(arg, n, "general.alignment"))
-        why = "it is a number, and this would be a string: give it in --gguf-metadata";
+        why = "must be a number, but this option sets strings; set it with --gguf-metadata";
     else if (kind == KEYS_TYPED)
         keys_refused(arg, n, &why);
     if (why)
@@ -338,7 +338,7 @@ set_text(struct keys *keys, const char *key, size_t n, const char *text, struct 
     meta_text_type(&type, old);
     bool ok = !type.failed && meta_read_text(&value, &bytes, type.p, text, strlen(text), &why);
     if (!ok && why)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--metadata %s: the value is no %s, the type of the key: %s",
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--metadata %s: value is not of type %s, the type of this key: %s",
             str_shown(shown, key, n), type.p, why);
     else if (!ok)
         keys_no_room(&bytes, err);

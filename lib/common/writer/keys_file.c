@@ -116,7 +116,7 @@ read_typed(struct pull *json, char type[TYPE_MAX], struct pull *value, bool *who
 static bool
 check_alignment(const struct meta_value *v, const char **why)
 {
-    *why = "its type is to be u32, and it a power of two from 8 to 1048576";
+    *why = "expected a u32 that is a power of two from 8 to 1048576";
     return v->type == META_U32 && v->as.u >= ALIGNMENT_MIN && v->as.u <= META_ALIGNMENT_MAX
         && (v->as.u & (v->as.u - 1)) == 0;
 }
@@ -134,7 +134,7 @@ add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struc
     bool whole = false;
     if (pull_next(&ahead) == PULL_OBJECT) {
         if (!read_typed(json, text, &value, &whole) || !whole)
-            return bad_value(key, n, "an object is not {\"type\": TYPE, \"value\": VALUE}", err);
+            return bad_value(key, n, "expected {\"type\": TYPE, \"value\": VALUE}, found another object", err);
         type = text;
     } else {
         type = infer(*json);
@@ -142,8 +142,8 @@ add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struc
             return true;        /* the caller sees the fault */
     }
     if (!type)
-        return bad_value(key, n, "its type does not show: a string, true or false, a number, or an array of one of these; "
-            "else {\"type\": TYPE, \"value\": VALUE}", err);
+        return bad_value(key, n, "type cannot be inferred: expected a string, true or false, a number, or an array of one of "
+            "these; otherwise give {\"type\": TYPE, \"value\": VALUE}", err);
     bool ok = meta_read_json(&v, &bytes, type, &value, &why);
     if (ok && n == sizeof alignment - 1 && memcmp(key, alignment, n) == 0)
         ok = check_alignment(&v, &why);
@@ -179,7 +179,7 @@ add_member(struct keys *keys, struct keys *mine, struct pull *json, struct err *
         return false;
     if (keys_refused(key, n, &why))
         return bad_value(key, n, why, err);
-    return keys_set(mine, key, n, &none, err) && (mine->n != before || bad_value(key, n, "it is there twice", err))
+    return keys_set(mine, key, n, &none, err) && (mine->n != before || bad_value(key, n, "duplicate key", err))
         && add_value(keys, key, n, json, err);
 }
 
@@ -197,7 +197,7 @@ keys_add_file(struct keys *keys, const struct keys_given *given, struct err *err
     while (ok && (token = pull_next(&json)) == PULL_KEY)
         ok = add_member(keys, &mine, &json, err);
     if (ok && (token != PULL_OBJECT_END || pull_next(&json) != PULL_END))
-        ok = err_set(err, ERR_MALFORMED, pull_fault_at(&json), "is not valid JSON: %s", pull_explain(explained, &json));
+        ok = err_set(err, ERR_MALFORMED, pull_fault_at(&json), "not valid JSON: %s", pull_explain(explained, &json));
     keys_clear(&mine);
     char shown[STR_SHOWN];
     return ok || err_in_file(err, str_shown(shown, given->path, strlen(given->path)));

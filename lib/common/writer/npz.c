@@ -226,10 +226,11 @@ check_name(const struct tensor *t, struct err *err)
     char name[STR_SHOWN];
     str_shown(name, t->name, t->name_len);
     if (t->name_len > NAME_MAX_BYTES)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in an NPZ file has at most %d bytes", name,
-            NAME_MAX_BYTES);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: name exceeds the limit of %d bytes in an NPZ file",
+            name, NAME_MAX_BYTES);
     return (str_is_utf8(t->name, t->name_len) && !memchr(t->name, '\0', t->name_len))
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in an NPZ file must be UTF-8 without NUL", name);
+        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: names in an NPZ file must be valid UTF-8 without NUL",
+            name);
 }
 
 static bool
@@ -257,8 +258,8 @@ add_directory(struct pieces *pieces, struct npz_writer *z, struct err *err)
 {
     put_end(&z->directory, z->n, pieces_nbytes(pieces));
     if (z->directory.full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "directory of the output: more than the limit of %zu bytes "
-            "(%s)", z->directory.max, limits_origin(z->directory.max, limits_default.alloc, "--max-alloc"));
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "ZIP directory of the output exceeds the limit of %zu bytes (%s)",
+            z->directory.max, limits_origin(z->directory.max, limits_default.alloc, "--max-alloc"));
     if (z->directory.failed)
         return err_memory(err, z->directory.len);
     z->directory_late = (struct late){ make_directory, z };
