@@ -1,7 +1,6 @@
-/* Layout: container/gguf.c. Rules: src/gguf.cpp of ggml, which a reader of ours may be kinder than: data in the order of
- * the infos, each tensor and the last one too padded to 32 bytes, or as general.alignment says, names of at most 63 bytes,
- * at most 4 dimensions.
- */
+/* Layout: container/gguf/gguf.c. Rules: src/gguf.cpp of ggml, which is stricter than the reader here: data in the order of
+ * the infos, every tensor, including the last, padded to 32 bytes or general.alignment, names of at most 63 bytes, at most 4
+ * dimensions. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -34,12 +33,12 @@ put_value(struct str *out, const struct meta_value *v)
     case META_F32: case META_F64:
         put(out, meta_float_bits(v), meta_type_size(v->type));
         break;
-    default:        /* a signed number has the bits of the unsigned one */
+    default:        /* a signed number has the same bits as the unsigned one */
         put(out, v->as.u, meta_type_size(v->type));
     }
 }
 
-/* How many keys there are, with so many more that come behind these, and these. */
+/* Appends the number of keys, including `more` that the caller appends, and the keys. */
 static bool
 put_keys(struct str *out, const struct keys *keys, size_t more, struct err *err)
 {
@@ -57,7 +56,7 @@ put_keys(struct str *out, const struct keys *keys, size_t more, struct err *err)
     return true;
 }
 
-/* What each file of a split model says, as gguf-split does. */
+/* Appends the keys of each file of a split model, as gguf-split does. */
 static void
 put_split(struct str *out, const struct writer_split *split)
 {
@@ -73,7 +72,7 @@ put_split(struct str *out, const struct writer_split *split)
     put(out, split->tensors, 4);
 }
 
-/* The key was checked when it was given. */
+/* Returns the alignment. The key was checked when it was set. */
 static uint64_t
 alignment_of(const struct keys *keys)
 {
@@ -83,7 +82,7 @@ alignment_of(const struct keys *keys)
 
 /* --- tensors */
 
-/* Bytes of a tensor that the format can hold. */
+/* Computes the size of a tensor, if the format can store it. */
 static bool
 measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
 {
@@ -102,7 +101,7 @@ measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
         "tensor %s: size overflows 64 bits", name);
 }
 
-/* *at: where its data begin, from the first data byte; then where those of the next one do. */
+/* Appends the info of a tensor whose data begins at *at, counted from the first data byte, and advances *at to the next one. */
 static bool
 put_tensor(struct str *out, const struct chosen *chosen, uint64_t alignment, uint64_t *at, struct err *err)
 {
@@ -146,7 +145,7 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
     return !out->failed || err_memory(err, out->len);
 }
 
-/* Zeros up to the next multiple of the alignment. */
+/* Appends zeros up to the next multiple of the alignment. */
 static bool
 pad(struct pieces *pieces, uint64_t alignment, struct err *err)
 {

@@ -103,9 +103,9 @@ text_value(const char *text, size_t n)
     return v;
 }
 
-/* --- those of the input */
+/* --- keys of the input */
 
-/* What is known of an output while its keys are made. */
+/* State while the keys of an output are made. */
 struct making {
     struct keys *keys;
     enum keys_kind kind;
@@ -115,7 +115,7 @@ struct making {
     int file_type;
 };
 
-/* Whether the input has strings only: then META_TEXT_TYPES may say what they stand for. */
+/* Returns true if the input has only strings; then META_TEXT_TYPES may declare their original types. */
 static bool
 has_strings_only(const struct catalog *input)
 {
@@ -125,7 +125,7 @@ has_strings_only(const struct catalog *input)
     return true;
 }
 
-/* Keys about types that are written anew, which is up to add_facts(). */
+/* Returns true if a key of the input is kept. Keys about types are kept only for add_facts() to overwrite. */
 static bool
 stays(const struct making *m, const struct meta *meta)
 {
@@ -138,7 +138,8 @@ stays(const struct making *m, const struct meta *meta)
     return !stale_key(meta, m->choice);
 }
 
-/* *types: the key that is about the others, or NULL. "format" is about a safetensors file, and of no use in another. */
+/* Adds the keys of the input. Sets *types to the key with the types of the others, or NULL. "format" describes a safetensors
+ * file, and is dropped in other formats. */
 static bool
 add_input(struct making *m, const struct meta **types, struct err *err)
 {
@@ -175,9 +176,9 @@ add_own(struct making *m, struct err *err)
     return true;
 }
 
-/* --- types that strings had once */
+/* --- original types of strings */
 
-/* A string of JSON as a C string, which the keys own. A zero byte in it is in no type, and in no key of GGUF. */
+/* Returns a JSON string as a C string, owned by the keys. Neither a type nor a GGUF key contains a zero byte. */
 static const char *
 take_string(struct keys *keys, const struct pull_text *text, size_t *n, struct err *err)
 {
@@ -207,7 +208,7 @@ restore(struct making *m, const char *key, size_t n, const char *type, struct er
     str_shown(shown, key, n);
     str_shown(shown_type, type, strlen(type));
     if (!v && catalog_meta_find(m->choice->input, key))
-        return true;            /* it is no longer true, and left out */
+        return true;            /* dropped, because it is no longer true */
     if (!v)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists key %s, which does not exist", types_key, shown);
     if (v->type != META_STRING || !v->as.s.p)
@@ -245,7 +246,7 @@ restore_all(struct making *m, const struct meta *types, struct err *err)
         "a JSON object of keys and types", types_key);
 }
 
-/* --- those of the output */
+/* --- keys of the output */
 
 static bool
 set_u32(struct keys *keys, const char *key, uint64_t n, struct err *err)
@@ -254,8 +255,8 @@ set_u32(struct keys *keys, const char *key, uint64_t n, struct err *err)
     return keys_set(keys, key, strlen(key), &v, err);
 }
 
-/* What a GGUF file says of the types of its tensors, when they are not those that the input speaks of. Of tensors that are
- * no model, and are not quantized, nothing is said. */
+/* Sets the keys about tensor types in a GGUF file if they differ from the input's. Skips tensors that are neither a model
+ * nor quantized. */
 static bool
 add_facts(struct making *m, struct err *err)
 {
@@ -267,7 +268,7 @@ add_facts(struct making *m, struct err *err)
         && (!m->quantized || keys_find(m->keys, version) || set_u32(m->keys, version, KEYS_QUANTIZATION_VERSION, err));
 }
 
-/* Says how the weights are quantized that shapes do not describe, for scheme/config.h. */
+/* Describes quantization that shapes do not show, for scheme/config.h. */
 static bool
 add_quantization(struct making *m, struct err *err)
 {
@@ -276,7 +277,7 @@ add_quantization(struct making *m, struct err *err)
         || keys_put_text(m->keys, NULL, "quantization_config", text->p, text->len, err);
 }
 
-/* --- those of the command line */
+/* --- keys of the command line */
 
 bool
 keys_refused(const char *key, size_t n, const char **why)
@@ -324,7 +325,7 @@ keys_given_clear(struct keys_given *given)
     *given = (struct keys_given){ 0 };
 }
 
-/* Text for a key: it keeps the type that it has from a GGUF file. */
+/* Sets a key to a text, converted to the type that the key has in a GGUF input. */
 static bool
 set_text(struct keys *keys, const char *key, size_t n, const char *text, struct err *err)
 {

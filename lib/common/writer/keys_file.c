@@ -1,6 +1,6 @@
-/* keys_file: --gguf-metadata, a JSON object. A value is what it looks like, or an object that says its type. What it looks
- * like is what the converters of llama.cpp would write of it, whose readers are strict about that: numbers are u32 and f32,
- * numbers of an array i32 and f32, unless they do not fit. */
+/* keys_file: --gguf-metadata, a JSON object. The type of a value is inferred, or given by an object with "type" and "value".
+ * Types are inferred as llama.cpp's converters would write the value, because its readers are strict: numbers are u32 and
+ * f32, numbers in arrays i32 and f32, unless they do not fit. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { ALIGNMENT_MIN = 8 };     /* docs/gguf.md of ggml: a multiple of 8 */
 
-/* What is seen of one value, or of all elements of an array. */
+/* The kinds seen in one value, or in all elements of an array. */
 struct keys_seen {
     bool string, boolean, real, integer, other;
     bool negative, over_i32, over_u32, over_i64;
@@ -41,7 +41,7 @@ look(struct keys_seen *seen, const struct pull *json, enum pull_token token)
     seen->over_i64 |= !fits || n > (uint64_t)INT64_MAX + negative;
 }
 
-/* The type of a value, or of the elements of an array, NULL when there is no one. */
+/* Returns the type of a value, or of an array; NULL if they have no common type. */
 static const char *
 type_of(const struct keys_seen *s, bool array)
 {
@@ -65,7 +65,7 @@ type_of(const struct keys_seen *s, bool array)
     return array ? "[i64]" : "i64";
 }
 
-/* The type of the value that comes next, which stays there. */
+/* Infers the type of the next value, without consuming it. */
 static const char *
 infer(struct pull json)
 {
@@ -89,7 +89,7 @@ bad_value(const char *key, size_t n, const char *why, struct err *err)
 
 enum { TYPE_MAX = 4096 };
 
-/* {"type": TYPE, "value": VALUE}: its type, and where its value is. Goes past the object. */
+/* Reads {"type": TYPE, "value": VALUE}: the type, and the position of the value. Moves past the object. */
 static bool
 read_typed(struct pull *json, char type[TYPE_MAX], struct pull *value, bool *whole)
 {
@@ -121,7 +121,7 @@ check_alignment(const struct meta_value *v, const char **why)
         && (v->as.u & (v->as.u - 1)) == 0;
 }
 
-/* The next value, under its key. */
+/* Reads the next value and sets the key to it. */
 static bool
 add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struct err *err)
 {
@@ -139,7 +139,7 @@ add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struc
     } else {
         type = infer(*json);
         if (!pull_skip(json))
-            return true;        /* the caller sees the fault */
+            return true;        /* the caller reports the fault */
     }
     if (!type)
         return bad_value(key, n, "type cannot be inferred: expected a string, true or false, a number, or an array of one of "
@@ -158,7 +158,7 @@ add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struc
     return ok;
 }
 
-/* The key at hand. No key may be there twice, which nothing but a list of them tells. */
+/* Reads the current key and its value. `mine` has the keys of this file, to detect duplicates. */
 static bool
 add_member(struct keys *keys, struct keys *mine, struct pull *json, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* The way back of meta_text.c: text is read into the form that GGUF has of a value (catalog/metadata.c), and that is decoded
- * as if it came from a file. */
+/* The inverse of meta_text.c: text is encoded as GGUF stores the value (catalog/metadata.c), and then decoded as if it came
+ * from a file. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 struct meta_reading {
     struct pull *json;
     struct str *out;
-    struct str text;            /* of the string at hand; owned */
+    struct str text;            /* of the current string; owned */
     const char *why;
 };
 
@@ -25,7 +25,7 @@ no(struct meta_reading *r, const char *why)
 
 /* --- types */
 
-/* The type that a word at p names, or META_TYPES; *n: its length. */
+/* Returns the type that the word at p names, or META_TYPES; *n: its length. */
 static enum meta_type
 word(const char *p, size_t *n, bool *odd)
 {
@@ -39,7 +39,7 @@ word(const char *p, size_t *n, bool *odd)
     return META_TYPES;
 }
 
-/* What follows a type, NULL when it is none. */
+/* Returns the position after a type, or NULL if it is not valid. */
 static const char *
 past_type(const char *p, uint64_t depth)
 {
@@ -98,7 +98,7 @@ put_float(struct meta_reading *r, enum meta_type type)
     return true;
 }
 
-/* "NaN(ffc00000)" */
+/* Appends a NaN with its bits: "NaN(ffc00000)". */
 static bool
 put_nan(struct meta_reading *r, enum meta_type type)
 {
@@ -122,7 +122,7 @@ put_nan(struct meta_reading *r, enum meta_type type)
 
 /* --- strings */
 
-/* Turn \xHH and \\ back into bytes, in place. */
+/* Decodes \xHH and \\ in place. */
 static bool
 take_bytes(struct meta_reading *r)
 {
@@ -145,7 +145,7 @@ take_bytes(struct meta_reading *r)
     return true;
 }
 
-/* r->text, as GGUF has a string. */
+/* Appends r->text as a GGUF string. */
 static bool
 put_text(struct meta_reading *r, bool odd)
 {
@@ -177,7 +177,7 @@ put_array(struct meta_reading *r, const char *type)
 {
     size_t n;
     bool odd;
-    const char *of = type + 1;          /* the type of the next element; NULL: there is none */
+    const char *of = type + 1;          /* the type of the next element; NULL: no further element */
     enum meta_type is = *of == '[' || *of == ']' ? META_ARRAY : word(of, &n, &odd);
     of = *of == ']' ? NULL : of;
     bool list = of && *past_type(of, PULL_DEPTH_MAX) == ',';
@@ -220,7 +220,7 @@ put_scalar(struct meta_reading *r, enum meta_type type, bool odd, enum pull_toke
     return is_float ? put_float(r, type) : put_integer(r, type);
 }
 
-/* The value that begins with this token, of a good type. */
+/* Appends the value that begins with this token; the type must be valid. */
 static bool
 put_value(struct meta_reading *r, const char *type, enum pull_token token)
 {
@@ -241,7 +241,7 @@ is_type(const char *type)
     return past && *past == '\0';
 }
 
-/* What was put, as a value. */
+/* Decodes the bytes appended so far into a value. */
 static bool
 decode(struct meta_value *value, struct meta_reading *r, const char *type)
 {

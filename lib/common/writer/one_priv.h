@@ -1,10 +1,10 @@
-/* one: formats that hold one tensor. */
+/* one: formats that hold a single tensor. */
 #ifndef WRITER_ONE_PRIV_H
 #define WRITER_ONE_PRIV_H
 
 #include "plan/choice.h"
 
-/* Whether a choice is of one tensor; else ERR_USAGE. `format`: "an NPY file". */
+/* Fails with ERR_USAGE unless the choice has exactly one tensor. `format`: "an NPY file". */
 static inline bool
 one_tensor(const struct choice *choice, const char *format, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* The bytes of a tensor, without a word about what it is. */
+/* Bare bytes: the data of one tensor, without type or shape. */
 #include "writer/one_priv.h"
 #include "writer/writer.h"
 
