@@ -121,7 +121,7 @@ same() {
     mkdir d
     echo old >d/model.safetensors
     try 73 amn-remember -o d/ in
-    grep -q '^amn-remember: d/: cannot create: the directory holds model.safetensors' err
+    grep -q '^amn-remember: d/: cannot create: directory already contains a model (model.safetensors)' err
     (cd d && only model.safetensors)
     cp -R in copy
     try 73 amn-remember -o in/ in
@@ -279,13 +279,13 @@ END
     cp -R part again
     try 0 amn-remember -v -o part/ --shard-size 2K --resume in
     diff -r whole part
-    kept=$(grep -o 'finished before: [0-9]*' err | grep -o '[0-9]*$')
+    kept=$(grep -o 'files already complete: [0-9]*' err | grep -o '[0-9]*$')
     # A finished file that was changed is written again.
     first=$(ls again/model-*.safetensors | head -n 1)
     printf X | dd of="$first" bs=1 seek=100 conv=notrunc 2>/dev/null
     try 0 amn-remember -v -o again/ --shard-size 2K --resume in
     diff -r whole again
-    [ "$(grep -o 'finished before: [0-9]*' err | grep -o '[0-9]*$')" -eq $((kept - 1)) ]
+    [ "$(grep -o 'files already complete: [0-9]*' err | grep -o '[0-9]*$')" -eq $((kept - 1)) ]
     try 0 amn-remember -o new/ --shard-size 2K --resume in      # from the beginning
     diff -r whole new
 }
@@ -298,7 +298,7 @@ END
     (ulimit -f $(((longest - 1) / 1024)); try 74 amn-remember -o part/ --shard-size 2K in)
     try 0 amn-remember -v -o part/ --shard-size 2K --resume in
     diff -r whole part
-    grep -q 'finished before: [1-9]' err
+    grep -q 'files already complete: [1-9]' err
 }
 
 @test "--resume of an input that was changed is another job" {
@@ -306,7 +306,7 @@ END
     mkdir part
     printf 'amn 2 0000000000000000 2\n' >part/.amn-journal
     try 73 amn-remember -o part/ --resume in
-    grep -q 'another job' err
+    grep -q 'started with a different input' err
 }
 
 # interrupted: makes ./part without the longest file, and ./whole, the complete directory.
@@ -356,7 +356,7 @@ f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
     for o in '--to f16' '--shard-size 1M' '--config none' '--add-prefix p.'; do
         try 73 amn-remember -o part/ --shard-size 4K --resume $o in
         error_line amn-remember 'cannot create'
-        grep -q 'another job' err
+        grep -q 'started with a different input' err
         diff -r before part
     done
     sed 's/"X"/"Y"/' in/config.json >config.json
@@ -388,7 +388,7 @@ sys.stdout.buffer.write(safetensors(tensors))' "$1"
     (ulimit -f 30; cat one | try 74 amn-remember -o part/ --shard-size 40K)
     [ -e part/.amn-journal ]
     cat two | try 73 amn-remember -o part/ --shard-size 40K --resume
-    grep -q 'another job' err
+    grep -q 'started with a different input' err
     cat one | try 0 amn-remember -o part/ --shard-size 40K --resume
     diff -r whole part
 }
@@ -403,7 +403,7 @@ sys.stdout.buffer.write(safetensors(tensors))' "$1"
     done
     : >part/.amn-journal                    # it lists none of the existing files
     try 73 amn-remember -o part/ --shard-size 2K --resume in
-    grep -q 'holds model-' err
+    grep -q 'already contains a model (model-' err
     rm part/model-*
     try 0 amn-remember -o part/ --shard-size 2K --resume in
     diff -r whole part
@@ -498,7 +498,7 @@ stopped() {
         case $o in *scheme*) s= ;; *) s='--scheme gptq' ;; esac
         case $o in --asymmetric) ;; *) o="--symmetric $o" ;; esac
         try 73 amn-forget -q $s $o --shard-size 5K --resume -o part/ in
-        grep -q 'another job' err
+        grep -q 'started with a different input' err
         diff -r before part
     done
     try 0 amn-forget -q --scheme gptq --symmetric --shard-size 5K --resume -o part/ in
@@ -517,7 +517,7 @@ stopped() {
         try 0 amn-forget -q --scheme gptq --shard-size $size -o d/ in
         stat -c '%n %i %Y %Z' d d/* >before
         try 0 amn-forget -v --scheme gptq --shard-size $size --resume -o d/ in
-        grep -q 'complete already' err
+        grep -q 'already complete' err
         stat -c '%n %i %Y %Z' d d/* | cmp - before
         for o in '--asymmetric' '--group-size 64' '--scheme awq' '--metadata a=b'; do
             case $o in *scheme*) s= ;; *) s='--scheme gptq' ;; esac
@@ -586,7 +586,7 @@ stopped() {
         in/tokenizer.json in/config.json in/model.safetensors; do
         try 73 amn-forget -q --scheme int8 --report $r -o d/ in
         error_line amn-forget 'cannot create'
-        grep -q 'this input\|this one file' err
+        grep -q 'this input\|the same file' err
         (cd d && only)
         [ "$(cat in/tokenizer.json)" = tokens ]
     done
@@ -611,7 +611,7 @@ stopped() {
     need_full
     try 74 amn-forget -q --scheme int8 --shard-size 9K --report /dev/full -o full/ in
     error_line amn-forget 'input/output'
-    grep -q 'the output is complete, but not its report' err
+    grep -q 'the output is complete, but the report is not' err
     diff -r whole full
     try 0 amn-forget -q --scheme int8 --shard-size 9K --report again.json --resume -o full/ in
     cmp report.json again.json

@@ -100,9 +100,9 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     says '.dynamic | has("-:l\\.1\\.q_proj$")' true
     forgets gptq --tensor-type 'lm_head=gptq'
     says .lm_head true
-    warns 'the head is encoded'
+    warns 'the output head is quantized'
     forgets nf4 --tensor-type 'embed_tokens=nf4'
-    warns 'read no embedding'
+    warns 'cannot read quantized embeddings'
     forgets int8-channel --tensor-type 'embed_tokens=int8-channel'
     warns
     says .config_groups.group_0.targets '["Linear","embed_tokens"]'
@@ -144,9 +144,9 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     warns 'transformers reads all of them as 4 bits'
     says '.dynamic["+:l\\.\\d+\\.q_proj$"]' '{"bits":8}'
     forgets nf4 --tensor-type 'q_proj=int8'
-    warns 'config.json speaks of bitsandbytes NF4 alone: its loader does not read l.0.q_proj and others, bitsandbytes INT8'
+    warns 'config.json can declare only bitsandbytes NF4, so its loader cannot read l.0.q_proj and others (bitsandbytes INT8)'
     forgets fp8 --tensor-type 'q_proj=fp8-ue8m0'
-    warns alone
+    warns 'can declare only'
     forgets fp8 --tensor-type 'q_proj=fp8-division'
     warns
     try 0 amn-forget --scheme nf4 --tensor-type 'q_proj=int8' m/
@@ -164,19 +164,19 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     done
     for s in nf4 int8 int8-channel mxfp8 nvfp4 gptq awq; do
         forgets $s
-        warns 'l.0.mlp.experts.0.up_proj and others: transformers 5, which joins experts, does not read them as'
+        warns 'l.0.mlp.experts.0.up_proj and others: transformers 5 merges experts, and cannot read them as'
     done
     forgets int4-group --asymmetric
-    grep -qF 'does not read them as compressed-tensors INT4' err
-    grep -qF 'reads zero points of groups with "dequantize": true' err
+    grep -qF 'cannot read them as compressed-tensors INT4' err
+    grep -qF 'reads zero points of groups only with "dequantize": true' err
     try 0 amn-forget --scheme nf4 --dry-run -o new/ m/
-    warns 'which joins experts'
+    warns 'merges experts'
     [ ! -e new ]
     forgets fp8 --exclude '*.0.*.experts.*'
     warns
     says '.modules_to_not_convert[-2:]' '["lm_head","l.0.mlp.experts"]'
     forgets fp8 --exclude '*.experts.1.*'
-    warns 'l.0.mlp.experts and others: some of these experts are encoded'
+    warns 'l.0.mlp.experts and others: only some of these experts are quantized'
     forgets nf4 --exclude '*.experts.*'
     warns
     forgets mxfp4 --exclude '*.experts.*'
@@ -189,13 +189,13 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     model gpt2 h.0.c_attn=64x128
     for s in nf4 fp8 int8-channel gptq; do
         forgets $s
-        warns 'lie turned'
+        warns 'are transposed'
     done
     forgets mlx-4bit
     warns
     model llama l.0.q_proj=160x128 l.0.k_proj=64x128
     forgets fp8
-    warns 'l.0.q_proj.weight: 128 does not divide its sizes'
+    warns 'l.0.q_proj.weight: dimensions are not multiples of 128'
     model llama l.0.q_proj=96x64
     forgets fp8
     warns
@@ -208,7 +208,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
         forgets ${how//+/ }
         grep -v transformers err >vllm
         mv vllm err
-        warns "l.0.q_proj.weight and others: vLLM 0.32 refuses $text"
+        warns "l.0.q_proj.weight and others: vLLM 0.32 does not support $text"
     done <<'END'
 modelopt-mxfp4 ModelOpt's MXFP4
 int8-channel+--asymmetric INT8 with zero points
@@ -224,7 +224,7 @@ END
         warns
     done
     forgets gptq --asymmetric --dry-run
-    grep -q 'vLLM 0.32 refuses' err
+    grep -q 'vLLM 0.32 does not support' err
 }
 
 # bats test_tags=full

@@ -47,13 +47,13 @@ key() {
 @test "config.json without architectures is refused by name, except that of diffusers" {
     for none in null '[]'; do
         model llama3 "config.architectures=$none"
-        refuses 65 malformed 'config.json: architectures is missing' llama3
+        refuses 65 malformed 'config.json: architectures, the model class, is missing' llama3
         grep -q -e '--config none' err
     done
     model llama3
     jq 'del(.architectures)' llama3/config.json >config.json
     mv config.json llama3
-    refuses 65 malformed 'config.json: architectures is missing' llama3
+    refuses 65 malformed 'config.json: architectures, the model class, is missing' llama3
     try 65 amn-convert --to gguf --size llama3
     try 65 amn-convert --to gguf --plan llama3
     is_empty out
@@ -206,7 +206,7 @@ change() {
     [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = false ]
     for scheme in first always; do
         change '.normalizer = null | .pre_tokenizer = {type: "Metaspace", replacement: "\u2581", prepend_scheme: "'$scheme'", split: false}'
-        grep -q 'warning: tokenizer.json: llama.cpp adds a space also to text that begins with one' err
+        grep -q 'warning: tokenizer.json: llama.cpp adds a space even to text that starts with one' err
         [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = null ]
     done
     change '.normalizer = null | .pre_tokenizer = {type: "Metaspace", replacement: "\u2581", prepend_scheme: "never", split: false}'
@@ -256,36 +256,36 @@ silent() {
         new=$(jq 'has("rope_parameters")' "$corpus/hf-models/$case/config.json")
         key=rope_scaling
         [ "$new" = false ] || key=rope_parameters
-        warns "llama.cpp ignores rope_type llama3 for the architecture ${case%-*}" $case \
+        warns "llama.cpp ignores rope_type llama3 for architecture ${case%-*}" $case \
             "config.$key={\"rope_type\":\"llama3\",$llama3,\"rope_theta\":10000.0}"
         warns 'llama.cpp ignores rope_type dynamic' $case "config.$key={\"rope_type\":\"dynamic\",\"factor\":2.0,\"rope_theta\":10000.0}"
     done
     silent llama3
-    warns 'llama.cpp ignores rope_type linear for the architecture gemma2' gemma2 \
+    warns 'llama.cpp ignores rope_type linear for architecture gemma2' gemma2 \
         'config.rope_parameters={"rope_type":"linear","factor":2.0,"rope_theta":10000.0}'
     for case in llama-wide mistral; do
         silent $case "config.rope_scaling={$yarn}"
         silent $case "config.rope_scaling={$yarn,\"attention_factor\":1.1386,\"beta_fast\":32,\"beta_slow\":1.0}"
         silent $case "config.rope_scaling={\"type\":\"linear\",\"factor\":2.0}"
-        warns 'attention_factor asks for an attention factor of 0.707, but llama.cpp uses 1.139' $case \
+        warns 'attention_factor gives an attention factor of 0.707, but llama.cpp uses 1.139' $case \
             "config.rope_scaling={$yarn,\"attention_factor\":0.707}"
-        warns 'mscale asks for an attention factor of 1, but llama.cpp uses 1.139' $case \
+        warns 'mscale gives an attention factor of 1, but llama.cpp uses 1.139' $case \
             "config.rope_scaling={$yarn,\"mscale\":1.0,\"mscale_all_dim\":1.0}"
-        warns 'llama.cpp ignores beta_fast and beta_slow, and uses 32 and 1' $case "config.rope_scaling={$yarn,\"beta_fast\":16}"
-        warns 'llama.cpp ignores truncate: false' $case "config.rope_scaling={$yarn,\"truncate\":false}"
+        warns 'llama.cpp ignores beta_fast and beta_slow and uses 32 and 1' $case "config.rope_scaling={$yarn,\"beta_fast\":16}"
+        warns 'llama.cpp ignores "truncate": false' $case "config.rope_scaling={$yarn,\"truncate\":false}"
     done
-    warns 'attention_factor asks for an attention factor of 1, but' phi3-longrope "config.rope_scaling=$(
+    warns 'attention_factor gives an attention factor of 1, but' phi3-longrope "config.rope_scaling=$(
         jq -c '.rope_scaling + {attention_factor: 1.0}' "$corpus/hf-models/phi3-longrope/config.json")"
 }
 
 # bats test_tags=full
 @test "activations that llama.cpp does not compute: a warning" {
     for case in llama3 qwen3 phi3 mixtral qwen2-moe; do
-        warns 'hidden_act is gelu, but llama.cpp computes silu for the architecture' $case 'config.hidden_act="gelu"'
+        warns 'hidden_act is gelu, but llama.cpp uses silu for architecture' $case 'config.hidden_act="gelu"'
         silent $case 'config.hidden_act="swish"'
     done
     for case in gemma2 gemma3; do
-        warns 'hidden_activation is gelu, but llama.cpp computes gelu_pytorch_tanh' $case 'config.hidden_activation="gelu"'
+        warns 'hidden_activation is gelu, but llama.cpp uses gelu_pytorch_tanh' $case 'config.hidden_activation="gelu"'
         silent $case 'config.hidden_act="gelu"'         # ignored by transformers in this class
     done
 }
@@ -300,7 +300,7 @@ silent() {
 # bats test_tags=full
 @test "sliding windows that llama.cpp does not support: a warning" {
     for case in mistral mixtral phi3; do
-        warns 'llama.cpp ignores sliding_window 64 for the architecture' $case config.sliding_window=64
+        warns 'llama.cpp ignores sliding_window 64 for architecture' $case config.sliding_window=64
         silent $case config.sliding_window=null
         silent $case config.sliding_window=512          # as long as the context
     done
@@ -319,10 +319,10 @@ silent() {
     for case in gemma2 gemma3; do
         warns 'query_pre_attn_scalar is 64, but llama.cpp uses 32' $case config.query_pre_attn_scalar=64
     done
-    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where every layer but each 2nd' gemma2 \
+    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where all layers except every 2nd' gemma2 \
         'config.layer_types=["full_attention","sliding_attention"]'
     silent gemma2 'config.layer_types=["sliding_attention","full_attention"]'
-    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where every layer but each 6th' gemma3 config.layer_types=null config.sliding_window_pattern=3
+    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where all layers except every 6th' gemma3 config.layer_types=null config.sliding_window_pattern=3
     silent gemma3 config.layer_types=null config.sliding_window_pattern=6
 }
 
@@ -332,7 +332,7 @@ silent() {
         for change in 'config.mlp_only_layers=[1]' config.decoder_sparse_step=2; do
             model $case "$change"
             member=${change#config.}
-            refuses 69 unsupported "config.json: ${member%%=*} leaves layers without experts" $case
+            refuses 69 unsupported "config.json: ${member%%=*} declares layers without experts" $case
             try 69 amn-convert --to gguf --size $case
         done
         silent $case 'config.mlp_only_layers=[7]'       # a layer that does not exist
@@ -374,7 +374,7 @@ silent() {
     shape=$(amn-parse gemma2 | jq -r --arg n $embed 'select(.name == $n) | .shape | join("x")')
     model gemma2 twice=$embed:lm_head.weight            # the values differ: each name is a seed
     refuses 69 unsupported 'tensor lm_head.weight' gemma2
-    grep -q 'not equal to embed_tokens.weight' err
+    grep -q 'differs from embed_tokens.weight' err
     try 69 amn-convert --to gguf --size gemma2
     try 69 amn-convert --to gguf --plan gemma2
     is_empty out

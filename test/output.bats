@@ -321,12 +321,12 @@ blames() {
     mkdir folder
     ln -s nothing dangling
     touch old
-    blames 73 none/new "cannot create: no file can be made in its directory: No such" amn-remember -o none/new "$f"
-    blames 73 folder "cannot create: it cannot be written (a model directory has a slash at its end): Is a directory" amn-remember -o folder "$f"
-    blames 73 dangling "cannot create: it is a symbolic link to a file that is not there" amn-remember -o dangling "$f"
-    blames 73 old/new "cannot create: it cannot be examined: Not a directory" amn-remember -o old/new "$f"
-    blames 73 old "cannot create: it is not replaced, as -n asks: File exists" amn-remember -n -o old "$f"
-    blames 73 /dev/fd/7 "cannot create: it is not open for writing" amn-remember -o /dev/fd/7 "$f"
+    blames 73 none/new "cannot create: No such file" amn-remember -o none/new "$f"
+    blames 73 folder "cannot create: to write a model directory, add a slash: Is a directory" amn-remember -o folder "$f"
+    blames 73 dangling "cannot create: dangling symbolic link" amn-remember -o dangling "$f"
+    blames 73 old/new "cannot create: Not a directory" amn-remember -o old/new "$f"
+    blames 73 old "cannot create: not overwritten (-n): File exists" amn-remember -n -o old "$f"
+    blames 73 /dev/fd/7 "cannot create: not open for writing" amn-remember -o /dev/fd/7 "$f"
     limited() { (ulimit -f 100; exec "$@"); }
     blames 74 new "input/output: " limited amn-remember -o new "$fx/good-fp8-wide.safetensors"
     grep -q 'File too large' err
@@ -346,13 +346,13 @@ blames() {
     out=/dev/full
     for job in amn-remember amn-inspect amn-parse 'amn-inspect --human' 'amn-parse --human' 'amn-remember --size' \
         'amn-remember --plan' 'amn-remember --parts --part-size 100' 'amn-parse --version' 'amn-inspect --help'; do
-        blames 74 '(standard output)' 'input/output: it cannot be written: No space left on device' $job "$f"
+        blames 74 '(standard output)' 'input/output: write failed: No space left on device' $job "$f"
     done
-    blames 74 /dev/full 'input/output: it cannot be written: No space left on device' amn-remember -o /dev/full "$f"
-    cat "$f" | blames 74 '(standard output)' 'input/output: it cannot be written' amn-remember
+    blames 74 /dev/full 'input/output: write failed: No space left on device' amn-remember -o /dev/full "$f"
+    cat "$f" | blames 74 '(standard output)' 'input/output: write failed' amn-remember
     closed() { "$@" >&-; }
     unset out
-    blames 73 '(standard output)' 'cannot create: it is not open for writing' closed amn-remember "$f"
+    blames 73 '(standard output)' 'cannot create: not open for writing' closed amn-remember "$f"
 }
 
 @test "--sync: the file is flushed before it is renamed, the folder afterwards" {
@@ -456,7 +456,7 @@ blames() {
     [ $got -eq 73 ]
     got=0
     amn-forget -q --scheme q8_0 --report /dev/stdout in.safetensors 2>err | wc -c >n || got=$?
-    grep -q 'this one file' err
+    grep -q 'the same file' err
     [ "$(cat n)" -eq 0 ]
     try 0 forget --report /dev/null -o /dev/null in.safetensors
     only in.safetensors saved soft hard out.gguf keys.json n
@@ -492,7 +492,7 @@ blames() {
     amn-forget -q --scheme q8_0 -o whole.gguf in.safetensors
     try 74 amn-forget -q --scheme q8_0 --report /dev/full -o out.gguf in.safetensors
     error_line amn-forget 'input/output'
-    grep -q 'the output is complete, but not its report' err
+    grep -q 'the output is complete, but the report is not' err
     cmp whole.gguf out.gguf
     try 74 amn-forget -q --scheme q8_0 --report /dev/full --test in.safetensors
     refute grep -q 'complete' err

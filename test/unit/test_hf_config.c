@@ -226,7 +226,7 @@ test_messages(void)
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"
             "\"num_attention_heads\":0,\"intermediate_size\":4}", "config.json: num_attention_heads is 0", ERR_MALFORMED },
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"
-            "\"num_attention_heads\":3,\"intermediate_size\":4}", "hidden_size 4 is no multiple", ERR_MALFORMED },
+            "\"num_attention_heads\":3,\"intermediate_size\":4}", "hidden_size 4 is not a multiple", ERR_MALFORMED },
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"
             "\"num_attention_heads\":2,\"intermediate_size\":4,\"rope_scaling\":{\"type\":\"spiral\"}}", "rope_type spiral",
             ERR_UNSUPPORTED },

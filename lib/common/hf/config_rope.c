@@ -1,5 +1,5 @@
-/* rope_scaling and rope_parameters, in their spellings of all years: what the classes of transformers make of them
- * (modeling_rope_utils.py: standardize_rope_params, validate_rope; configuration_gemma3.py, configuration_phi3.py), then what
+/* rope_scaling and rope_parameters in all their spellings: first as the classes of transformers standardize them
+ * (modeling_rope_utils.py: standardize_rope_params, validate_rope; configuration_gemma3.py, configuration_phi3.py), then as
  * llama.cpp's converter does (TextModel.__init__). */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ is(const json_t *text, const char *word)
     return json_is_string(text) && strcmp(json_string_value(text), word) == 0;
 }
 
-/* A dict that is not empty, or any other value that Python takes for true. */
+/* Returns true for a value that is true in Python. */
 static bool
 is_true(const json_t *value)
 {
@@ -22,7 +22,7 @@ is_true(const json_t *value)
         || (json_is_number(value) && json_number_value(value) != 0);
 }
 
-/* A copy of a member under another name: "type" as "rope_type". */
+/* Sets a member to a copy of another one, unless it exists. */
 static bool
 copy_default(json_t *to, const char *name, const json_t *value, struct err *err)
 {
@@ -40,7 +40,7 @@ has_all(const json_t *rope, const char *const names[])
     return true;
 }
 
-/* Checks the members that a type cannot do without; a type that is not known needs none. */
+/* Checks that the members required by the RoPE type exist. Unknown types require none. */
 static bool
 is_valid(const json_t *rope)
 {
@@ -57,7 +57,7 @@ is_valid(const json_t *rope)
     return true;
 }
 
-/* A head rotates in pairs; small ones are models of tests. */
+/* Checks that the head size is even. Sizes up to 4 occur in test models and are accepted. */
 static bool
 head_fits(const json_t *members)
 {
@@ -65,8 +65,8 @@ head_fits(const json_t *members)
     return n <= 4 || n % 2 == 0;
 }
 
-/* One object of the same kind for all layers, or for one kind of them. `pretrained`: what wins as the length of the training,
- * or NULL. */
+/* Standardizes the parameters of all layers, or of one layer type. `pretrained` overrides original_max_position_embeddings
+ * unless NULL. */
 static bool
 standardize(json_t *rope, const json_t *members, const json_t *pretrained, struct err *err)
 {
@@ -114,7 +114,7 @@ flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *takes
     return true;
 }
 
-/* Whether some layer of Gemma 3 is of a kind: of layer_types, or of every sixth layer. */
+/* Returns true if a Gemma 3 has a layer of this type, by layer_types, or else by sliding_window_pattern (default 6). */
 static bool
 has_layer(const json_t *members, const char *kind)
 {
@@ -130,7 +130,7 @@ has_layer(const json_t *members, const char *kind)
     return strcmp(kind, "full_attention") == 0 ? pattern > 0 && layers >= pattern : pattern != 1 && layers > 0;
 }
 
-/* An object of one kind of layers: made when there is none. */
+/* Returns the parameters of a layer type; creates them if missing. */
 static json_t *
 part(json_t *rope, const char *name, bool *takes, struct err *err)
 {
@@ -157,8 +157,8 @@ finish_part(json_t *rope, json_t *members, const char *name, bool *takes, struct
     return true;
 }
 
-/* Gemma 3 has two of them. What rope_scaling says is for the full layers; as an update it does not change a type by the
- * name "type". */
+/* Standardizes the two sets of parameters of Gemma 3. rope_scaling is merged into those of the full layers, whose rope_type
+ * overrides a "type" in it. */
 static bool
 nested(json_t *members, json_t *rope, const json_t *scaling, double theta, bool *takes, struct err *err)
 {
@@ -197,8 +197,8 @@ hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *takes, str
     *takes = json_is_object(rope);
     bool ok = true;
     if (*takes && !two && (json_object_get(rope, "full_attention") || json_object_get(rope, "sliding_attention")))
-        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_parameters for kinds of layers are not known in "
-            "this class of models");
+        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_parameters per layer type are not supported for "
+            "this model class");
     else if (*takes)
         ok = two ? nested(members, rope, json_is_null(scaling) ? NULL : scaling, theta, takes, err)
             : flat(members, rope, kind, theta, takes, err);
@@ -257,7 +257,7 @@ hf_rope_settle(struct hf_config *config, struct err *err)
     const char *name = said ? "rope_parameters" : "rope_scaling";
     said = said ? said : json_object_get(members, "rope_scaling");
     if (is_true(said) && !json_is_object(said))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is no object", name);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is not an object", name);
     json_t *rope = json_object_size(said) != 0 ? json_deep_copy(said) : json_object();
     config->more->rope = rope;
     if (!rope)
@@ -266,7 +266,7 @@ hf_rope_settle(struct hf_config *config, struct err *err)
         return false;
     for (size_t i = 0; i < 2; i++)
         if (json_object_get(rope, parts[i]) && !json_is_object(json_object_get(rope, parts[i])))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s of %s is no object", parts[i], name);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s of %s is not an object", parts[i], name);
     return true;
 }
 
@@ -287,7 +287,7 @@ hf_rope_type(const char **type, const struct hf_config *config, struct err *err)
     if (!said || (json_is_null(said) && strcmp(config->family->arch, "llama") != 0))
         return true;
     if (!json_is_string(said))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type is no string");
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type is not a string");
     if (strcasecmp(json_string_value(said), "llama3") == 0) {
         *type = "llama3";
         return true;
@@ -298,6 +298,6 @@ hf_rope_type(const char **type, const struct hf_config *config, struct err *err)
         *type = i == 0 ? "" : strcmp(types[i], "su") == 0 ? "longrope" : types[i];
         return true;
     }
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_type %s is not known",
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown rope_type '%s'",
         str_shown(shown, json_string_value(said), json_string_length(said)));
 }

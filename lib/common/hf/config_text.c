@@ -7,7 +7,7 @@
 struct edit {
     struct str *out;
     struct pull json;
-    const char *done;       /* the text before it is in `out`, or left out */
+    const char *done;       /* everything before this is in `out` or was dropped */
 };
 
 static bool
@@ -24,7 +24,7 @@ keep_to(struct edit *e, const char *end)
     e->done = end;
 }
 
-/* The comma before p, when nothing but white space lies between; else p. */
+/* Returns the comma before p if only white space is in between, else p. */
 static const char *
 comma_before(const char *p, const char *first)
 {
@@ -34,7 +34,7 @@ comma_before(const char *p, const char *first)
     return q > first && q[-1] == ',' ? q - 1 : p;
 }
 
-/* Behind white space and a comma. */
+/* Returns the position after white space and a comma, or p if there is no comma. */
 static const char *
 comma_behind(const char *p, const char *end)
 {
@@ -44,7 +44,7 @@ comma_behind(const char *p, const char *end)
     return q < end && *q == ',' ? q + 1 : p;
 }
 
-/* The member whose key was just read: leave it out, with one of the commas around it. */
+/* Drops the member whose key was just read, with one of the commas around it. */
 static bool
 leave_out(struct edit *e, bool kept)
 {
@@ -60,11 +60,11 @@ leave_out(struct edit *e, bool kept)
     return true;
 }
 
-/* The whole text; objects may be nested as deep as the tokeniser allows. */
+/* Edits the whole text. The nesting depth is limited by the JSON reader. */
 static bool
 edit(struct edit *e)
 {
-    bool kept[PULL_DEPTH_MAX];          /* of the objects that are open: whether a member was kept */
+    bool kept[PULL_DEPTH_MAX];          /* for each open object: a member was kept */
     if (pull_next(&e->json) != PULL_OBJECT)
         return false;
     kept[0] = false;
@@ -94,7 +94,7 @@ leave_quantization(struct str *out, const struct catalog_config *config, struct 
         "%s%s", e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
 }
 
-/* Puts a member, a JSON object, first into a text. */
+/* Inserts an object as the first member of a text. */
 static void
 put_first(struct str *text, const char *name, const struct str *object)
 {

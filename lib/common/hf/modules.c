@@ -37,7 +37,7 @@ hf_modules_is_embedding(const char *module)
     return is_one_of(last_part(module), list);
 }
 
-/* What transformers ties to embeddings goes by these names in nearly all of its models: _tied_weights_keys. */
+/* Names of modules tied to embeddings in nearly all models of transformers (_tied_weights_keys). */
 static const char *const heads[] = { "lm_head", "embed_out", "proj_out", "cls.predictions.decoder", NULL };
 
 bool
@@ -70,7 +70,7 @@ is_plain(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A name as an expression. `any`: '#' is any number. Bytes beyond ASCII are no part of the language. */
+/* Appends a name as a regex; with `any`, '#' matches any number. Bytes beyond ASCII need no escape. */
 static void
 add_expression(struct str *out, const char *name, bool any)
 {
@@ -111,7 +111,7 @@ hf_modules_expression(struct str *out, const char *before, const char *name)
 
 /* --- lists of names */
 
-/* Where `key` is, or would be. */
+/* Returns the index of `key`, or where it would be inserted. */
 static size_t
 place_of(const struct names *list, const char *key)
 {
@@ -140,7 +140,7 @@ begins_one(const struct names *list, const char *key)
     return i < list->n && strncmp(list->name[i], key, strlen(key)) == 0;
 }
 
-/* One more, changed by `how`; out->failed for want of memory. */
+/* Appends a name changed by `how`, which may be NULL. Sets out->failed if out of memory. */
 static void
 add_changed(struct names *list, const char *name, void (*how)(char *p), struct str *out)
 {
@@ -162,7 +162,7 @@ reverse(char *p)
     }
 }
 
-/* Each part of digits becomes '#'; a name that has a '#' stays. */
+/* Replaces each numeric component by '#'. A name that contains '#' is not changed. */
 static void
 leave_numbers_out(char *p)
 {
@@ -184,7 +184,7 @@ leave_numbers_out(char *p)
     *to = '\0';
 }
 
-/* All modules that are encoded, changed and sorted. */
+/* Lists all quantized modules, changed by `how` and sorted. */
 static void
 all_encoded(struct names *list, const struct hf_modules *m, void (*how)(char *p), struct str *out)
 {
@@ -194,13 +194,13 @@ all_encoded(struct names *list, const struct hf_modules *m, void (*how)(char *p)
     names_sort(list);
 }
 
-/* --- what transformers is told */
+/* --- transformers */
 
 struct encoded_names {
     struct names forward, backward;
 };
 
-/* Whether a name would be taken for one that is encoded, or is an expression of another meaning. */
+/* Returns true if an entry with this name would also match a quantized module, or if the name contains regex syntax. */
 static bool
 means_more(const struct encoded_names *encoded, const char *name, struct str *out)
 {
@@ -253,7 +253,7 @@ hf_modules_not_converted(struct str *out, const struct hf_modules *m, bool exper
     names_clear(&encoded.backward);
 }
 
-/* --- what compressed-tensors is told */
+/* --- compressed-tensors */
 
 void
 hf_modules_ignored(struct str *out, const struct hf_modules *m)
@@ -267,7 +267,7 @@ hf_modules_ignored(struct str *out, const struct hf_modules *m)
     str_text(out, "]");
 }
 
-/* --- what GPTQModel and optimum are told */
+/* --- GPTQModel and optimum */
 
 static void
 add_member(struct str *out, bool *first, const char *before, const char *name, bool any, const char *value)
@@ -278,7 +278,7 @@ add_member(struct str *out, bool *first, const char *before, const char *name, b
     str_format(out, ": %s", value);
 }
 
-/* Modules of other lists, without their numbers. */
+/* Lists the modules of all lists except `but`, with '#' for numbers. */
 static void
 all_others(struct names *list, const struct hf_modules *m, const struct names *but, struct str *out)
 {
@@ -300,7 +300,7 @@ hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, con
         add_changed(&shared, names->name[i], leave_numbers_out, out);
         const char *form = out->failed ? "" : shared.name[shared.n - 1];
         if (out->failed || (strcmp(form, names->name[i]) != 0 && !is_in(&others, form)))
-            continue;           /* it has numbers, and no module of another list differs in these alone */
+            continue;           /* it has numbers, and no other list contains the same form */
         add_member(out, first, before, names->name[i], false, value);
         free(shared.name[--shared.n]);
     }
@@ -311,9 +311,9 @@ hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, con
     names_clear(&shared);
 }
 
-enum { ENDS_MOST = 64 };        /* of a model whose layers are alike */
+enum { ENDS_MOST = 64 };        /* enough for a model with uniform layers */
 
-/* Behind the last number. */
+/* Returns the part of a form after its last number. */
 static const char *
 end_of(const char *form)
 {

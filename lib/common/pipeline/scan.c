@@ -20,7 +20,7 @@ scan_clear(struct nonfinite_scan *scan)
     scan->count = NULL;
 }
 
-/* Count in piece i. */
+/* Counts values in piece i. */
 static void
 look(struct nonfinite_scan *scan, size_t i, enum dtype dtype, const uint8_t *p, size_t n)
 {
@@ -32,7 +32,7 @@ look(struct nonfinite_scan *scan, size_t i, enum dtype dtype, const uint8_t *p, 
         atomic_fetch_add(&scan->count[i].infinite, found.infinite);
 }
 
-/* The size of the values of a piece, 0 when it has none to look at. */
+/* Returns the size of the values of a piece, 0 if there is nothing to scan. */
 static size_t
 value_size(const struct piece *piece, enum dtype *dtype)
 {
@@ -43,7 +43,7 @@ value_size(const struct piece *piece, enum dtype *dtype)
     return nonfinite_size(t.dtype);
 }
 
-/* Out of turn: all values that lie in these bytes whole. */
+/* Out of turn: scans all values that are completely in these bytes. */
 static uint64_t
 digest(void *of, uint64_t at, const uint8_t *p, size_t n)
 {
@@ -74,7 +74,7 @@ keep_tail(struct nonfinite_scan *scan, const uint8_t *p, size_t n)
     scan->ntail = (size_t)num_min(scan->ntail + new, SCAN_TAIL);
 }
 
-/* In turn: the value that begins before these bytes and ends in them. */
+/* In turn: scans the value that starts before these bytes and ends in them. */
 static void
 see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 {

@@ -3,8 +3,8 @@
 #include <time.h>
 
 enum {
-    SPIN_NS = 100000,                   /* how long a worker looks at the ticket before it sleeps */
-    SPIN_LOOKS = 64                     /* looks between two looks at the clock */
+    SPIN_NS = 100000,                   /* how long a worker spins before it sleeps */
+    SPIN_LOOKS = 64                     /* iterations between two reads of the clock */
 };
 
 void
@@ -32,7 +32,7 @@ now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Look at the ticket for a while. */
+/* Spins for a while. Returns true if it is this block's turn. */
 static bool
 spin(struct ticket *t, uint64_t block)
 {
@@ -47,7 +47,7 @@ spin(struct ticket *t, uint64_t block)
     return false;
 }
 
-/* Sleep until at least this turn. */
+/* Sleeps until at least this turn. */
 static void
 sleep_until(struct ticket *t, uint64_t turn)
 {
@@ -59,8 +59,8 @@ sleep_until(struct ticket *t, uint64_t turn)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* A wake-up costs as much as writing a block. So whoever is not the next one sleeps, is woken one turn early,
- * and looks at the ticket while the block before its own is written. */
+/* Waking a thread costs as much as writing a block. So a thread sleeps only until one turn before its own, and spins while
+ * the preceding block is written. */
 void
 ticket_wait(struct ticket *t, uint64_t block)
 {
