@@ -176,13 +176,24 @@ collect(struct collected *c, const struct choice *choice, const struct encoder *
 
 /* --- warnings */
 
+enum { AND_MORE = 40 };
+
+/* Formats " and 5 more" for the rest of n names, "" for one. Returns buf. */
+static const char *
+and_more(char buf[AND_MORE], size_t n)
+{
+    buf[0] = '\0';
+    if (n > 1)
+        snprintf(buf, AND_MORE, " and %zu more", n - 1);
+    return buf;
+}
+
 static void
 warn_of(struct catalog *catalog, const struct names *list, const char *why)
 {
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN], more[AND_MORE];
     if (list->n != 0)
-        catalog_warn(catalog, "%s%s: %s", str_shown(shown, list->name[0], strlen(list->name[0])),
-            list->n > 1 ? " and others" : "", why);
+        catalog_warn(catalog, "%s%s: %s", str_shown(shown, list->name[0], strlen(list->name[0])), and_more(more, list->n), why);
 }
 
 /* Drops the groups that a single config cannot describe, with a warning. */
@@ -190,7 +201,7 @@ static void
 leave_strangers(struct hf_modules *m, struct catalog *catalog)
 {
     size_t kept = 1;
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN], more[AND_MORE];
     for (size_t i = 1; i < m->n; i++) {
         const struct encoder *a = m->group[0].e->encoder, *b = m->group[i].e->encoder;
         if (hf_quantizer_mixes(m->group[0].quantizer, m->group[i].quantizer)) {
@@ -199,7 +210,7 @@ leave_strangers(struct hf_modules *m, struct catalog *catalog)
         }
         const char *name = m->group[i].names.name[0];
         catalog_warn(catalog, "config.json can declare only %s, so its loader cannot read %s%s (%s)", a->label,
-            str_shown(shown, name, strlen(name)), m->group[i].names.n > 1 ? " and others" : "", b->label);
+            str_shown(shown, name, strlen(name)), and_more(more, m->group[i].names.n), b->label);
         names_clear(&m->group[i].names);
     }
     m->n = kept;
@@ -233,10 +244,10 @@ static void
 warn(const struct collected *c, size_t split, const char *shown, struct catalog *catalog)
 {
     const struct hf_quantizer *q = c->m.group[0].quantizer;
-    char why[192];
+    char why[192], more[AND_MORE];
     if (split != 0)             /* one warning covers unquantized experts too */
         catalog_warn(catalog, "%s%s: only some of these experts are quantized, which loaders that merge experts cannot "
-            "read; --exclude '*.experts.*' leaves all of them unquantized", shown, split > 1 ? " and others" : "");
+            "read; --exclude '*.experts.*' leaves all of them unquantized", shown, and_more(more, split));
     snprintf(why, sizeof why, "transformers 5 merges experts, and cannot read them as %s",
         c->apart_label ? c->apart_label : "");
     warn_of(catalog, &c->apart, why);
