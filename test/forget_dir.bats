@@ -180,7 +180,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     forgets nf4 --exclude '*.experts.*'
     warns
     forgets mxfp4 --exclude '*.experts.*'
-    warns 'reads none that stay as they are beside compressed-tensors MXFP4'
+    warns 'cannot read unquantized ones in a model with compressed-tensors MXFP4'
     forgets int8-channel --tensor-type 'experts=fp8-per-channel' --tensor-type 'q_proj=int8-channel'
     says '.config_groups | map(.targets[0])' '["Linear","l.0.q_proj"]'
 }

@@ -108,8 +108,8 @@ add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct e
     if (!known)
         id = (size_t)b->next;
     if (a->id != UINT64_MAX && a->id != id)
-        return err_set(err, ERR_MALFORMED, a->at, "%s: token \"%s\" has id %" PRIu64 ", but %s %zu", file,
-            str_shown(shown, a->text.p, a->text.n), a->id, known ? "elsewhere" : "the next added token gets", id);
+        return err_set(err, ERR_MALFORMED, a->at, "%s: token \"%s\" has id %" PRIu64 ", expected %zu (%s)", file,
+            str_shown(shown, a->text.p, a->text.n), a->id, id, known ? "its id elsewhere" : "the next free id");
     if (!known && !set_token(b, &a->text, id, a->at, err))
         return false;
     b->next = num_max(b->next, (uint64_t)id + 1);
