@@ -198,7 +198,7 @@ warn_of(struct catalog *catalog, const struct names *list, const char *why)
 
 /* Drops the groups that a single config cannot describe, with a warning. */
 static void
-leave_strangers(struct hf_modules *m, struct catalog *catalog)
+drop_other_loaders(struct hf_modules *m, struct catalog *catalog)
 {
     size_t kept = 1;
     char shown[STR_SHOWN], more[AND_MORE];
@@ -218,7 +218,7 @@ leave_strangers(struct hf_modules *m, struct catalog *catalog)
 
 /* Returns true if config.json declares a model_type of transformers whose matrices are Conv1D: [in, out]. */
 static bool
-is_turned(const struct catalog *c)
+is_transposed(const struct catalog *c)
 {
     static const char *const types[] = { "gpt2", "openai-gpt", "imagegpt", "decision_transformer", "clvp" };
     const struct catalog_config *config = hf_folder_config(c);
@@ -259,7 +259,7 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
         warn_of(catalog, &c->gap[i], c->why[i]);
     if (!q->loader->embeddings)
         warn_of(catalog, &c->embeddings, "loaders of this scheme cannot read quantized embeddings");
-    if (!q->loader->too && is_turned(catalog))
+    if (!q->loader->alias && is_transposed(catalog))
         catalog_warn(catalog, "the matrices of this model are transposed (Conv1D of transformers): bitsandbytes would misread "
             "them, and other loaders cannot read them quantized");
 }
@@ -286,10 +286,10 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
     if (ok && c.m.n != 0) {
         size_t split = subtract(&c.m.experts, &c.experts, shown);
         warn(&c, split, shown, catalog);
-        leave_strangers(&c.m, catalog);
+        drop_other_loaders(&c.m, catalog);
         const struct hf_loader *loader = c.m.group[0].quantizer->loader;
         loader->config(&config->text, &c.m);
-        config->too = loader->too;
+        config->alias = loader->alias;
         ok = !config->text.failed || err_memory(err, config->text.len);
     }
     clear(&c);
@@ -304,7 +304,7 @@ hf_quantization_of_files(struct str *out, const struct choice *choice, const str
     size_t n = 0;
     for (size_t i = 0; i < c.m.n; i++) {
         struct hf_module_group group = c.m.group[i];
-        if (!group.quantizer->loader->too)
+        if (!group.quantizer->loader->alias)
             continue;
         c.m.group[i] = c.m.group[n];
         c.m.group[n++] = group;
