@@ -21,16 +21,16 @@ load helper
     "$helpers/cut-everywhere" "$fx/good-gguf-k.gguf"
 }
 
-# promises LENGTH WHOLE FILE: every tool that comes to it says that the FILE has LENGTH bytes and its header promises WHOLE.
+# promises LENGTH WHOLE FILE: every tool that reads FILE says that it has LENGTH of the WHOLE bytes that its header requires.
 promises() {
     local length=$1 whole=$2 file=$3 tool
     for tool in amn-parse amn-inspect amn-remember; do
         try 65 $tool "$file" || return 1
-        grep -q "ends after $length bytes, the header promises $whole (the download or copy is incomplete)" err || { cat err; return 1; }
+        grep -q "truncated: $length of $whole bytes (incomplete download or copy?)" err || { cat err; return 1; }
         is_empty out || return 1
     done
     cat "$file" | try 65 amn-remember || return 1
-    grep -q "ends after $length bytes, the header promises $whole (the download or copy is incomplete)" err || { cat err; return 1; }
+    grep -q "truncated: $length of $whole bytes (incomplete download or copy?)" err || { cat err; return 1; }
 }
 
 # bats test_tags=full
@@ -58,7 +58,7 @@ promises() {
     jq -e '.tensor != null' err
     head -c 100 "$fx/good-gguf-k.gguf" >cut
     both 65 cut amn-inspect
-    grep -q 'the file .*\(incomplete\|cut or damaged\)' err.file
+    grep -q '\(incomplete\|truncated or damaged\)' err.file
     sed 's/^[^:]*: [^:]*: //' err.file >said
     sed 's/^[^:]*: [^:]*: //' err.pipe | cmp - said
 }
@@ -72,12 +72,12 @@ promises() {
         head -c 1200000 model >cut
         both 65 cut amn-remember
         for e in err.file err.pipe; do
-            grep -qE "the ${p%% *} stream is cut after 1200000 bytes: what it holds ends after [0-9]+ bytes, the header promises $size " $e
+            grep -qE "the ${p%% *} stream ends after 1200000 bytes; its contents are truncated: [0-9]+ of $size bytes " $e
         done
         head -c 1400000 "$f" | $p >whole                # the stream is whole, what it holds is not
         both 65 whole amn-remember
         for e in err.file err.pipe; do
-            grep -q "it ends after 1400000 bytes, the header promises $size (the download or copy is incomplete)" $e
+            grep -q "truncated: 1400000 of $size bytes (incomplete download or copy?)" $e
         done
     done
 }
@@ -153,7 +153,7 @@ index_of() {
     for t in amn-parse amn-inspect amn-remember 'amn-convert --to npz'; do
         try 65 $t model
         error_line ${t%% *} malformed
-        grep -q 'tensor [^ ]*: a.safetensors holds it, but the index does not list it (5 such tensors)' err
+        grep -q 'tensor [^ ]*: in a.safetensors, but not in the index (5 such tensors)' err
     done
     is_empty out
     amn-parse -q model/a.safetensors | jq -n '{weight_map: [inputs | {(.name): "a.safetensors"}] | add}' >index
@@ -166,13 +166,13 @@ index_of() {
     jq 'del(.weight_map["model.norm.weight"])' bin/pytorch_model.bin.index.json >index
     mv index bin/pytorch_model.bin.index.json
     try 65 amn-remember bin
-    grep -q 'tensor model.norm.weight: pytorch_model.bin holds it, but the index does not list it (1 such' err
+    grep -q 'tensor model.norm.weight: in pytorch_model.bin, but not in the index (1 such' err
 }
 
 @test "shards of two formats" {
     index_of '{"weight_map":{"a":"a.safetensors","output.weight":"b.safetensors"}}'
     try 65 amn-remember model
-    grep -q 'it is GGUF, the first file of the model is safetensors' err
+    grep -q 'this file is GGUF, the first file of the model is safetensors' err
 }
 
 @test "GGUF version 1 is named before anything else is missing" {
@@ -264,7 +264,7 @@ index_of() {
     for change in 'printf x >>input' 'touch -d "2001-01-01" input' 'printf y | dd of=input conv=notrunc 2>/dev/null'; do
         for job in "input" "- <input" "--range 0-99 input"; do
             try 74 "$helpers/held" "$change" sh -c "exec amn-remember -v -o old $job"
-            grep -q 'input/output: it changed while it was read' err
+            grep -q 'input/output: file changed while being read' err
             [ "$(cat old)" = old ]
             cp "$corpus/gguf-good/trailing-bytes.gguf" input
         done
@@ -276,7 +276,7 @@ index_of() {
     cp "$corpus"/gguf-good/split-0000* .
     printf x >>split-00001-of-00003.gguf        # bytes behind the tensors are worth a note
     try 74 "$helpers/held" 'printf x >>split-00003-of-00003.gguf' amn-remember -v -o new split-00001-of-00003.gguf
-    grep -q 'split-00003-of-00003.gguf: input/output: it changed' err
+    grep -q 'split-00003-of-00003.gguf: input/output: file changed' err
     [ ! -e new ]
 }
 
@@ -305,7 +305,7 @@ PYTHON
     both 69 dict.pt amn-parse
     printf '\200\002\212\012l\374\234F\371 j\250P\031.' >magic.pt    # how torch.save begins
     both 65 magic.pt amn-parse
-    grep -q 'ends after 15 bytes, within its pickles' err.file
+    grep -q 'truncated in its pickles, after 15 bytes' err.file
 }
 
 @test "a metadata key twice in one shard, known from the shard before" {
@@ -323,5 +323,5 @@ PYTHON
     jq -e '.metadata == {"k": "first", "ab": "x"}' out
     sed -i 's/"ab":"y"/"k" :"y"/' model/model-00002-of-00002.safetensors
     try 65 amn-inspect model
-    grep -q 'key k is given twice' err
+    grep -q 'duplicate key k' err
 }

@@ -15,8 +15,8 @@ tools="$readers amn-forget amn-convert"
     done
 }
 
-@test "--help names every option of the contract" {
-    try 0 amn-remember --help
+@test "--help=all names every option of the contract" {
+    try 0 amn-remember --help=all
     for o in output no-clobber force to order size range jobs quiet verbose progress json-errors max-alloc max-items version; do
         grep -q -- "--$o" out || { echo "no --$o"; false; }
     done
@@ -52,7 +52,16 @@ tools="$readers amn-forget amn-convert"
     done
     try 2 amn-remember -o
     try 2 amn-remember one two
-    grep -q "one operand too many: 'two'" err
+    grep -q "unexpected argument 'two' (the output is given with -o)" err
+    touch one two
+    try 2 amn-remember one two
+    grep -q "unexpected argument 'two': amn-remember takes one model; merge several with amn-convert" err
+    for operands in 'q4_k_m one' 'one q4_k_m'; do
+        try 2 amn-forget $operands
+        grep -q "unexpected argument 'q4_k_m' (did you mean --scheme q4_k_m?)" err
+    done
+    try 2 amn-forget one out.gguf --scheme q4_k_m
+    grep -q "unexpected argument 'out.gguf' (the output is given with -o)" err
 }
 
 # asks WORDS COMMAND...: status 2, and the line ends with these words.
@@ -67,25 +76,27 @@ asks() {
     asks "unknown option '--hlep'; did you mean --help?" amn-parse --hlep
     asks "unknown option '--ouput=x'; did you mean --output?" amn-remember --ouput=x
     asks "unknown option '--part_siez=3'; did you mean --part-size?" amn-remember --part_siez=3
-    asks "unknown option '--frobnicate'" amn-inspect --frobnicate
+    asks "unknown option '--frobnicate'; try 'amn-inspect --help'" amn-inspect --frobnicate
     refute grep -q 'did you mean' err
-    asks "--to: 'bf61' is unknown; did you mean bf16?" amn-remember --to bf61
-    asks "--to: 'double' is unknown: it is one of bf16, f16 or f32" amn-inspect --to double
-    asks "--scheme: 'gtpq' is unknown; did you mean gptq?" amn-inspect --scheme gtpq
+    asks "--to: unknown value 'bf61'; did you mean bf16?" amn-remember --to bf61
+    asks "--to: unknown value 'double': expected bf16, f16 or f32" amn-inspect --to double
+    asks "unknown scheme 'gtpq'; did you mean gptq?" amn-inspect --scheme gtpq
     asks "unknown option '--e" amn-parse $'--e\x1b[2Jvil'
     "$helpers/no-controls" err
 }
 
 @test "an option of another tool is told by its tool" {
-    asks 'option --dtype is one of amn-forget or amn-convert, not of amn-parse' amn-parse --dtype=f32
-    asks 'option --output is one of amn-remember, amn-forget or amn-convert, not of amn-inspect' amn-inspect -o x
-    asks 'option --to is one of amn-inspect, amn-remember, amn-forget or amn-convert, not of amn-parse' amn-parse --to f32
+    asks 'amn-parse has no option --dtype; it belongs to amn-forget or amn-convert' amn-parse --dtype=f32
+    asks 'amn-inspect has no option --output; it belongs to amn-remember, amn-forget or amn-convert' amn-inspect -o x
+    asks 'amn-parse has no option --to; it belongs to amn-inspect, amn-remember, amn-forget or amn-convert' amn-parse --to f32
+    asks 'amn-remember has no option --dtype; use --to' amn-remember --dtype=f32
 }
 
 @test "a shortened option is one for all tools, or none" {
-    asks "option '--pa' is short for several: --part, --part-size or --parts" amn-remember --pa 1
-    asks "option '--p' is short for several: " amn-parse --p auto
-    asks "option '--m' is short for several: " amn-parse --m=1
+    asks "ambiguous option '--pa': --part, --part-size or --parts" amn-remember --pa 1
+    asks "ambiguous option '--p': --progress" amn-parse --p auto
+    asks "ambiguous option '--m': --max-alloc, --max-total, --max-items or --max-ratio" amn-parse --m=1
+    asks "unknown option '--ta'; try 'amn-parse --help'" amn-parse --ta=1
     for t in $readers "amn-convert --to npz"; do try 0 $t --verb --json-e "$fx/good-plain.safetensors"; done
     try 0 amn-remember --part 1/2 "$fx/good-plain.safetensors"      # whole, whatever begins so
 }
@@ -112,10 +123,34 @@ asks() {
     grep -q "'512.5' is not a size such as" err
 }
 
-@test "--help fits into 80 columns" {
-    for t in $tools; do
+@test "--help fits on a screen of 80 columns and 40 lines; --help=all has 80 columns" {
+    for t in $tools "amn list" amn; do
         try 0 $t --help
-        refute awk 'length > 80 { print; wide = 1 } END { exit !wide }' out
+        refute awk 'length > 80 { print; bad = 1 } END { if (NR > 40) { print NR " lines"; bad = 1 } exit !bad }' out
+        [ "$t" = amn ] && continue
+        tail -n 1 out | grep -qxF "All options: $t --help=all. Manual: amn help ${t#amn?}"
+        try 0 $t --help=all
+        refute awk 'length > 80 { print; bad = 1 } END { exit !bad }' out
+    done
+}
+
+# options FILE: the long options that a help text lists, sorted.
+options() { sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$1" | sort; }
+
+@test "--help=all lists every option of the tool, once, under the headings of --help" {
+    made=${AMN_OBJ:-$tests/../obj}/completions/amn.bash         # from the table that parses the command line
+    for t in $tools "amn list"; do
+        try 0 $t --help
+        mv out short
+        try 0 $t --help=all
+        bash -c '. "$1"; _amn_options "$2"' bash "$made" "amn-${t#amn?}" | grep -oE '[a-z][a-z-]*' | sort >wanted
+        [ "$(wc -l <wanted)" -gt 10 ]
+        diff wanted <(options out)
+        [ -z "$(comm -23 <(options short) wanted)" ]
+        [ -z "$(comm -23 <(grep '^[A-Z].*:$' short | sort) <(grep '^[A-Z].*:$' out | sort))" ]
+        try 0 $t --help=ALL
+        try 2 $t --help=everything
+        grep -q -- "--help=all" err
     done
 }
 
@@ -184,7 +219,7 @@ asks() {
         try 0 $t --max-items=999999999 "$fx/good-plain.safetensors"
     done
     try 75 amn-parse --max-items=999999999 "$fx/bad-huge-header.safetensors"
-    grep -q 'over the limit of' err
+    grep -q 'the limit of' err
 }
 
 @test "limits hold for the sum over the files of a model, and for GGUF" {

@@ -279,13 +279,13 @@ END
     cp -R part again
     try 0 amn-remember -v -o part/ --shard-size 2K --resume in
     diff -r whole part
-    kept=$(grep -o 'finished before: [0-9]*' err | grep -o '[0-9]*$')
+    kept=$(grep -o 'files already complete: [0-9]*' err | grep -o '[0-9]*$')
     # A finished file that was changed since is made anew.
     first=$(ls again/model-*.safetensors | head -n 1)
     printf X | dd of="$first" bs=1 seek=100 conv=notrunc 2>/dev/null
     try 0 amn-remember -v -o again/ --shard-size 2K --resume in
     diff -r whole again
-    [ "$(grep -o 'finished before: [0-9]*' err | grep -o '[0-9]*$')" -eq $((kept - 1)) ]
+    [ "$(grep -o 'files already complete: [0-9]*' err | grep -o '[0-9]*$')" -eq $((kept - 1)) ]
     try 0 amn-remember -o new/ --shard-size 2K --resume in      # from the beginning
     diff -r whole new
 }
@@ -298,7 +298,7 @@ END
     (ulimit -f $(((longest - 1) / 1024)); try 74 amn-remember -o part/ --shard-size 2K in)
     try 0 amn-remember -v -o part/ --shard-size 2K --resume in
     diff -r whole part
-    grep -q 'finished before: [1-9]' err
+    grep -q 'files already complete: [1-9]' err
 }
 
 @test "--resume of an input that was changed meanwhile is another job" {
@@ -517,7 +517,7 @@ stopped() {
         try 0 amn-forget -q --scheme gptq --shard-size $size -o d/ in
         stat -c '%n %i %Y %Z' d d/* >before
         try 0 amn-forget -v --scheme gptq --shard-size $size --resume -o d/ in
-        grep -q 'complete already' err
+        grep -q 'already complete' err
         stat -c '%n %i %Y %Z' d d/* | cmp - before
         for o in '--asymmetric' '--group-size 64' '--scheme awq' '--metadata a=b'; do
             case $o in *scheme*) s= ;; *) s='--scheme gptq' ;; esac
@@ -611,7 +611,7 @@ stopped() {
     need_full
     try 74 amn-forget -q --scheme int8 --shard-size 9K --report /dev/full -o full/ in
     error_line amn-forget 'input/output'
-    grep -q 'the output is complete, but not its report' err
+    grep -q 'the output is complete, but the report is not' err
     diff -r whole full
     try 0 amn-forget -q --scheme int8 --shard-size 9K --report again.json --resume -o full/ in
     cmp report.json again.json

@@ -120,7 +120,7 @@ fp8-fine-grained 3b0fffff
 fp8-division 3b100000
 EOF
     try 2 amn-forget --scheme fp8-transformers w
-    grep -q "'fp8-transformers' is unknown" err
+    grep -q "unknown scheme 'fp8-transformers'" err
 }
 
 # bats test_tags=full

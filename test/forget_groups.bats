@@ -221,9 +221,9 @@ PYTHON
     grep -qaF '"l.0.mlp.experts.gate_up_proj_scale_inv":{"dtype":"F32","shape":[2,1,1]' out
     for s in nf4 fp8-per-channel nvfp4 gptq mlx-4bit comfy-fp8; do
         try 0 amn-forget --to safetensors --scheme $s m
-        grep -q 'warning: l.0.mlp.experts.gate_up_proj and others: experts in one tensor of three dimensions stay' err
+        grep -q 'warning: l.0.mlp.experts.gate_up_proj and others: experts in one three-dimensional tensor are left' err
         try 2 amn-forget --to safetensors --scheme $s --include '*experts*' m
-        grep -q 'l.0.mlp.experts.gate_up_proj: .* encodes only matrices' err
+        grep -q 'l.0.mlp.experts.gate_up_proj: .* supports only matrices' err
         ! grep -q 'include GLOB' err
         try 0 amn-forget --to safetensors --scheme $s --exclude '*experts*' m
         ! grep -q 'three dimensions' err

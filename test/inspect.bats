@@ -11,13 +11,13 @@ load helper
     done
 }
 
-@test "FP8: counts, sizes, what Lethe took" {
+@test "FP8: counts, sizes, space saved" {
     try 0 amn-inspect "$fx/good-fp8-late.safetensors"
     jq -e '.format == "safetensors" and .tensors == 5 and .quantized == 2 and .passthrough == 1 and .companions == 2
         and .parameters == 130*140 + 20*300 + 40
         and .bytes == 130*140 + 20*300 + 80 + 4*4 + 3*2
         and .remembered.dtype == "BF16" and .remembered.bytes == 2*(130*140 + 20*300 + 40)
-        and .lethe_took == .remembered.bytes - .bytes
+        and .bytes_saved == .remembered.bytes - .bytes and .lethe_took == .bytes_saved
         and .scheme == "fp8" and (.scheme_label | startswith("FP8 (E4M3, ")) and .scheme_label == "FP8 (" + .detail + ")"
         and .roles == {plain: 1, weight: 2, scale: 2, zero_point: 0, g_idx: 0, codebook: 0, state: 0, shape: 0,
             activation: 0}
@@ -103,8 +103,8 @@ Stored as     Q4_K  12 tensors  720.00 KiB
               F32    5 tensors    5.00 KiB
 Parameters    1.97 million, 5.3 bits each
 Size now      1.25 MiB
-In BF16       3.75 MiB (decoded by amn-remember)
-Lethe took    2.50 MiB (saved by quantization)
+In BF16       3.75 MiB (dequantized by amn-remember)
+Space saved   2.50 MiB
 END
     # The words that only amn knows are in JSON alone.
     for f in model.gguf model-fp8.safetensors model "$fx/unsupported-exl3.safetensors" "$fx/good-plain.safetensors"; do
@@ -121,14 +121,14 @@ END
         shift
         printf '%s\n' "$@" | diff - <(tail -n $# out)
     }
-    ends "$fx/unsupported-exl3.safetensors" 'Parameters    unknown: packed weights do not tell their shape' \
-        'Size now      384 bytes' 'In BF16       not available: amn-remember cannot decode EXL3' \
-        '              Use the software it was made for, or another version of the model'
+    ends "$fx/unsupported-exl3.safetensors" 'Parameters    unknown: packed weights do not declare their shape' \
+        'Size now      384 bytes' 'In BF16       unknown: amn-remember does not support EXL3' \
+        '              Use the software that made the model, or another version of it'
     f=$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors
-    ends "$f" 'Parameters    unknown: packed weights do not tell their shape' 'Size now      2.77 KiB' \
-        'In BF16       known once the packed weights are read: amn-remember --size tells'
+    ends "$f" 'Parameters    unknown: packed weights do not declare their shape' 'Size now      2.77 KiB' \
+        'In BF16       known only after reading the packed weights: run amn-remember --size'
     try 0 amn-remember --size "$f"              # as it says
-    ends "$fx/good-plain.safetensors" 'Lethe took    nothing'
+    ends "$fx/good-plain.safetensors" 'Space saved   none'
     grep -qx 'Scheme        none (nothing is quantized)' out
     refute grep -qE '^(In|Quantized|Kept)' out
     python3 - <<'PYTHON'
@@ -136,14 +136,14 @@ from modelfile import write
 for name, rows, scales in ("gained", 2, 2), ("even", 4, 1):
     write(name, [("w.weight", "F8_E4M3", [rows, 1], rows), ("w.weight_scale", "F32", [scales, 1], 4 * scales)])
 PYTHON
-    ends gained 'Size now      10 bytes' 'In BF16       4 bytes (decoded by amn-remember)' \
-        'Lethe took    nothing (quantization added 6 bytes)'
-    ends even 'Size now      8 bytes' 'In BF16       8 bytes (decoded by amn-remember)' \
-        'Lethe took    nothing (quantization saved nothing)'
+    ends gained 'Size now      10 bytes' 'In BF16       4 bytes (dequantized by amn-remember)' \
+        'Space saved   none (6 bytes larger than dequantized)'
+    ends even 'Size now      8 bytes' 'In BF16       8 bytes (dequantized by amn-remember)' \
+        'Space saved   none'
     try 0 amn-inspect --human "$corpus/gguf-good/fork-iq1_kt.gguf"
     grep -qx 'Size now      1.00 KiB and tensors of unknown size' out
     grep -qE '^ +unknown\(158\)  3 tensors +\?$' out
-    grep -q '^In BF16  *not available: amn-remember cannot decode GGUF unknown(158)$' out
+    grep -q '^In BF16  *unknown: amn-remember does not support GGUF unknown(158)$' out
 }
 
 @test "--metadata: every key with its type, count and value; nothing changes in JSON" {
@@ -246,7 +246,7 @@ PYTHON
     f=$fx/good-fp8-block-f32.safetensors
     try 0 "$helpers/pty" amn-inspect "$f"
     refute jq -e . out
-    grep -qi 'lethe took' out
+    grep -q 'Space saved' out
     grep -qi 'format' out
     grep -qi 'scheme' out
     tr -d '\r' <out >terminal
@@ -349,7 +349,7 @@ good_inputs() {
     done
     jq -es '.[0].remembered.bytes < .[1].remembered.bytes and .[0].lethe_took < .[1].lethe_took' bf16 f32
     try 0 amn-inspect --to f32 --human "$fx/good-fp8-late.safetensors"
-    grep -q '^In F32 .* (decoded by amn-remember)$' out
+    grep -q '^In F32 .* (dequantized by amn-remember)$' out
     try 2 amn-inspect --to f8 "$fx/good-plain.safetensors"
     try 0 amn-inspect "$fx/good-plain.safetensors"      # it takes time to make: only when it is asked for
     jq -e '.remembered | .bytes != null and .size == null' out

@@ -164,7 +164,7 @@ forgets() {
     amn-forget -q --scheme "$scheme" -o want "$in" 2>why || got=$?
     case $got in
     0) ;;
-    2) grep -q 'no weight to encode as' why && : >want ;;
+    2) grep -q 'no weight to quantize as' why && : >want ;;
     *) cat why; return 1 ;;
     esac
     try $got amn-convert -q --to "$scheme" "$in"

@@ -114,7 +114,7 @@ gives() {
             both 2 m $tool $how
             is_empty out.file
             is_empty out.pipe
-            grep -q 'two tensors of the output would be called ' err.file
+            grep -q 'two output tensors would be named ' err.file
         done
     done
     try 2 amn-remember -o out.safetensors m --rename s/a.w/c/

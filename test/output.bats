@@ -346,8 +346,7 @@ blames() {
     out=/dev/full
     for job in amn-remember amn-inspect amn-parse 'amn-inspect --human' 'amn-parse --human' 'amn-remember --size' \
         'amn-remember --plan' 'amn-remember --parts --part-size 100' 'amn-parse --version' 'amn-inspect --help'; do
-        blames 74 '(standard output)' 'input/output: ' $job "$f"
-        grep -q 'No space left on device$' err
+        blames 74 '(standard output)' 'input/output: write failed: No space left on device' $job "$f"
     done
     blames 74 /dev/full 'input/output: write failed: No space left on device' amn-remember -o /dev/full "$f"
     cat "$f" | blames 74 '(standard output)' 'input/output: write failed' amn-remember
@@ -493,7 +492,7 @@ blames() {
     amn-forget -q --scheme q8_0 -o whole.gguf in.safetensors
     try 74 amn-forget -q --scheme q8_0 --report /dev/full -o out.gguf in.safetensors
     error_line amn-forget 'input/output'
-    grep -q 'the output is complete, but not its report' err
+    grep -q 'the output is complete, but the report is not' err
     cmp whole.gguf out.gguf
     try 74 amn-forget -q --scheme q8_0 --report /dev/full --test in.safetensors
     refute grep -q 'complete' err

@@ -93,7 +93,7 @@ unnamed() {
         for t in amn-remember amn-parse amn-inspect; do
             both 65 model $t
             is_empty out.file
-            grep -q 'it is empty' err.file && grep -q 'it is empty' err.pipe
+            grep -q 'file is empty' err.file && grep -q 'input is empty' err.pipe
         done
     done
 }
@@ -122,16 +122,16 @@ unnamed() {
         packed $p "$fx/good-gguf.gguf" >model
         head -c 500 model >cut
         try 65 amn-remember cut
-        grep -q "malformed: the $p stream is cut after 500 bytes (the download or copy is incomplete) \[at byte 500\]" err
+        grep -q "malformed: the $p stream is truncated after 500 bytes (incomplete download or copy?) \[at byte 500\]" err
         { cat model; echo junk; } >tail
         try 65 amn-remember tail
-        grep -q "malformed: what follows the $p stream is n.* \[at byte $(wc -c <model)\]" err
+        grep -q "malformed: trailing data after the $p stream \[at byte $(wc -c <model)\]" err
         try 65 amn-remember -o new tail
         [ ! -e new ]
         try 65 $p -tq tail || try 1 $p -tq tail || try 2 $p -tq tail    # who made it does not like it either
         python3 -c 'd = bytearray(open("model", "rb").read()); d[600] ^= 8; open("broken", "wb").write(d)'
         both 65 broken amn-remember
-        grep -q "malformed: the $p stream is broken" err.file && grep -q "malformed: the $p stream is broken" err.pipe
+        grep -q "malformed: corrupt $p stream" err.file && grep -q "malformed: corrupt $p stream" err.pipe
     done
     # gzip's checksum and length are looked at
     gzip -nc <"$fx/good-plain.safetensors" >model
@@ -195,7 +195,7 @@ unnamed() {
         gzip -c <"$fx/good-sharded/$shard.safetensors" >model/$shard.safetensors
         for t in amn-remember amn-parse; do
             try 69 $t model
-            grep -q "$shard.safetensors: unsupported: it is compressed, and one of several files" err
+            grep -q "$shard.safetensors: unsupported: compressed shards are not supported" err
         done
         cp "$fx/good-sharded/$shard.safetensors" model/
     done
@@ -225,7 +225,7 @@ unnamed() {
         { printf "${f#* }"; head -c 100 "$fx/good-plain.safetensors"; } >model
         for t in amn-remember amn-parse amn-inspect; do
             both 69 model $t
-            grep -q "this is compressed with ${f%% *}, which is not read through: .* FILE | amn-inspect" err.file
+            grep -q "compressed with ${f%% *}, which is not supported: .* FILE | amn-inspect" err.file
             grep -q "compressed with ${f%% *}" err.pipe
         done
     done
@@ -236,7 +236,7 @@ unnamed() {
             both 69 twice amn-remember
             for e in err.file err.pipe; do
                 [ "$(wc -l <$e)" -eq 1 ]
-                grep -q "this is compressed twice, by $inner and then by $outer: .*: $outer -dc FILE | amn-inspect" $e
+                grep -q "compressed twice, with $inner and then with $outer, .*: $outer -dc FILE | amn-inspect" $e
             done
         done
     done
@@ -268,7 +268,7 @@ PYTHON
     "$helpers/pack" zstd 27 <"$f" >model
     reads "$f" model
     try 75 amn-inspect --max-alloc 64M model
-    grep -q 'limit: window of the zstd stream, bytes: 134217728 is over the limit of 67108864' err
+    grep -q 'limit: zstd window bytes: 134217728 exceeds the limit of 67108864' err
     "$helpers/pack" zstd 28 <"$f" >model
     both 75 model amn-inspect
     grep -q 'window of the zstd stream' err.file && grep -q 'window of the zstd stream' err.pipe
@@ -287,7 +287,7 @@ PYTHON
     "$helpers/pack" xz 31 <plain.xz >model                      # 192
     xz -tq model
     both 75 model amn-inspect
-    grep -q 'dictionary of the xz stream, bytes: 201326592 is over the limit of 134217728' err.file
+    grep -q 'xz dictionary bytes: 201326592 exceeds the limit of 134217728' err.file
     try 75 amn-inspect --max-alloc 4M plain.xz
     { cat plain.xz; "$helpers/pack" xz 40 <plain.xz; } >model
     both 75 model amn-remember
@@ -320,7 +320,7 @@ PYTHON
     for f in spaces.zst spaces.xz spaces.gz array.zst; do
         for t in amn-inspect amn-parse amn-remember; do
             try 75 little $t $f
-            grep -q 'limit: ratio: .* over the limit of 200 to 1' err
+            grep -q 'limit: ratio: .* exceeds the limit of 200 to 1' err
             is_empty out
             try 75 little $t <$f
         done
@@ -336,13 +336,13 @@ PYTHON
         try 0 timeout 30 $t model
     done
     try 65 timeout 30 amn-remember model
-    grep -q 'at least [0-9]* bytes follow the last tensor' err
+    grep -q 'at least [0-9]* bytes of trailing data after the last tensor' err
     try 65 timeout 30 amn-remember <model
     # nor does it go to a temporary file
     "$helpers/pack" zstd-then 0 400000000000 <"$fx/good-fp8-wide-late.safetensors" >model
     spools_little() { (ulimit -f 20000; exec timeout 60 amn-remember -v model); }
     try 65 spools_little
-    grep -q 'at least [0-9]* bytes follow the last tensor' err
+    grep -q 'at least [0-9]* bytes of trailing data after the last tensor' err
 }
 
 # bats test_tags=full
@@ -354,7 +354,7 @@ PYTHON
     both 0 model amn-remember -o got
     cmp got expected
     both 75 model amn-remember --max-ratio 1000 -o new
-    grep -q 'ratio: .* over the limit of 1000 to 1' err.file
+    grep -q 'ratio: .* exceeds the limit of 1000 to 1' err.file
     [ ! -e new ]
     try 75 amn-remember --max-ratio 0 -o new model
     try 0 amn-inspect --max-ratio 1000 model
@@ -371,7 +371,7 @@ PYTHON
     for p in $packings; do
         packed $p "$f" >model
         try 0 amn-remember -v model
-        grep -qE 'note: [0-9]+ bytes go to a temporary file' err
+        grep -qE 'note: spooling [0-9]+ bytes to a temporary file' err
         cmp out expected
         both 75 model amn-remember --no-spool
         is_empty out.file
@@ -407,7 +407,7 @@ PYTHON
         cmp model expected
         packed $p "$corpus/gguf-good/data-order-permuted.gguf" >model      # worth a note
         try 74 "$helpers/held" 'printf x >>model' amn-remember -v -o new model
-        grep -q 'it changed while it was read' err
+        grep -q 'file changed while being read' err
         [ ! -e new ]
     done
 }
@@ -437,7 +437,7 @@ PYTHON
     for p in zstd xz; do
         packed $p "$fx/good-plain.safetensors" >model
         both 69 model amn-inspect
-        grep -q "unsupported: this is compressed with $p, and libarchive, .* cannot be loaded (.*): $p -dc FILE | amn-inspect" err.file
+        grep -q "unsupported: compressed with $p, but libarchive cannot be loaded (.*); install it, or use: $p -dc FILE | amn-inspect" err.file
     done
     gzip -c <"$fx/good-plain.safetensors" >model
     reads "$fx/good-plain.safetensors" model

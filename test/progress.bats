@@ -209,7 +209,7 @@ SH
     left 1 "$(wc -c <whole | tr -d ' ')"
     head -c 1400000 "$in" >cut
     try 65 "$helpers/pty" --columns 400 sh -c 'sh slow "$0" | amn-remember >made' cut
-    left 1 'amn-remember: (standard input): malformed: it ends after 1400000 bytes'
+    left 1 'amn-remember: (standard input): malformed: truncated: 1400000 of'
 }
 
 # bats test_tags=full

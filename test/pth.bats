@@ -54,7 +54,7 @@ PYTHON
         remembers $how.pt
         expects $how.pt out.file
     done
-    amn-parse -v extra.pt 2>&1 >list | grep -q '1 of its storages belong to no tensor'
+    amn-parse -v extra.pt 2>&1 >list | grep -q 'unused storages: 1'
     # Of a long one the first storage tells that it is none of torch's.
     "$helpers/checkpoint" large.pt large shuffled
     remembers large.pt
@@ -77,7 +77,7 @@ PYTHON
     "$helpers/checkpoint" extra.pt large extra
     amn-remember extra.pt >out && expects extra.pt out
     cat extra.pt | try 69 amn-remember -o none -
-    [ ! -e none ] && grep -q 'name the file' err
+    [ ! -e none ] && grep -q 'give a file name' err
 }
 
 # bats test_tags=full

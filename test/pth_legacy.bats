@@ -73,6 +73,6 @@ made() { "$helpers/legacy-checkpoint" . ; }
     [ "$(amn-parse --root a good-order.pt | jq -r .name)" = t ]
     [ "$(amn-parse --root a.t good-order.pt | jq -r .name)" = tensor ]
     try 2 amn-parse --root nowhere good-order.pt
-    grep -q 'no tensor lies under nowhere' err
+    grep -q "no tensor under 'nowhere'" err
     [ "$(amn-parse --root auto good-order.pt | wc -l)" -eq 2 ]
 }

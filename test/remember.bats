@@ -76,8 +76,8 @@ gives_the_bytes_of_scalar() {
 @test "scales that are NaN or infinite, values that F16 makes infinite: decoded and told" {
     f=$fx/good-fp8-odd-scales.safetensors
     try 0 amn-remember --to f16 -v "$f"
-    grep -q 'warning: 16 values are infinite in F16' err
-    grep -q 'note: 1 scales are NaN, 1 infinite' err
+    grep -q 'warning: 16 values overflow F16' err
+    grep -q 'note: 1 NaN and 1 infinite scales' err
     try 0 amn-remember --to f16 "$f"
     [ "$(wc -l <err)" -eq 1 ]
     try 0 amn-remember --to f16 -q "$f"

@@ -120,34 +120,34 @@ END
     hostile
     try 1 amn-inspect --scan --human hostile/other-member.pt
     diff out - <<'END'
-Verdict       found: a program that loads it may run code that it contains
+Verdict       DANGEROUS: loading this file in Python can execute arbitrary code
 Dangerous     os.system, called (a/sub/data.pkl, byte 2)
 Allowed       1 name
-Pickles       2 in a file of the format ZIP
+Pickles       2 (file format: ZIP)
 END
     try 1 amn-inspect --scan --human hostile/control.pkl
     grep -qF 'Dangerous     fine\u{1b}[2J.name (byte 2)' out
     try 77 amn-inspect --scan --human hostile/unknown.pkl hostile/nested.pkl hostile/plain.npy hostile/cut-good.pt
     diff out - <<'END'
 hostile/unknown.pkl:
-Verdict       unknown: it names globals that are not known to be harmless
+Verdict       unknown: references names that are not known to be harmless
 Suspicious    my.model.Net, called (byte 2)
-Pickles       1 in a file of the format pickle
+Pickles       1 (file format: pickle)
 
 hostile/nested.pkl:
-Verdict       clean: it names only what tensors need
+Verdict       clean: only allowed names
 Odd           a string in it is a pickle (byte 2)
-Pickles       1 in a file of the format pickle
+Pickles       1 (file format: pickle)
 
 hostile/plain.npy:
-Verdict       clean: it contains no pickle
-Pickles       0 in a file of the format NPY
+Verdict       clean: no pickles
+Pickles       0 (file format: NPY)
 
 hostile/cut-good.pt:
-Verdict       unknown: not all of it was read
-Not read      the ZIP archive: it ends without an end record (the download or copy is incomplete, or bytes were put behind it)
+Verdict       unknown: the file could not be read completely
+Not read      ZIP archive: no end record (incomplete download or copy, or trailing data?)
 Allowed       1 name
-Pickles       1 in a file of the format ZIP
+Pickles       1 (file format: ZIP)
 END
     for f in hostile/*; do
         amn-inspect --scan --human "$f" 2>&1 || :

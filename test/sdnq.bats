@@ -40,7 +40,7 @@ wide() { echo "$fx/sdnq-wide/model.safetensors"; }
     "$helpers/shards" "$(wide)" shards
     for f in shards/model-0000*.safetensors; do
         try 69 amn-remember "$f"
-        grep -q 'name the directory or model.safetensors.index.json' err
+        grep -q 'give the directory or model.safetensors.index.json' err
         is_empty out
         try 0 amn-parse "$f"
         try 0 amn-inspect "$f"
@@ -53,7 +53,7 @@ wide() { echo "$fx/sdnq-wide/model.safetensors"; }
     mv out expected
     both 69 "$model/model.safetensors" amn-remember --config none
     for err in err.file err.pipe; do
-        grep -q 'SDNQ (without its configuration) cannot be decoded; .*name the directory, or .*--config' $err
+        grep -q 'SDNQ (without its configuration) cannot be decoded; .*give the directory, or .*--config' $err
     done
     is_empty out.file
     is_empty out.pipe

@@ -177,7 +177,7 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     [ ! -e d/model.safetensors.index.json ]
     cat in | try 73 amn-convert -o d/ --shard-size 8000 - more.npz
     cat in | try 0 amn-convert -v -o d/ --shard-size 8000 --resume - more.npz
-    grep -qE 'finished before: [1-9]' err
+    grep -qE 'files already complete: [1-9]' err
     amn-convert -o e/ --shard-size 8000 in more.npz
     diff -r d e
     rm -rf d

@@ -120,7 +120,7 @@ hub() {
     try 66 timeout 20 amn-remember hf:acme/x/model.safetensors
     mkfifo hub/models--acme--x/refs/slow
     try 66 timeout 20 amn-remember hf:acme/x@slow
-    grep -q 'refs/slow: it is not a regular file' err
+    grep -q 'refs/slow: not a regular file' err
 }
 
 @test "hf: megabytes of a ref are not read" {
@@ -139,7 +139,7 @@ hub() {
     try 0 amn-remember m
     cp "$good" m/other.pt
     try 2 amn-remember m                # the only other model file
-    grep -q 'several models (only.npz, other.pt): name one of them, as in m/only.npz' err
+    grep -q 'several models (only.npz, other.pt): give one of them, such as m/only.npz' err
     cp "$good" m/a.gguf
     try 0 amn-remember m
     echo broken >m/pytorch_model.bin
@@ -148,7 +148,7 @@ hub() {
     try 0 amn-remember m
     cp "$good" m/c.safetensors
     try 2 amn-remember m
-    grep -q 'several models (b.safetensors, c.safetensors): name one of them, as in m/b.safetensors' err
+    grep -q 'several models (b.safetensors, c.safetensors): give one of them, such as m/b.safetensors' err
     cp "$good" m/model.safetensors
     try 0 amn-remember m
     rm m/model.safetensors

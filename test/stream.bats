@@ -165,7 +165,7 @@ no_room() {
     only expected
     spool_limited() { (ulimit -f 100; cat "$fx/good-fp8-wide-late.safetensors" | amn-remember -o /dev/null); }
     try 74 spool_limited
-    grep -q "^amn-remember: ${TMPDIR:-/tmp}: input/output: the temporary file for the input cannot be written" err
+    grep -q "^amn-remember: ${TMPDIR:-/tmp}: input/output: cannot write the temporary file for the input" err
 }
 
 @test "a report that meets a file size limit: 74, and words that do not fit fail no job" {
@@ -200,7 +200,7 @@ no_room() {
     cp out whole
     refute grep -q 'temporary file' err
     cat "$fx/good-fp8-wide-late.safetensors" | try 0 amn-remember -v
-    grep -qE 'note: [0-9]+ bytes go to a temporary file' err
+    grep -qE 'note: spooling [0-9]+ bytes to a temporary file' err
     cmp out whole
 }
 
@@ -211,7 +211,7 @@ no_room() {
     [ -z "$(ls -A spool)" ]
     cat "$fx/good-fp8-wide-late.safetensors" | TMPDIR=/nonexistent/folder try 74 amn-remember
     error_line amn-remember input/output
-    grep -q '^amn-remember: /nonexistent/folder: .*: the temporary file for the input cannot be made (TMPDIR names' err
+    grep -q '^amn-remember: /nonexistent/folder: .*: cannot create the temporary file for the input (set TMPDIR to' err
     is_empty out
     TMPDIR=$PWD/spool try 143 "$helpers/stall" TERM "$fx/good-fp8-wide-late.safetensors" amn-remember
     [ -z "$(ls -A spool)" ]

@@ -81,7 +81,7 @@ ranges() {
     cmp out.file out.pipe
     mv out.file whole
     try 69 amn-remember --config none "$model/model.safetensors"
-    grep -q 'tensor lm_head.weight: EXL2 (padded to so many rows or not, as the vocab_size of config.json says' err || {
+    grep -q 'tensor lm_head.weight: EXL2 (padding of rows unknown without vocab_size of config.json' err || {
         cat err; return 1; }
     echo '{"text_config": {"vocab_size": 43}}' >config
     try 0 amn-remember --config config "$model/model.safetensors"

@@ -282,7 +282,7 @@ test_nearest(void)
     }
     struct str s = { 0 };
     nearest_or_all(&s, "frobnicate", words, 3);
-    check_text(__LINE__, &s, ": it is one of output, order or part");
+    check_text(__LINE__, &s, ": expected output, order or part");
     char longest[200];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';

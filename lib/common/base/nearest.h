@@ -11,7 +11,7 @@
  * - for _, are no difference. Appends nothing when no word is near. Words may be listed twice. */
 void nearest_hint(struct str *hint, const char *prefix, const char *typed, const char *const words[], size_t nwords);
 
-/* The same; when no word is near, all of them: ": it is one of auto, always or never". */
+/* The same; when no word is near, all of them: ": expected auto, always or never". */
 void nearest_or_all(struct str *hint, const char *typed, const char *const words[], size_t nwords);
 
 /* What stands before word i of a list of n: " or " before the last one, else ", ", nothing before the first. */

@@ -54,9 +54,8 @@ read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t fi
         return checkpoint_zip_read(c, src, zip, file, options, err);
     if (!npz_probe(zip, src, &npz, err))
         return false;
-    return npz ? npz_read(c, src, zip, file, options, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a ZIP "
-        "archive, of neither arrays of NumPy nor a PyTorch checkpoint, which is not read: unzip FILE unpacks it, then name "
-        "the model in it");
+    return npz ? npz_read(c, src, zip, file, options, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this ZIP archive "
+        "is neither a PyTorch checkpoint nor an NPZ file: extract it with 'unzip FILE' and give the model in it");
 }
 
 /* What only goes forward: its directory comes last. What is little is read to its end; a checkpoint as torch writes it in

@@ -33,8 +33,8 @@ container_detect(const struct container **out, struct source *src, struct err *e
     if (!source_head(src, FOREIGN_PROBE, &head, &have, err))
         return false;
     if (have == 0)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, source_is_file(src) ? "it is empty: fetch or copy it again"
-            : "it is empty: the command that should write it failed, or wrote elsewhere");
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, source_is_file(src) ? "file is empty: download or copy it again"
+            : "input is empty: the command that feeds the pipe failed, or its output went elsewhere");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i]->probe(head, (size_t)have, source_size(src))) {
             *out = rows[i];
@@ -42,6 +42,6 @@ container_detect(const struct container **out, struct source *src, struct err *e
         }
     *out = &container_safetensors;
     return foreign_check(head, (size_t)have, err)
-        && (might_be_safetensors(head, have) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is no model file of a "
-            "known format, expected safetensors, GGUF, a PyTorch checkpoint, NPY or NPZ: fetch it again, or name another file"));
+        && (might_be_safetensors(head, have) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "not a model file: expected "
+            "safetensors, GGUF, a PyTorch checkpoint, NPY or NPZ; download it again, or give another file"));
 }

@@ -15,7 +15,7 @@ set(struct blocks *b, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_m
     b->per_matrix = per_matrix;
 }
 
-/* The columns of a group by config.json; 0 where it does not say, or not what the shapes allow. */
+/* Finds the columns of a group in config.json. *size is 0 if it declares none, or one that contradicts the shapes. */
 static bool
 find_group_size(uint64_t *size, const struct blocks *b, const struct table_match *f, uint64_t groups, struct err *err)
 {
@@ -27,7 +27,7 @@ find_group_size(uint64_t *size, const struct blocks *b, const struct table_match
     return true;
 }
 
-/* Blocks by config.json, where they fit a matrix of scales k0 x k1. */
+/* Finds the blocks in config.json, if they fit a matrix of scales k0 x k1. */
 static bool
 find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struct table_match *f, const uint64_t k[2],
     struct err *err)
@@ -46,7 +46,7 @@ find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struc
     return true;
 }
 
-/* A matrix of scales k0 x k1. */
+/* Maps a matrix of scales k0 x k1. */
 static bool
 find_blocks(struct blocks *b, enum blocks_told *told, const struct table_match *f, const uint64_t k[2], struct err *err)
 {
@@ -56,12 +56,12 @@ find_blocks(struct blocks *b, enum blocks_told *told, const struct table_match *
         return false;
     *told = BLOCKS_TOLD;
     if (!known && k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
-        block[1] = b->cols / num_max(k[1], 1);          /* groups divide the columns where nothing else is said */
+        block[1] = b->cols / num_max(k[1], 1);          /* without other information, groups divide the columns */
     } else if (!known && k[0] != b->rows && k[1] == b->cols && k[1] > 1) {
-        *told = BLOCKS_OPEN;            /* or groups of a matrix that was turned around */
+        *told = BLOCKS_OPEN;            /* or groups of a transposed matrix */
     } else if (!known) {
         enum dim_axis rows = dim_axis(b->rows, k[0], &block[0]), cols = dim_axis(b->cols, k[1], &block[1]);
-        bool turned = k[0] == 1 && k[1] == b->rows && k[1] > 1 && block[1] != DIM_USUAL;       /* or one a row */
+        bool turned = k[0] == 1 && k[1] == b->rows && k[1] > 1 && block[1] != DIM_USUAL;       /* or one per row, transposed */
         *told = rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE ? BLOCKS_WRONG
             : rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO || turned ? BLOCKS_OPEN : BLOCKS_TOLD;
     }

@@ -1,17 +1,17 @@
-/* INT8: codes of a byte each, as compressed-tensors (int-quantized, naive-quantized), ModelOpt and Quark store them. The
- * tensors of a module P:
+/* INT8: codes of one byte, as stored by compressed-tensors (int-quantized, naive-quantized), ModelOpt and Quark. The tensors
+ * of a module P:
  *
- *     P.weight               I8 [out, in], two's complement; codes of fewer bits may lie so, too
- *     P.weight_scale         F16, BF16, F32: blocks.h
- *     P.weight_zero_point    I8, like the scale; absent where the model is symmetric
- *     P.pre_quant_scale      [in], of ModelOpt: smooth.h
+ *     P.weight               I8 [out, in], two's complement; may also hold codes of fewer bits
+ *     P.weight_scale         F16, BF16, F32: see blocks.h
+ *     P.weight_zero_point    I8, shaped like the scale; absent if the model is symmetric
+ *     P.pre_quant_scale      [in], ModelOpt only: see smooth.h
  *
  *     V[o][i] = RN32((weight[o][i] - zero_point) * scale)
  *
- * Quark turns codes in groups around: weight [in, out], weight_scale and weight_zero_point [G, out].
+ * Quark stores codes in groups transposed: weight [in, out], weight_scale and weight_zero_point [G, out].
  *
- * Sources: compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize; modelopt
- * torch/export/quant_utils.py, to_quantized_weight; quark torch/utils/pack.py, Pack_8_bits.
+ * Sources: compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize; modelopt torch/export/quant_utils.py,
+ * to_quantized_weight; quark torch/utils/pack.py, Pack_8_bits.
  */
 #include <stdio.h>
 
@@ -42,10 +42,10 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (!blocks_find(&own->blocks, &told, f, scale, dim_rows(codes), dim_cols(codes), err))
         return false;
     if (told == BLOCKS_WRONG)
-        return table_wrong(scale, codes, err, "one, one a row, or groups or blocks of INT8");
+        return table_wrong(scale, codes, err, "one scale, one per row, or groups or blocks");
     if (zero && !dim_same_shape(zero, scale))
-        return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
-    own->open = told == BLOCKS_OPEN ? "in blocks as config.json says (--config)"
+        return table_wrong(zero, codes, err, "the shape of weight_scale");
+    own->open = told == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
     w->vague = own->open != NULL;
     return codes_check_zeros(f, zero, err) && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
@@ -79,7 +79,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 
 /* --- turned around */
 
-/* Groups down the columns. Other shapes that look so are INT8 in blocks. */
+/* Matches groups of rows, if config.json or --scheme names Quark. Otherwise the same shapes are INT8 in blocks. */
 static bool
 is_turned(const struct table_match *f)
 {
@@ -100,7 +100,7 @@ turned_fit(struct table_match *f, struct weight *w, struct err *err)
     if (!own)
         return false;
     if (zero && !dim_same_shape(zero, scale))
-        return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
+        return table_wrong(zero, codes, err, "the shape of weight_scale");
     *own = (struct int8){ .blocks = { .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_rows(scale), 1) },
         .open = scale->dtype == DTYPE_F64 ? "with scales of F64" : w->part[SMOOTH] ? "with pre_quant_scale" : NULL };
     w->own = own;

@@ -1,8 +1,8 @@
-/* Sources: compressed-tensors transform/transform_config.py, which fuses some transforms into weights and applies others
- * to activations; auto-round docs/rotation_details.md, export_to_autoround and transforms/spinquant/serialize.py. */
+/* Sources: compressed-tensors transform/transform_config.py, which fuses some transforms into weights and applies others to
+ * activations; auto-round docs/rotation_details.md, export_to_autoround and transforms/spinquant/serialize.py. */
 #include "scheme/rotation.h"
 
-/* Not null, false, or empty: an object of groups that has none says nothing either. */
+/* Returns true unless the value is null, false or empty. An object whose config_groups are empty counts as empty. */
 static bool
 says_something(const json_t *v)
 {

@@ -87,8 +87,8 @@ gguf_need(struct gguf *g, uint64_t n, struct err *err)
         if (n <= g->c.left)
             return true;
     }
-    return gguf_fail(g, err, ERR_MALFORMED, g->c.at, "its header goes on for %" PRIu64 " bytes and more from here, but "
-        "the file ends after %" PRIu64 " (the download or copy is incomplete)", n, g->size);
+    return gguf_fail(g, err, ERR_MALFORMED, g->c.at, "truncated: the header continues for at least %" PRIu64 " bytes from "
+        "here, but the file ends after %" PRIu64 " (incomplete download or copy?)", n, g->size);
 }
 
 bool
@@ -101,7 +101,7 @@ gguf_string(struct gguf *g, const char *what, uint64_t max, const char **p, uint
     bool there = g->size == SOURCE_SIZE_UNKNOWN || *n <= g->size - g->c.at;
     max = num_min(max, g->limits->alloc);
     if (there && *n > max)
-        return gguf_fail(g, err, ERR_LIMIT, at, "%s: %" PRIu64 " bytes are over the limit of %" PRIu64, what, *n, max);
+        return gguf_fail(g, err, ERR_LIMIT, at, "%s: length %" PRIu64 " exceeds the limit of %" PRIu64 " bytes", what, *n, max);
     if (!gguf_need(g, *n, err))
         return false;
     *p = (const char *)cursor_take(&g->c, *n);
@@ -131,10 +131,10 @@ static bool
 check_count(struct gguf *g, const char *what, uint64_t n, uint64_t least, uint64_t at, struct err *err)
 {
     if (n > INT64_MAX)
-        return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s: the count is negative", n, what);
+        return err_set(err, ERR_MALFORMED, at, "negative count of %s: %" PRId64, what, (int64_t)n);
     if (g->size != SOURCE_SIZE_UNKNOWN && n > (g->size - HEADER) / least)
-        return err_set(err, ERR_MALFORMED, at, "the header promises %" PRIu64 " %s of at least %" PRIu64 " bytes each, "
-            "but only %" PRIu64 " bytes follow it: the file is cut or damaged", n, what, least, g->size - HEADER);
+        return err_set(err, ERR_MALFORMED, at, "header declares %" PRIu64 " %s of at least %" PRIu64 " bytes each, but only %"
+            PRIu64 " bytes follow: the file is truncated or damaged", n, what, least, g->size - HEADER);
     return budget_items(catalog_budget(g->catalog), n, "tensors and keys", err);
 }
 
@@ -145,7 +145,7 @@ read_header(struct gguf *g, uint32_t *version, uint64_t *ntensors, uint64_t *nke
         return false;
     const uint8_t *magic = cursor_take(&g->c, 4);
     if (!gguf_probe(magic, 4, g->size))
-        return err_set(err, ERR_MALFORMED, 0, "this is no GGUF file: it does not begin with GGUF");
+        return err_set(err, ERR_MALFORMED, 0, "not a GGUF file: the magic GGUF is missing");
     g->c.big = magic[0] == 'F' || (load_le32(g->c.p) & 0xffff) == 0;
     *version = cursor_u32(&g->c);
     if (*version != 2 && *version != 3)
@@ -166,11 +166,11 @@ check_split(const struct gguf *g, struct err *err)
     if (g->split_count <= 1)
         return true;
     if (!g->split_no_given)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.count says that it is one of %" PRIu64 " parts, but "
-            "no split.no says which", g->split_count);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.count is %" PRIu64 ", but split.no is missing",
+            g->split_count);
     if (g->split_no >= g->split_count)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.no is %" PRIu64 ", expected less than split.count, "
-            "which is %" PRIu64, g->split_no, g->split_count);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.no is %" PRIu64 ", expected less than split.count (%" PRIu64
+            ")", g->split_no, g->split_count);
     return true;
 }
 
@@ -180,11 +180,11 @@ warn_odd(const struct gguf *g)
     static const char *const text[GGUF_ODDITIES] = {
         [GGUF_ODD_KEY] = "keys that are not lower_snake_case words with dots",
         [GGUF_ODD_TEXT] = "names and strings that are not UTF-8",
-        [GGUF_ODD_BOOL] = "booleans that are neither 0 nor 1, taken as true",
-        [GGUF_ODD_NESTED] = "arrays of arrays (llama.cpp refuses this file)",
-        [GGUF_ODD_LONG_NAME] = "tensor names of more than 63 bytes (llama.cpp refuses this file)",
+        [GGUF_ODD_BOOL] = "booleans other than 0 and 1, read as true",
+        [GGUF_ODD_NESTED] = "arrays of arrays (llama.cpp cannot load this file)",
+        [GGUF_ODD_LONG_NAME] = "tensor names longer than 63 bytes (llama.cpp cannot load this file)",
         [GGUF_ODD_EMPTY_NAME] = "tensors without a name",
-        [GGUF_ODD_TYPE] = "tensors of a ggml type that is not known",
+        [GGUF_ODD_TYPE] = "tensors of an unknown ggml type",
     };
     for (int i = 0; i < GGUF_ODDITIES; i++) {
         char shown[STR_SHOWN];
@@ -194,7 +194,7 @@ warn_odd(const struct gguf *g)
         catalog_note(g->catalog, "%s: %" PRIu64 "%s%s", text[i], g->odd[i].count, *shown ? ", first at " : "", shown);
     }
     if (g->alignment < LEAST_ALIGNMENT)
-        catalog_note(g->catalog, "general.alignment is %" PRIu64 ", not a multiple of 8", g->alignment);
+        catalog_note(g->catalog, "general.alignment is %" PRIu64 ", expected a multiple of 8", g->alignment);
 }
 
 static bool

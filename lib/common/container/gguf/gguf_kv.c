@@ -41,8 +41,7 @@ read_type(struct gguf *g, const char *what, enum meta_type *type, struct err *er
         return false;
     uint32_t id = cursor_u32(&g->c);
     if (id >= META_TYPES)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "%s type %" PRIu32 " is not known, expected 0 to %d", what, id,
-            META_TYPES - 1);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "unknown %s type %" PRIu32 ", expected 0 to %d", what, id, META_TYPES - 1);
     *type = (enum meta_type)id;
     return true;
 }
@@ -100,7 +99,7 @@ skip_strings(struct gguf *g, uint64_t count, struct err *err)
         }
         if (n > GGUF_STRING_MAX)
             return gguf_fail(g, err, ERR_LIMIT, c.at,
-                "string in the array: %" PRIu64 " bytes are over the limit of %d", n, GGUF_STRING_MAX);
+                "string in the array: length %" PRIu64 " exceeds the limit of %d bytes", n, GGUF_STRING_MAX);
         if (!is_utf8(c.p + STRING_LEAST, n, c.left - STRING_LEAST))
             gguf_odd(g, GGUF_ODD_TEXT);
         cursor_take(&c, STRING_LEAST + n);
@@ -117,7 +116,7 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
     uint64_t at = g->c.at, least;
     *a = (struct meta_array){ .big_endian = g->c.big };
     if (depth == 0)
-        return gguf_fail(g, err, ERR_LIMIT, at, "arrays nest deeper than the limit of %d", META_DEPTH_MAX);
+        return gguf_fail(g, err, ERR_LIMIT, at, "nesting of arrays exceeds the limit of %d levels", META_DEPTH_MAX);
     if (!read_type(g, "element", &a->type, err) || !gguf_need(g, 8, err))
         return false;
     a->count = cursor_u64(&g->c);
@@ -125,14 +124,14 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
     size_t size = meta_type_size(a->type);
     least = size ? size : a->type == META_STRING ? STRING_LEAST : ARRAY_HEAD;
     if (!num_mul(&least, a->count, least))
-        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its array of %" PRIu64 " elements is larger than any file: "
-            "the file is damaged", a->count);
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "size of an array of %" PRIu64 " elements overflows 64 bits: the file "
+            "is damaged", a->count);
     if (g->size != SOURCE_SIZE_UNKNOWN && least > g->size - g->c.at)
-        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its array of %" PRIu64 " elements needs at least %" PRIu64 " "
-            "bytes, only %" PRIu64 " are left: the file is cut or damaged", a->count, least, g->size - g->c.at);
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "array of %" PRIu64 " elements needs at least %" PRIu64 " bytes, but "
+            "only %" PRIu64 " are left: the file is truncated or damaged", a->count, least, g->size - g->c.at);
     if (a->count > META_ARRAY_MAX)
-        return gguf_fail(g, err, ERR_LIMIT, at + 4, "array: %" PRIu64 " elements are over the limit of %d",
-            a->count, META_ARRAY_MAX);
+        return gguf_fail(g, err, ERR_LIMIT, at + 4, "array of %" PRIu64 " elements exceeds the limit of %d", a->count,
+            META_ARRAY_MAX);
 
     uint64_t start = g->c.at;
     if (size != 0) {
@@ -194,9 +193,9 @@ read_name(struct gguf *g, const char **name, uint64_t *n, struct err *err)
     g->name_at = at + NAME;
     g->name_len = *n;
     if (*n == 0)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "its name is empty");
+        return gguf_fail(g, err, ERR_MALFORMED, at, "empty name");
     if (memchr(*name, '\0', *n))
-        return gguf_fail(g, err, ERR_MALFORMED, at, "its name holds a NUL byte");
+        return gguf_fail(g, err, ERR_MALFORMED, at, "name contains a NUL byte");
     return true;
 }
 
@@ -229,12 +228,12 @@ static bool
 note_alignment(struct gguf *g, const struct meta_value *value, uint64_t at, struct err *err)
 {
     if (value->type != META_U32)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "its type is %s, expected u32", meta_type_name(value->type));
+        return gguf_fail(g, err, ERR_MALFORMED, at, "type is %s, expected u32", meta_type_name(value->type));
     uint64_t a = value->as.u;
     if (a == 0 || (a & (a - 1)) != 0)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "it is %" PRIu64 ", expected a power of two", a);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "value is %" PRIu64 ", expected a power of two", a);
     if (a > META_ALIGNMENT_MAX)
-        return gguf_fail(g, err, ERR_LIMIT, at, "it is %" PRIu64 ", over the limit of %d", a, META_ALIGNMENT_MAX);
+        return gguf_fail(g, err, ERR_LIMIT, at, "value %" PRIu64 " exceeds the limit of %d", a, META_ALIGNMENT_MAX);
     g->alignment = a;
     return true;
 }
@@ -249,7 +248,7 @@ note_value(struct gguf *g, const struct meta *m, uint64_t at, struct err *err)
     if (!no && !count)
         return true;
     if (!meta_as_u64(&m->value, no ? &g->split_no : &g->split_count))
-        return gguf_fail(g, err, ERR_MALFORMED, at, "it is no count: found %s, expected an integer not below 0",
+        return gguf_fail(g, err, ERR_MALFORMED, at, "found %s, expected an integer of 0 or more",
             meta_type_name(m->value.type));
     g->split_no_given |= no;
     g->split_count_given |= count;
@@ -278,8 +277,7 @@ check_new(struct gguf *g, struct gguf_keys *keys, const struct meta *m, uint64_t
     if (!table_add(&keys->names, name_of_key, keys, m->key, m->key_len, &number, &again, err))
         return false;
     if (again)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "this key is there twice, expected once; the first is at byte %"
-            PRIu64, key[number].at);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "duplicate key, the first is at byte %" PRIu64, key[number].at);
     key[keys->count++] = (struct key){ .at = at, .n = m->key_len };
     return true;
 }

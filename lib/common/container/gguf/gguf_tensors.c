@@ -54,10 +54,10 @@ read_name(struct gguf *g, struct info *t, struct err *err)
     g->name_at = t->at + NAME;
     g->name_len = n;
     if (n > UINT32_MAX - 1)
-        return gguf_fail(g, err, ERR_LIMIT, t->at, "its name has %" PRIu64 " bytes, which are too many", n);
+        return gguf_fail(g, err, ERR_LIMIT, t->at, "name of %" PRIu64 " bytes is too long", n);
     t->name_len = (uint32_t)n;
     if (n != 0 && memchr(name, '\0', t->name_len))
-        return gguf_fail(g, err, ERR_MALFORMED, t->at, "its name holds a NUL byte");
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "name contains a NUL byte");
     if (n == 0)
         gguf_odd(g, GGUF_ODD_EMPTY_NAME);
     if (n > MAX_NAME)
@@ -73,8 +73,8 @@ find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
 {
     const char *removed = dtype_ggml_removed(t->id);
     if (removed)
-        return gguf_fail(g, err, ERR_UNSUPPORTED, at, "its type %s (id %" PRIu32 ") was removed from ggml: look for a "
-            "newer GGUF file of the model", removed, t->id);
+        return gguf_fail(g, err, ERR_UNSUPPORTED, at, "type %s (id %" PRIu32 ") was removed from ggml: look for a newer GGUF "
+            "file of the model", removed, t->id);
     if (!dtype_from_ggml(&t->dtype, t->id)) {
         t->dtype = DTYPE_UNKNOWN;
         gguf_odd(g, GGUF_ODD_TYPE);
@@ -113,11 +113,10 @@ check_size(struct gguf *g, struct info *t, struct err *err)
             return gguf_fail(g, err, ERR_MALFORMED, t->at, "shape %s has a negative dimension",
                 shape_text(text, &shape));
     if (row % type->elems != 0)
-        return gguf_fail(g, err, ERR_MALFORMED, t->at, "rows of %" PRIu64 " elements, expected a multiple of %u for %s",
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "row length %" PRIu64 " is not a multiple of %u, the block size of %s",
             row, type->elems, type->name);
     if (!count_elements(t, &numel) || !dtype_rows_bytes(&t->nbytes, t->dtype, row != 0 ? numel / row : 0, row))
-        return gguf_fail(g, err, ERR_MALFORMED, t->at, "%s of shape %s is more than 64 bits can count", type->name,
-            shape_text(text, &shape));
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "size of %s %s overflows 64 bits", type->name, shape_text(text, &shape));
     t->least = t->dtype == DTYPE_UNKNOWN ? numel != 0 : t->nbytes;
     return true;
 }
@@ -131,11 +130,9 @@ read_info(struct gguf *g, struct info *t, struct err *err)
     uint64_t at = g->c.at;
     t->rank = cursor_u32(&g->c);
     if (t->rank > MAX_DIMS)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "it has %" PRIu32 " dimensions, expected at most %d", t->rank,
-            MAX_DIMS);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "%" PRIu32 " dimensions, expected at most %d", t->rank, MAX_DIMS);
     if (t->rank > LAYOUT_RANK)
-        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu32 " dimensions are over the limit of %d", t->rank,
-            LAYOUT_RANK);
+        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu32 " dimensions exceed the limit of %d", t->rank, LAYOUT_RANK);
     if (!gguf_need(g, 8 * (uint64_t)t->rank + 4 + 8, err))
         return false;
     for (uint32_t i = t->rank; i-- > 0; )
@@ -146,8 +143,8 @@ read_info(struct gguf *g, struct info *t, struct err *err)
     if (!find_type(g, t, at, err) || !check_size(g, t, err))
         return false;
     if (t->offset % g->alignment != 0)
-        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its offset %" PRIu64 " is not a multiple of the alignment %"
-            PRIu64, t->offset, g->alignment);
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "offset %" PRIu64 " is not a multiple of the alignment %" PRIu64,
+            t->offset, g->alignment);
     return true;
 }
 
@@ -195,8 +192,8 @@ fail_layout(struct gguf *g, const struct info *t, const struct info *suspect, st
     g->name_at = t->at + NAME;
     g->name_len = t->name_len;
     if (suspect && suspect->id >= FORK_TYPE)
-        snprintf(fork, sizeof fork, " (type id %" PRIu32 ", %s here: a fork may have given the id to another block"
-            " format)", suspect->id, dtype_name(suspect->dtype));
+        snprintf(fork, sizeof fork, " (type id %" PRIu32 " is read as %s, but a fork may use this id for another block format)",
+            suspect->id, dtype_name(suspect->dtype));
     return gguf_fail(g, err, ERR_MALFORMED, t->at, "%s%s", text, fork);
 }
 
@@ -210,8 +207,8 @@ check_place(struct gguf *g, const struct info *t, const struct info *before, uin
     char text[STR_SHOWN + 160], shown[STR_SHOWN] = "the start of the data";
     if (before)
         str_shown(shown, gguf_at(g, before->at + NAME), before->name_len);
-    snprintf(text, sizeof text, "its data begin at offset %" PRIu64 ", expected %" PRIu64 ": %s %s%s", t->offset,
-        expected, t->offset < expected ? "they overlap those of" : "the bytes behind", shown,
+    snprintf(text, sizeof text, "data starts at offset %" PRIu64 ", expected %" PRIu64 ": %s %s%s", t->offset,
+        expected, t->offset < expected ? "it overlaps the data of" : "the bytes after", shown,
         t->offset < expected ? "" : " belong to no tensor");
     return fail_layout(g, t, before, err, text);
 }
@@ -230,23 +227,22 @@ check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct e
             return false;
         if (!num_add(&end, t->offset, t->least) || !num_align(&expected, end, g->alignment)
             || !num_add(&past, start, expected))
-            return fail_layout(g, t, NULL, err, "its data would end beyond any file: the file is damaged");
+            return fail_layout(g, t, NULL, err, "end of its data overflows 64 bits: the file is damaged");
         if (!cut && start + end > g->file_size)
             cut = t;
         before = t;
     }
     if (cut) {
         char text[128];
-        snprintf(text, sizeof text, "the file " SOURCE_CUT, g->file_size, start + end);
+        snprintf(text, sizeof text, SOURCE_TRUNCATED, g->file_size, start + end);
         return fail_layout(g, cut, cut, err, text);
     }
     if (g->file_size == SOURCE_SIZE_UNKNOWN || (before && before->dtype == DTYPE_UNKNOWN))
         return true;
     if (before && start + expected > g->file_size)
-        catalog_note(g->catalog, "the last tensor is not padded to the alignment of %" PRIu64, g->alignment);
+        catalog_note(g->catalog, "the last tensor is not padded to the alignment (%" PRIu64 " bytes)", g->alignment);
     if (start + expected < g->file_size)
-        catalog_note(g->catalog, "%" PRIu64 " bytes follow the tensors and are ignored",
-            g->file_size - start - expected);
+        catalog_note(g->catalog, "ignored %" PRIu64 " trailing bytes after the tensors", g->file_size - start - expected);
     return true;
 }
 
@@ -290,7 +286,7 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
     /* Added in the order listed, checked in the order of the data. */
     ok = ok && add_tensors(g, &infos, start, err);
     if (ok && sort_infos(&infos))
-        catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp refuses this file");
+        catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp cannot load this file");
     ok = ok && check_layout(g, &infos, start, err);
     free(infos.info);
     g->item = NULL;

@@ -51,15 +51,14 @@ bad_offset(struct safetensors_reader *r, size_t i, uint64_t expected)
     entry_shown(r, name, e);
     if (e->begin == expected)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: its data end at %" PRIu64 ", before they start at %" PRIu64 " (InvalidOffset)", name, e->end,
-            e->begin);
+            "tensor %s: data ends at %" PRIu64 ", before its start at %" PRIu64 " (InvalidOffset)", name, e->end, e->begin);
     if (e->begin > expected)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: its data start at %" PRIu64 ", expected %" PRIu64 ": the bytes between belong to no tensor "
-            "(InvalidOffset)", name, e->begin, expected);
+            "tensor %s: data starts at %" PRIu64 ", expected %" PRIu64 ": no tensor uses the bytes in between (InvalidOffset)",
+            name, e->begin, expected);
     return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-        "tensor %s: its data start at %" PRIu64 ", expected %" PRIu64 ": they overlap those of %s (InvalidOffset)",
-        name, e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
+        "tensor %s: data starts at %" PRIu64 ", expected %" PRIu64 ": it overlaps the data of %s (InvalidOffset)", name,
+        e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
 }
 
 /* Pack the dimensions of a shape that read_shape() found good, of the entry's rank. */
@@ -86,16 +85,16 @@ check_size(struct safetensors_reader *r, const struct safetensors_entry *e, cons
     char name[STR_SHOWN], dims[SHAPE_TEXT];
     if (!shape_nbytes(shape, (enum dtype)e->dtype, &need, &whole))
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: %s %s is more than 64 bits can count (ValidationOverflow)", entry_shown(r, name, e),
-            dtype, shape_text(dims, shape));
+            "tensor %s: size of %s %s overflows 64 bits (ValidationOverflow)", entry_shown(r, name, e), dtype,
+            shape_text(dims, shape));
     if (!whole)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: %s %s does not fill whole bytes (MisalignedSlice)", entry_shown(r, name, e), dtype,
+            "tensor %s: %s %s is not a whole number of bytes (MisalignedSlice)", entry_shown(r, name, e), dtype,
             shape_text(dims, shape));
     if (e->end - e->begin != need)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: its data have %" PRIu64 " bytes, expected %" PRIu64 " for %s %s (TensorInvalidInfo)",
-            entry_shown(r, name, e), e->end - e->begin, need, dtype, shape_text(dims, shape));
+            "tensor %s: %" PRIu64 " bytes of data, expected %" PRIu64 " for %s %s (TensorInvalidInfo)", entry_shown(r, name, e),
+            e->end - e->begin, need, dtype, shape_text(dims, shape));
     return true;
 }
 
@@ -137,8 +136,8 @@ lay_out(struct safetensors_reader *r, uint64_t *data_end)
         pack_shape(packed, e);
         ok = check_size(r, e, &shape)
             && (num_add(data_end, r->data_at, expected)
-                || err_set(r->err, ERR_MALFORMED, entry_at(r, e), "its data would end at %" PRIu64 " + %" PRIu64
-                    ", beyond any file: the file is damaged (MetadataIncompleteBuffer)", r->data_at, expected))
+                || err_set(r->err, ERR_MALFORMED, entry_at(r, e), "data would end at %" PRIu64 " + %" PRIu64 ", which "
+                    "overflows 64 bits: the file is damaged (MetadataIncompleteBuffer)", r->data_at, expected))
             && add_tensor(r, e, &shape);
     }
     free(packed);
@@ -155,21 +154,20 @@ take_header(struct source *src, const struct limits *limits, struct budget *budg
         return false;
     if (have < PREFIX)
         return err_set(err, ERR_MALFORMED, 0,
-            "it has only %" PRIu64 " bytes, too few for any model: the download or copy is incomplete "
-            "(HeaderTooSmall)", have);
+            "file has only %" PRIu64 " bytes, too few for any model (incomplete download or copy?) (HeaderTooSmall)", have);
     *n = load_le64(*p);
     uint64_t most = num_min(META_JSON_MAX, limits->alloc);
     if (*n > most)
         return err_set(err, ERR_LIMIT, 0,
-            "its header says that it has %" PRIu64 " bytes, over the limit of %" PRIu64 " (%s) (HeaderTooLarge)", *n,
-            most, limits_origin(most, META_JSON_MAX, "--max-alloc"));
+            "header length %" PRIu64 " exceeds the limit of %" PRIu64 " (%s) (HeaderTooLarge)", *n, most,
+            limits_origin(most, META_JSON_MAX, "--max-alloc"));
     if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
         have = size;
     else if (!budget_bytes(budget, PREFIX + *n, "header bytes", err)
         || !source_head(src, PREFIX + *n, p, &have, err))
         return false;
     if (have < PREFIX + *n)
-        return err_set(err, ERR_MALFORMED, have, "it " SOURCE_CUT " (InvalidHeaderLength)", have, PREFIX + *n);
+        return err_set(err, ERR_MALFORMED, have, SOURCE_TRUNCATED " (InvalidHeaderLength)", have, PREFIX + *n);
     return true;
 }
 
@@ -180,9 +178,9 @@ check_end(struct source *src, uint64_t data_end, struct err *err)
     if (size == SOURCE_SIZE_UNKNOWN || size == data_end)
         return true;
     if (size < data_end)
-        return err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT " (MetadataIncompleteBuffer)", size, data_end);
-    return err_set(err, ERR_MALFORMED, data_end, "it has %" PRIu64 " bytes, the header promises %" PRIu64 ": %" PRIu64
-        " follow the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
+        return err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED " (MetadataIncompleteBuffer)", size, data_end);
+    return err_set(err, ERR_MALFORMED, data_end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing "
+        "bytes after the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
 }
 
 static bool

@@ -14,8 +14,8 @@ json_fault(struct safetensors_reader *r)
     char text[PULL_EXPLAIN];
     enum err_kind kind = r->json.fault == PULL_TOO_DEEP ? ERR_LIMIT : ERR_MALFORMED;
     const char *name = r->json.fault == PULL_NOT_UTF8 ? "InvalidHeader" : "InvalidHeaderDeserialization";
-    return err_set(r->err, kind, pull_fault_at(&r->json), "its header cannot be read as JSON: %s (%s)",
-        pull_explain(text, &r->json), name);
+    return err_set(r->err, kind, pull_fault_at(&r->json), "header is not valid JSON: %s (%s)", pull_explain(text, &r->json),
+        name);
 }
 
 /* The characters of a string; in the scratch, until its next use, when it has escapes. NULL on failure. */
@@ -97,7 +97,7 @@ given_twice(struct safetensors_reader *r, const struct safetensors_entry *e, con
 {
     char name[STR_SHOWN];
     return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
-        "tensor %s: %s is given twice (InvalidHeaderDeserialization)", entry_shown(r, name, e), what);
+        "tensor %s: duplicate key %s (InvalidHeaderDeserialization)", entry_shown(r, name, e), what);
 }
 
 /* Whether the next token is `token`; if not, a failure about that field. */
@@ -135,7 +135,7 @@ read_dtype(struct safetensors_reader *r, struct safetensors_entry *e)
         return false;
     if (!dtype_from_tag(&dtype, p, n))
         return err_set(r->err, ERR_UNSUPPORTED, pull_token_at(&r->json),
-            "tensor %s: its dtype %s is not known, expected one of safetensors (InvalidHeaderDeserialization)",
+            "tensor %s: unknown dtype %s, expected one that safetensors defines (InvalidHeaderDeserialization)",
             entry_shown(r, name, e), shown(r, tag, &text));
     e->dtype = (uint8_t)dtype;
     return true;
@@ -155,8 +155,8 @@ read_shape(struct safetensors_reader *r, struct safetensors_entry *e)
         if (!read_u64(r, e, "shape", token, &dim))
             return false;
         if (++rank > LAYOUT_RANK)
-            return err_set(r->err, ERR_LIMIT, pull_token_at(&r->json), "tensor %s: it has more dimensions than the "
-                "limit of %d", entry_shown(r, name, e), LAYOUT_RANK);
+            return err_set(r->err, ERR_LIMIT, pull_token_at(&r->json), "tensor %s: number of dimensions exceeds the limit of "
+                "%d", entry_shown(r, name, e), LAYOUT_RANK);
     }
     e->rank = (uint32_t)rank;
     if (e->rank > r->rank_max)
@@ -242,7 +242,7 @@ add_key(struct safetensors_reader *r, const struct meta *m, uint64_t at)
     char key[STR_SHOWN];
     if (!catalog_add_meta(r->catalog, m, &again, r->err))
         return false;
-    return again != r->file || err_set(r->err, ERR_MALFORMED, at, "__metadata__: the key %s is given twice",
+    return again != r->file || err_set(r->err, ERR_MALFORMED, at, "__metadata__: duplicate key %s",
         str_shown(key, m->key, m->key_len));
 }
 
@@ -261,7 +261,7 @@ read_metadata(struct safetensors_reader *r)
 {
     if (r->has_metadata)
         return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
-            "__metadata__ is given twice (InvalidHeaderDeserialization)");
+            "duplicate key __metadata__ (InvalidHeaderDeserialization)");
     r->has_metadata = true;
     enum pull_token token = pull_next(&r->json);
     if (token == PULL_NULL)
@@ -293,7 +293,7 @@ safetensors_read_header(struct safetensors_reader *r)
     enum pull_token token = pull_next(&r->json);
     if (token != PULL_OBJECT && token != PULL_BAD)
         return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
-            "its header is %s, expected an object, { ... } (InvalidHeaderDeserialization)", pull_token_name(token));
+            "header is %s, expected an object, { ... } (InvalidHeaderDeserialization)", pull_token_name(token));
     while ((token = pull_next(&r->json)) == PULL_KEY) {
         size_t n;
         const char *key = decoded(r, &r->json.token, &n);

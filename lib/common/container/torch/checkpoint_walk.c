@@ -68,8 +68,8 @@ charge_text(struct walker *w, size_t n)
 {
     uint64_t max = TEXT_RATIO * w->c->pickle->size + TEXT_FREE;
     w->text += n;
-    return w->text <= max || err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "the names of its tensors have more than %" PRIu64
-        " bytes, %d times those of its pickle, which is the limit (built in)", max, TEXT_RATIO);
+    return w->text <= max || err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "total length of its tensor names exceeds the limit of "
+        "%" PRIu64 " bytes, %d times the size of its pickle (built in)", max, TEXT_RATIO);
 }
 
 /* Go on with the path by a key, or by number i of a list: *unnamed when that cannot be. */
@@ -125,11 +125,11 @@ enter(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
     char shown[STR_SHOWN];
     for (unsigned i = 0; i < w->depth; i++)
         if (w->frame[i].v == v)
-            return err_set(w->err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle is cyclic: %s holds itself",
+            return err_set(w->err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle is cyclic: %s contains itself",
                 w->path.len != 0 ? str_shown(shown, w->path.p, w->path.len) : "the root");
     if (w->depth >= DEEPEST)
-        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle nests dictionaries and lists more than %d "
-            "deep, which is the limit (walk_depth, built in)", DEEPEST);
+        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "nesting of dictionaries and lists in its pickle exceeds the limit "
+            "of %d levels (walk_depth, built in)", DEEPEST);
     w->frame[w->depth++] = (struct frame){ .v = v, .path = w->path.len, .unnamed = unnamed };
     return true;
 }
@@ -159,9 +159,8 @@ walk(struct walker *w, const struct pickle_value *root)
             continue;
         }
         if (++w->nodes > NODES_MAX)
-            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle holds more than the limit of %d "
-                "values, shared ones counted as often as they are reached (walk_nodes, built in)",
-                NODES_MAX);
+            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "number of values in its pickle exceeds the limit of %d, "
+                "counting shared ones each time (walk_nodes, built in)", NODES_MAX);
         if (is_container(value) || rebuild_is_tensor(w->c, value))
             ok = extend(w, f, key, i, &unnamed);
         ok = ok && visit(w, value, unnamed);
@@ -231,14 +230,14 @@ static bool
 check_named(const struct checkpoint *c, const struct checkpoint_tensor *t, struct err *err)
 {
     static const char *const why[] = {
-        [UNNAMED_KEY] = "under a key that is neither a text nor an integer",
-        [UNNAMED_SURROGATE] = "under a key that is no Unicode text (half of a surrogate pair)",
-        [UNNAMED_LONG] = "under keys of more than 65535 bytes",
-        [UNNAMED_SET] = "in a set",
+        [UNNAMED_KEY] = "is stored under a key that is neither a text nor an integer",
+        [UNNAMED_SURROGATE] = "is stored under a key that is not valid Unicode (half of a surrogate pair)",
+        [UNNAMED_LONG] = "is stored under keys of more than 65535 bytes",
+        [UNNAMED_SET] = "is in a set",
     };
     char shown[STR_SHOWN];
     return t->unnamed == NAMED || err_set(err, t->unnamed == UNNAMED_LONG ? ERR_LIMIT : ERR_UNSUPPORTED, ERR_NO_OFFSET,
-        "a tensor lies %s%s%s, so that it has no name", why[t->unnamed], t->name_len != 0 ? ", below " : "",
+        "a tensor %s%s%s, and so has no name", why[t->unnamed], t->name_len != 0 ? ", below " : "",
         t->name_len != 0 ? str_shown(shown, c->names.p + t->name_at, t->name_len) : "");
 }
 
@@ -262,8 +261,8 @@ check_names(const struct checkpoint *c, struct err *err)
         size_t n;
         const char *name = name_of_tensor(c, number, &n);
         ok = check_named(c, &c->tensor[i], err) && table_add(&names, name_of_tensor, c, name, n, &number, &again, err)
-            && (!again || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "two tensors get this name, since a dot in a key "
-                "and one between two keys are the same", str_shown(shown, name, n)));
+            && (!again || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "two tensors have this name, because keys "
+                "are joined by dots and may contain dots themselves", str_shown(shown, name, n)));
     }
     table_clear(&names);
     return ok;
@@ -286,7 +285,7 @@ checkpoint_choose(struct checkpoint *c, struct err *err)
         c->tensor[kept++] = t;
     }
     if (root && kept == 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no tensor lies under %s, which --root names",
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no tensor under '%s', given as --root",
             str_shown(shown, root, strlen(root)));
     c->ntensors = kept;
     return (!c->names.failed || err_memory(err, c->names.room)) && check_names(c, err);

@@ -47,14 +47,14 @@ check_names(struct archive *a, struct err *err)
         str_shown(shown, m->name, m->name_len);
         if (n == SIZE_MAX || n == 0 || n + 1 == m->name_len || climbs(m->name, m->name_len)
             || memchr(m->name, '\\', m->name_len))
-            return err_set(err, ERR_MALFORMED, m->header_at, "the archive has a member %s, expected FOLDER/NAME as torch.save "
-                "writes all of them", shown);
+            return err_set(err, ERR_MALFORMED, m->header_at, "unexpected member %s in the archive, expected FOLDER/NAME as "
+                "torch.save writes it", shown);
         if (i == 0) {
             a->prefix = m->name;
             a->prefix_len = n;
         } else if (n != a->prefix_len || memcmp(m->name, a->prefix, n) != 0) {
-            return err_set(err, ERR_MALFORMED, m->header_at, "the archive has a member %s, expected all of them under %s/",
-                shown, str_shown(prefix, a->prefix, a->prefix_len));
+            return err_set(err, ERR_MALFORMED, m->header_at, "unexpected member %s in the archive, expected all members under "
+                "%s/", shown, str_shown(prefix, a->prefix, a->prefix_len));
         }
     }
     return true;
@@ -103,15 +103,15 @@ check_version(const struct archive *a, struct source *src, struct err *err)
     if (!m)
         m = find(a, ".data/version", 13);
     if (!m)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no version, which torch.save writes last: is it "
-            "complete?");
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no version, which torch.save writes last "
+            "(incomplete download or copy?)");
     if (!read_small(src, m, text, err))
         return false;
     text[strcspn(text, "\n")] = '\0';
     if (!str_to_u64(&version, text))
-        return err_set(err, ERR_MALFORMED, m->at, "its version is no number of a line, expected %d to %d", OLDEST, NEWEST);
-    return (version >= OLDEST && version <= NEWEST) || err_set(err, ERR_UNSUPPORTED, m->at, "its version is %" PRIu64
-        ", expected %d to %d", version, OLDEST, NEWEST);
+        return err_set(err, ERR_MALFORMED, m->at, "version is not a number on one line, expected %d to %d", OLDEST, NEWEST);
+    return (version >= OLDEST && version <= NEWEST) || err_set(err, ERR_UNSUPPORTED, m->at, "version is %" PRIu64 ", expected "
+        "%d to %d", version, OLDEST, NEWEST);
 }
 
 /* Returns the record that torch takes for byteorder, in any case of its letters, or NULL. Without one it is little. */
@@ -140,7 +140,7 @@ read_byte_order(struct archive *a, struct source *src, struct err *err)
         return false;
     a->big_endian = m->nbytes == 3 && memcmp(text, "big", 3) == 0;
     return a->big_endian || (m->nbytes == 6 && memcmp(text, "little", 6) == 0) || err_set(err, ERR_MALFORMED, m->at,
-        "its byteorder is other than \"little\" and \"big\"");
+        "byteorder is neither \"little\" nor \"big\"");
 }
 
 bool
@@ -151,10 +151,10 @@ archive_check(struct archive *a, struct source *src, const struct zip *zip, stru
         return false;
     if (!find(a, data_pkl, sizeof data_pkl - 1))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no data.pkl: the program that saved it was "
-            "interrupted, or failed");
+            "interrupted or failed");
     if (find(a, "constants.pkl", 13))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a TorchScript archive, a program with its weights, "
-            "which is not read: load it with torch.jit.load, and save its state_dict()");
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a TorchScript archive, a program with its weights, which "
+            "is not supported: load it with torch.jit.load and save its state_dict()");
     return check_version(a, src, err) && read_byte_order(a, src, err);
 }
 
@@ -168,7 +168,7 @@ archive_object(struct pickle **pickle, struct checkpoint *checkpoint, const uint
     const struct pickle_value *root;
     size_t used;
     return pickle_run(pickle, &root, p, n, &used, at, budget, err)
-        && (used == n || err_set(err, ERR_MALFORMED, at + used, "%zu bytes follow the end of its pickle in data.pkl", n - used))
+        && (used == n || err_set(err, ERR_MALFORMED, at + used, "%zu trailing bytes after the pickle in data.pkl", n - used))
         && checkpoint_read(checkpoint, *pickle, &how, budget, err);
 }
 
@@ -185,10 +185,10 @@ archive_storage(const struct zip_member **m, const struct archive *a, const char
         *m = find(a, record, key_len + 5);
     }
     if (!*m)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no storage %s, which its tensors need: it would be "
-            "the member data/%s", shown, shown);
-    return (*m)->nbytes == nbytes || err_set(err, ERR_MALFORMED, (*m)->at, "its storage %s has %" PRIu64 " bytes, expected %"
-        PRIu64 " as its tensors say", shown, (*m)->nbytes, nbytes);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no storage %s, which its tensors need (member "
+            "data/%s)", shown, shown);
+    return (*m)->nbytes == nbytes || err_set(err, ERR_MALFORMED, (*m)->at, "storage %s has %" PRIu64 " bytes, expected %"
+        PRIu64, shown, (*m)->nbytes, nbytes);
 }
 
 void
@@ -246,9 +246,9 @@ note_storages(struct catalog *c, const struct archive *a, const struct zip_stora
         stored += a->zip->member[i].name_len > a->prefix_len + 6
             && memcmp(a->zip->member[i].name + a->prefix_len, "/data/", 6) == 0;
     if (stored > cp->nstorages)
-        catalog_note(c, "%zu of its storages belong to no tensor", stored - cp->nstorages);
+        catalog_note(c, "unused storages: %zu", stored - cp->nstorages);
     if (f->unchecked != 0)
-        catalog_note(c, "%zu of its storages have no CRC-32, so that damage to them would not be seen", f->unchecked);
+        catalog_note(c, "storages without a CRC-32, where damage goes unnoticed: %zu", f->unchecked);
 }
 
 /* All of data.pkl; the caller frees *p. */

@@ -34,7 +34,7 @@ fail(struct pickle_machine *m, enum err_kind kind, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return err_set(m->err, kind, m->k->at, "its pickle: %s %s", pickle_op(m->step.byte)->name, text);
+    return err_set(m->err, kind, m->k->at, "pickle: %s %s", pickle_op(m->step.byte)->name, text);
 }
 
 /* --- the stack */
@@ -94,8 +94,7 @@ static bool
 op_mark(struct pickle_machine *m)
 {
     if (m->nmarks >= PICKLE_MARKS_MAX)
-        return fail(m, ERR_LIMIT, "opens more than %d marks at one time, which is the limit (built in)",
-            PICKLE_MARKS_MAX);
+        return fail(m, ERR_LIMIT, "exceeds the limit of %d open marks (built in)", PICKLE_MARKS_MAX);
     size_t *mark = heap_grow(m->k, m->mark, m->nmarks, &m->room_marks, sizeof *mark);
     if (!mark)
         return false;
@@ -132,8 +131,8 @@ memo_set(struct pickle_machine *m, uint64_t i)
     if (!has(m, 1))
         return false;
     if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0; memory is for what they can have set */
-        return fail(m, ERR_LIMIT, "sets place %" PRIu64 " of the memo, the limit is the number of opcodes so far, %" PRIu64,
-            i, m->nops);
+        return fail(m, ERR_LIMIT, "sets memo entry %" PRIu64 ", which exceeds the limit of %" PRIu64 ", the number of opcodes "
+            "so far", i, m->nops);
     while (i >= m->room_memo) {
         size_t before = m->room_memo;
         struct pickle_value **memo = heap_grow(m->k, m->memo, before, &m->room_memo, sizeof *memo);
@@ -164,7 +163,7 @@ op_get(struct pickle_machine *m)
 {
     uint64_t i = m->step.number;
     if (i >= m->room_memo || !m->memo[i])
-        return fail(m, ERR_MALFORMED, "wants place %" PRIu64 " of the memo, which is not set", i);
+        return fail(m, ERR_MALFORMED, "reads memo entry %" PRIu64 ", which is not set", i);
     return push(m, m->memo[i]);
 }
 
@@ -174,7 +173,7 @@ static bool
 op_proto(struct pickle_machine *m)
 {
     return m->step.number <= LATEST_PROTOCOL
-        || fail(m, ERR_MALFORMED, "says protocol %" PRIu64 ", expected %d at most", m->step.number, LATEST_PROTOCOL);
+        || fail(m, ERR_MALFORMED, "declares protocol %" PRIu64 ", expected at most %d", m->step.number, LATEST_PROTOCOL);
 }
 
 static bool
@@ -217,7 +216,7 @@ push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, ui
 {
     struct pickle_value *v;
     if (n > PICKLE_STRING_MAX)
-        return fail(m, ERR_LIMIT, "has %" PRIu64 " bytes, the limit is %d (built in)", n, PICKLE_STRING_MAX);
+        return fail(m, ERR_LIMIT, "length %" PRIu64 " exceeds the limit of %d bytes (built in)", n, PICKLE_STRING_MAX);
     v = heap_value(m->k, kind);
     if (v) {
         v->n = (uint32_t)n;
@@ -320,7 +319,7 @@ target(struct pickle_machine *m, struct pickle_value *v, enum pickle_kind kind, 
     char shown[PICKLE_SHOWN];
     if (v->kind == kind)
         return v;
-    fail(m, ERR_MALFORMED, "is for %s, expected %s", pickle_shown(shown, v), expected);
+    fail(m, ERR_MALFORMED, "is applied to %s, expected %s", pickle_shown(shown, v), expected);
     return NULL;
 }
 
@@ -366,7 +365,7 @@ op_setitems(struct pickle_machine *m)
     if (!item || !has(m, 1) || !target(m, top(m, 0), PICKLE_DICT, "a dictionary"))
         return false;
     if (n % 2 != 0)
-        return fail(m, ERR_MALFORMED, "has %zu values, expected pairs", n);
+        return fail(m, ERR_MALFORMED, "has an odd number of values (%zu), expected pairs", n);
     for (size_t i = 0; i < n; i += 2)
         if (!heap_set(m->k, top(m, 0), item[i], item[i + 1]))
             return false;
@@ -382,15 +381,15 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
     struct pickle_global facts;
     bool odd;
     if (module_len > LINE_MAX_BYTES || name_len > LINE_MAX_BYTES)
-        return fail(m, ERR_LIMIT, "has a name of %" PRIu64 " bytes, the limit is %d (built in)",
-            num_max(module_len, name_len), LINE_MAX_BYTES);
+        return fail(m, ERR_LIMIT, "name of %" PRIu64 " bytes exceeds the limit of %d (built in)", num_max(module_len, name_len),
+            LINE_MAX_BYTES);
     if (!is_text(module, module_len, &odd) || !is_text(name, name_len, &odd))
         return fail(m, ERR_MALFORMED, "has a name that is not UTF-8");
     if (!pickle_global_find(&facts, module, (size_t)module_len, name, (size_t)name_len))
-        return err_set(m->err, ERR_UNSAFE, m->k->at, "its pickle wants %.*s.%.*s, which is not on the list of what a "
-            "checkpoint may name (that of torch.load with weights_only)",
-            STR_SHOWN, pickle_quoted(shown_module, module, (size_t)module_len),
-            STR_SHOWN, pickle_quoted(shown_name, name, (size_t)name_len));
+        return err_set(m->err, ERR_UNSAFE, m->k->at, "references %.*s.%.*s, which torch.load(weights_only=True) would reject; "
+            "run 'amn-inspect --scan FILE' to list all references", STR_SHOWN,
+            pickle_quoted(shown_module, module, (size_t)module_len), STR_SHOWN,
+            pickle_quoted(shown_name, name, (size_t)name_len));
     struct pickle_value *v = heap_value(m->k, PICKLE_GLOBAL);
     struct pickle_name *own = v ? heap_take(m->k, sizeof *own) : NULL;
     if (!own)
@@ -417,7 +416,7 @@ op_stack_global(struct pickle_machine *m)
         return false;
     const struct pickle_value *module = top(m, 1), *name = top(m, 0);
     if (module->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT)
-        return fail(m, ERR_UNSAFE, "wants a name that is %s, expected a text",
+        return fail(m, ERR_UNSAFE, "references a name that is %s, expected a text",
             pickle_shown(shown, module->kind != PICKLE_TEXT ? module : name));
     m->nstack -= 2;
     return push_global(m, module->of.text, module->n, name->of.text, name->n);
@@ -483,7 +482,8 @@ call_encode(struct pickle_machine *m, const struct pickle_value *args)
     const struct pickle_value *text = args->n == 2 ? args->of.item[0] : NULL;
     uint32_t code;
     if (!text || text->kind != PICKLE_TEXT || text->odd || !pickle_is_text(args->of.item[1], "latin1")) {
-        fail(m, ERR_UNSUPPORTED, "encodes a text, expected one in Latin-1, as Python writes bytes");
+        fail(m, ERR_UNSUPPORTED, "calls encode with unexpected arguments: expected a text and 'latin1', as Python writes "
+            "bytes");
         return NULL;
     }
     struct pickle_value *v = heap_value(m->k, PICKLE_BYTES);
@@ -494,7 +494,7 @@ call_encode(struct pickle_machine *m, const struct pickle_value *args)
     for (uint32_t i = 0; i < text->n; p[v->n++] = (uint8_t)code) {
         i += (uint32_t)str_utf8_char((const char *)text->of.text + i, text->n - i, &code);
         if (code > 0xFF) {
-            fail(m, ERR_MALFORMED, "encodes a text in Latin-1 that has other characters");
+            fail(m, ERR_MALFORMED, "encodes a text as Latin-1 that has other characters");
             return NULL;
         }
     }
@@ -514,7 +514,7 @@ op_call(struct pickle_machine *m)
         return fail(m, ERR_MALFORMED, "calls %s, expected a function or a class", pickle_shown(shown, callee));
     enum pickle_role role = callee->of.name->facts.role;
     if (m->step.byte == OP_NEWOBJ && !pickle_role_is_class(role))
-        return fail(m, ERR_MALFORMED, "makes an object of %s, expected a class", pickle_shown(shown, callee));
+        return fail(m, ERR_MALFORMED, "instantiates %s, expected a class", pickle_shown(shown, callee));
     if (args->kind != PICKLE_TUPLE)
         return fail(m, ERR_MALFORMED, "calls %s with %s, expected a tuple", callee->of.name->text,
             pickle_shown(shown, args));
@@ -554,8 +554,8 @@ op_build(struct pickle_machine *m)
         m->nstack--;
         return true;
     }
-    return fail(m, ERR_MALFORMED, "gives %s a state that is %s, expected a tensor or an OrderedDict, and a tuple or a "
-        "dictionary", of->kind == PICKLE_CALL ? of->of.item[0]->of.name->text : pickle_shown(shown, of),
+    return fail(m, ERR_MALFORMED, "gives %s the state %s, expected a tensor or an OrderedDict, and a tuple or a dictionary",
+        of->kind == PICKLE_CALL ? of->of.item[0]->of.name->text : pickle_shown(shown, of),
         state->kind == PICKLE_TUPLE ? "a tuple" : state->kind == PICKLE_DICT ? "a dictionary" : "neither");
 }
 
@@ -596,20 +596,18 @@ static bool
 refuse(struct pickle_machine *m, enum pickle_step_end end, uint64_t left)
 {
     if (left == 0)
-        return err_set(m->err, ERR_MALFORMED, m->k->at, "its pickle ends without STOP (the download or copy is incomplete, "
-            "or the file is damaged)");
+        return err_set(m->err, ERR_MALFORMED, m->k->at, "pickle ends without STOP: the file is truncated or damaged");
     if (end == STEP_UNKNOWN)
-        return err_set(m->err, ERR_MALFORMED, m->k->at, "its pickle has byte 0x%02x where an opcode is expected",
-            m->step.byte);
+        return err_set(m->err, ERR_MALFORMED, m->k->at, "pickle has byte 0x%02x where an opcode is expected", m->step.byte);
     if (!run[m->step.byte])
-        return fail(m, ERR_UNSUPPORTED, "is an opcode that no checkpoint needs, and torch.load with weights_only does not "
-            "read: load and save it again with torch");
+        return fail(m, ERR_UNSUPPORTED, "is an opcode that checkpoints do not need and torch.load(weights_only=True) does not "
+            "read: load the file with torch and save it again");
     if (end == STEP_NEGATIVE)
-        return fail(m, ERR_MALFORMED, "says that %" PRId64 " bytes follow", (int64_t)m->step.number);
+        return fail(m, ERR_MALFORMED, "declares %" PRId64 " bytes", (int64_t)m->step.number);
     if (m->step.text_len != 0)
-        return fail(m, ERR_MALFORMED, "says that %" PRIu64 " bytes follow, but the pickle has %" PRIu64 " more",
-            m->step.text_len, left);
-    return fail(m, ERR_MALFORMED, "is cut: the pickle has %" PRIu64 " bytes more", left);
+        return fail(m, ERR_MALFORMED, "declares %" PRIu64 " bytes, but only %" PRIu64 " are left in the pickle, opcode "
+            "included", m->step.text_len, left);
+    return fail(m, ERR_MALFORMED, "is truncated: only %" PRIu64 " bytes are left in the pickle, opcode included", left);
 }
 
 /* From opcode to opcode up to STOP: *used bytes. */
@@ -624,7 +622,7 @@ run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
         if (end != STEP_WHOLE || (!run[m->step.byte] && !stop))
             return refuse(m, end, n - *used);
         if (++m->nops > m->k->limits->ops)
-            return err_set(m->err, ERR_LIMIT, m->k->at, "its pickle has more than the limit of %" PRIu64 " opcodes "
+            return err_set(m->err, ERR_LIMIT, m->k->at, "number of opcodes in its pickle exceeds the limit of %" PRIu64 " "
                 "(built in)", m->k->limits->ops);
         *used += m->step.size;
         if (stop)

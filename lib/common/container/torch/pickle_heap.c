@@ -24,7 +24,7 @@ charge(struct pickle *k, uint64_t n)
 {
     uint64_t max = k->limits->heap;
     if (n > max || k->used > max - n)
-        return err_set(k->err, ERR_LIMIT, k->at, "its pickle builds more than the limit of %" PRIu64 " bytes of values "
+        return err_set(k->err, ERR_LIMIT, k->at, "size of the values in its pickle exceeds the limit of %" PRIu64 " bytes "
             "(pickle_heap, built in)", max);
     k->used += n;
     return budget_bytes(k->budget, n, "values of a pickle", k->err);
@@ -99,8 +99,8 @@ deepen(struct pickle *k, struct pickle_value *v, const struct pickle_value *item
     if (item->depth < v->depth)
         return true;
     if (item->depth >= PICKLE_DEPTH_MAX)
-        return err_set(k->err, ERR_LIMIT, k->at, "its pickle nests values more than %d deep, which is the limit "
-            "(built in)", PICKLE_DEPTH_MAX);
+        return err_set(k->err, ERR_LIMIT, k->at, "nesting of values in its pickle exceeds the limit of %d levels (built in)",
+            PICKLE_DEPTH_MAX);
     v->depth = (uint16_t)(item->depth + 1);
     return true;
 }
@@ -216,8 +216,8 @@ number_float(struct pickle *k, struct pickle_value *v)
     const double most = 9223372036854775808.0;
     double x = v->of.real;
     if (isnan(x) || (!isinf(x) && fabs(x) >= most))
-        return err_set(k->err, ERR_UNSUPPORTED, k->at, "its pickle has a dictionary whose key is a float that is %s",
-            isnan(x) ? "no number" : "beyond 64 bits");
+        return err_set(k->err, ERR_UNSUPPORTED, k->at, "pickle uses a float as a dictionary key that is %s",
+            isnan(x) ? "not a number" : "outside 64 bits");
     int64_t integer = isinf(x) ? 0 : (int64_t)x;
     return !isinf(x) && (double)integer == x ? number_form(k, v, 'I', &integer, sizeof integer)
         : number_form(k, v, 'F', &x, sizeof x);
@@ -266,8 +266,8 @@ number_one(struct pickle *k, struct pickle_value *v)
     case PICKLE_SET:
         break;
     }
-    return err_set(k->err, ERR_MALFORMED, k->at, "its pickle has a %s as the key of a dictionary or in a set, expected "
-        "what cannot change", v->kind == PICKLE_LIST ? "list" : v->kind == PICKLE_DICT ? "dictionary" : "set");
+    return err_set(k->err, ERR_MALFORMED, k->at, "pickle has a %s as a dictionary key or in a set, expected an immutable value",
+        v->kind == PICKLE_LIST ? "list" : v->kind == PICKLE_DICT ? "dictionary" : "set");
 }
 
 static bool
@@ -299,7 +299,8 @@ number_key(struct pickle *k, struct pickle_value *key)
         struct pickle_value *v = path[depth - 1].v;
         struct pickle_value *part = is_numbered(v) ? NULL : next_unnumbered(v, &path[depth - 1].i);
         if (part && depth == DEEPEST)
-            return err_set(k->err, ERR_LIMIT, k->at, "its pickle has a key of tuples more than %d deep", DEEPEST);
+            return err_set(k->err, ERR_LIMIT, k->at, "nesting of tuples in a key of its pickle exceeds the limit of %d levels",
+                DEEPEST);
         if (part) {
             path[depth].v = part;
             path[depth++].i = 0;
@@ -364,7 +365,7 @@ const char *
 pickle_shown(char buf[PICKLE_SHOWN], const struct pickle_value *v)
 {
     static const char *const words[] = {
-        [PICKLE_NONE] = "None", [PICKLE_BIG] = "an integer beyond 64 bits", [PICKLE_FLOAT] = "a float",
+        [PICKLE_NONE] = "None", [PICKLE_BIG] = "an integer outside 64 bits", [PICKLE_FLOAT] = "a float",
         [PICKLE_BYTES] = "bytes", [PICKLE_PERSISTENT] = "a storage", [PICKLE_CALL] = "an object",
     };
     static const char *const many[] = {

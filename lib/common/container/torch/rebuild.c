@@ -44,7 +44,7 @@ static bool
 bad_value(const struct rebuild_job *j, const char *what, const struct pickle_value *found, const char *expected)
 {
     char shown[PICKLE_SHOWN];
-    return bad(j, ERR_MALFORMED, "its %s is %s, expected %s", what, pickle_shown(shown, found), expected);
+    return bad(j, ERR_MALFORMED, "%s is %s, expected %s", what, pickle_shown(shown, found), expected);
 }
 
 bool
@@ -81,7 +81,7 @@ take_counts(const struct rebuild_job *j, const struct pickle_value *v, const cha
     if (v->kind != PICKLE_TUPLE && v->kind != PICKLE_LIST)
         return bad_value(j, what, v, "a tuple of integers");
     if (v->n > LAYOUT_RANK)
-        return bad(j, ERR_LIMIT, "its %s has %u dimensions, over the limit of %" PRIu64 " (built in)", what,
+        return bad(j, ERR_LIMIT, "%s has %u dimensions, which exceeds the limit of %" PRIu64 " (built in)", what,
             (unsigned)v->n, LAYOUT_RANK);
     for (*rank = 0; pickle_next(j->c->pickle, v, &walk, &key, &item); ++*rank)
         if (!take_count(j, item, what, &n[*rank]))
@@ -137,8 +137,7 @@ take_metadata(const struct rebuild_job *j, const struct pickle_value *v)
             j->r->sign |= value->of.integer ? keys[i].sign : 0;
         }
     if (j->r->sign & TENSOR_CONJUGATED && !strstr(j->r->type->name, "complex"))
-        return bad(j, ERR_MALFORMED, "it is marked as conjugate, but its dtype is %s, expected a complex one",
-            j->r->type->name);
+        return bad(j, ERR_MALFORMED, "marked as conjugate, but dtype is %s, expected a complex one", j->r->type->name);
     return true;
 }
 
@@ -177,13 +176,13 @@ rebuild_check(struct rebuilt *r, const char *name, struct err *err)
         return true;
     for (uint32_t i = 0; i < r->rank; i++)
         if (!num_mul(&r->numel, r->numel, r->size[i]))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "it has more elements than 64 bits can count", name);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "number of elements overflows 64 bits", name);
     if (!num_mul(&r->nbytes, r->numel, r->type->item) || r->nbytes > INT64_MAX)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "%" PRIu64 " elements have more bytes than a file can "
-            "have", name, r->numel);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "size of %" PRIu64 " elements overflows 63 bits", name,
+            r->numel);
     if (!find_end(r, &end) || !num_mul(&end, end, r->type->item) || end > r->room)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "its elements reach beyond its storage, which has %"
-            PRIu64 " bytes, by its size, strides, and offset of %" PRIu64, name, r->room, r->offset);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "size, strides and offset %" PRIu64 " reach beyond its "
+            "storage of %" PRIu64 " bytes", name, r->room, r->offset);
     return true;
 }
 
@@ -199,14 +198,14 @@ take_geometry(const struct rebuild_job *j, const struct pickle_value *args, cons
         || !take_counts(j, args->of.item[3], "stride", r->stride, &strides))
         return false;
     if (strides != r->rank)
-        return bad(j, ERR_MALFORMED, "it has %u dimensions and %u strides, expected one for each", (unsigned)r->rank,
+        return bad(j, ERR_MALFORMED, "%u dimensions and %u strides, expected the same number of each", (unsigned)r->rank,
             (unsigned)strides);
     if (type)
         r->type = type;
     if (r->type->item == 0)             /* nobody knows what torch would write */
-        return bad(j, ERR_UNSUPPORTED, "its dtype is %s, of which torch saves nothing", r->type->name);
+        return bad(j, ERR_UNSUPPORTED, "dtype is %s, which torch cannot save", r->type->name);
     if (begin % r->type->item != 0 || !num_add(&r->offset, r->offset, begin / r->type->item))
-        return bad(j, ERR_MALFORMED, "its offset does not fit its storage");
+        return bad(j, ERR_MALFORMED, "offset is not valid in its storage");
     return rebuild_check(r, j->name, j->err);
 }
 
@@ -217,7 +216,7 @@ check_args(const struct rebuild_job *j, const struct pickle_value *args, uint32_
 {
     if (args->kind == PICKLE_TUPLE && args->n >= least && args->n <= most)
         return true;
-    return bad(j, ERR_MALFORMED, "it is made of %u arguments, expected %u to %u", args->kind == PICKLE_TUPLE
+    return bad(j, ERR_MALFORMED, "rebuilt from %u arguments, expected %u to %u", args->kind == PICKLE_TUPLE
         ? (unsigned)args->n : 0, (unsigned)least, (unsigned)most);
 }
 
@@ -265,7 +264,7 @@ take_sparse(const struct rebuild_job *j, const struct pickle_value *args)
         return check_args(j, data, size_at + 1, 4)
             && take_form(j, layouts[i] + strlen("torch."), data->of.item[size_at]);
     }
-    return bad_value(j, "layout", layout, "that of a sparse tensor");
+    return bad_value(j, "layout", layout, "the layout of a sparse tensor");
 }
 
 struct call {
@@ -293,13 +292,13 @@ take_old(const struct rebuild_job *j, const struct call *call, const struct pick
         return bad_value(j, "state", state, "a storage, an offset, a size and strides");
     if (state && state->n == GEOMETRY)
         return take_geometry(j, state, NULL) && (!call->type || call->type == j->r->type
-            || bad(j, ERR_MALFORMED, "it is of a class of %s in a storage of %s", call->type->name, j->r->type->name));
+            || bad(j, ERR_MALFORMED, "its class is for %s, but its storage has %s", call->type->name, j->r->type->name));
     if (call->role == GLOBAL_PARAMETER && state && state->n == VARIABLE)
         *inner = state->of.item[0];
     else if (call->role == GLOBAL_PARAMETER && call->args->n != 0)
         *inner = call->args->of.item[0];
     else
-        return bad(j, ERR_UNSUPPORTED, "its class is called, but nothing says which data it has");
+        return bad(j, ERR_UNSUPPORTED, "created by a call of its class, without any data");
     return true;
 }
 
@@ -339,9 +338,9 @@ take_call(const struct rebuild_job *j, struct call *call, const struct pickle_va
     case GLOBAL_TENSOR_CLASS:
         return take_old(j, call, inner);
     case GLOBAL_NESTED:
-        return bad(j, ERR_UNSUPPORTED, "it is a nested tensor, of rows of several lengths, which is not read");
+        return bad(j, ERR_UNSUPPORTED, "nested tensors (rows of different lengths) are not supported");
     default:
-        return bad(j, ERR_UNSUPPORTED, "it is made of a NumPy array, which is not read");
+        return bad(j, ERR_UNSUPPORTED, "tensors made from a NumPy array are not supported");
     }
 }
 
@@ -354,7 +353,7 @@ open_function(const struct rebuild_job *j, struct call *call)
     const struct pickle_value *function = call->args->of.item[0], *args = call->args->of.item[2];
     enum pickle_role role = function->kind == PICKLE_GLOBAL ? function->of.name->facts.role : GLOBAL_VALUE;
     if (role < GLOBAL_TENSOR || role > GLOBAL_FROM_TYPE)
-        return bad_value(j, "function", function, "one that makes a tensor");
+        return bad_value(j, "function", function, "a function that makes a tensor");
     if (args->kind != PICKLE_TUPLE)
         return bad_value(j, "arguments", args, "a tuple");
     *call = (struct call){ .role = role, .args = args };
@@ -382,9 +381,9 @@ rebuild(const struct checkpoint *c, const struct pickle_value *v, const char *na
         if (!take_call(&j, &call, &inner))
             return false;
         if (!inner)
-            return !expected || expected == r->type || bad(&j, ERR_MALFORMED, "its dtype is %s, but it is copied from %s",
+            return !expected || expected == r->type || bad(&j, ERR_MALFORMED, "dtype is %s, but it is copied from %s",
                 expected->name, r->type ? r->type->name : "none");
         v = inner;
     }
-    return bad(&j, ERR_LIMIT, "it is wrapped more than %d deep", WRAPPED_MOST);
+    return bad(&j, ERR_LIMIT, "nesting of wrappers exceeds the limit of %d levels", WRAPPED_MOST);
 }

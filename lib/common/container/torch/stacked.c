@@ -52,15 +52,14 @@ grow_head(struct stacked *s, uint64_t begin)
 {
     uint64_t want = num_max(2 * s->have, STEP), before = s->have;
     if (s->have - begin > PICKLE_MAX)
-        return err_set(s->err, ERR_LIMIT, begin, "its pickle has more than the limit of %d bytes (built in)",
-            PICKLE_MAX);
+        return err_set(s->err, ERR_LIMIT, begin, "size of its pickles exceeds the limit of %d bytes (built in)", PICKLE_MAX);
     if (!budget_bytes(catalog_budget(s->catalog), want - before, "pickle bytes", s->err)
         || !source_head(s->src, num_min(want, SOURCE_HEAD_MAX), &s->head, &s->have, s->err))
         return false;
     if (s->have < want && s->have < SOURCE_HEAD_MAX)
         s->size = s->have;
-    return s->have > before || err_set(s->err, ERR_MALFORMED, s->have, "it ends after %" PRIu64 " bytes, within its "
-        "pickles (the download or copy is incomplete)", s->have);
+    return s->have > before || err_set(s->err, ERR_MALFORMED, s->have, "truncated in its pickles, after %" PRIu64 " bytes "
+        "(incomplete download or copy?)", s->have);
 }
 
 /* Where each ends, so that the head stays where it is when they are run. What has no STOP ends the search too. */
@@ -103,9 +102,9 @@ check_facts(struct stacked *s)
     char shown[PICKLE_SHOWN];
     const struct pickle_value *version = s->root[VERSION];
     if (version->kind != PICKLE_INT || version->of.integer != PROTOCOL_VERSION)
-        return err_set(s->err, ERR_UNSUPPORTED, s->begin[VERSION], "its protocol version is %s, expected %d",
+        return err_set(s->err, ERR_UNSUPPORTED, s->begin[VERSION], "protocol version is %s, expected %d",
             pickle_shown(shown, version), PROTOCOL_VERSION);
-    return s->root[MACHINE]->kind == PICKLE_DICT || err_set(s->err, ERR_MALFORMED, s->begin[MACHINE], "what describes the "
+    return s->root[MACHINE]->kind == PICKLE_DICT || err_set(s->err, ERR_MALFORMED, s->begin[MACHINE], "description of the "
         "machine that wrote it is %s, expected a dictionary", pickle_shown(shown, s->root[MACHINE]));
 }
 
@@ -120,8 +119,8 @@ take_key(struct stacked *s, const struct pickle_value *key)
         ? checkpoint_find(&s->checkpoint, (const char *)key->of.text, key->n) : NULL;
     if (storage && storage->at == 0)
         return storage;
-    err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "its list of storages has %s, %s", pickle_shown(shown, key),
-        storage ? "twice" : "which the object before it does not use");
+    err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "list of storages has %s, %s", pickle_shown(shown, key),
+        storage ? "twice" : "which the object does not use");
     return NULL;
 }
 
@@ -135,14 +134,14 @@ place(struct stacked *s, uint64_t *end)
     char shown[PICKLE_SHOWN];
     *end = s->begin[PICKLES];
     if (list->kind != PICKLE_LIST || list->n != s->checkpoint.nstorages)
-        return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "it lists its storages as %s, expected a list of the %zu that "
-            "the object before it uses", pickle_shown(shown, list), s->checkpoint.nstorages);
+        return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "list of storages is %s, expected a list of the %zu that the "
+            "object uses", pickle_shown(shown, list), s->checkpoint.nstorages);
     while (pickle_next(s->pickle[KEYS], list, &walk, &none, &key)) {
         struct checkpoint_storage *storage = take_key(s, key);
         if (!storage)
             return false;
         if (!num_add(&storage->at, *end, COUNT) || !num_add(end, storage->at, storage->nbytes))
-            return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "its storages have more bytes than any file");
+            return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "total size of its storages overflows 64 bits");
     }
     return true;
 }
@@ -181,8 +180,8 @@ static bool
 check_count(const struct count *count, const uint8_t *p, struct err *err)
 {
     uint64_t numel = load_le64(p);
-    return numel == count->numel || err_set(err, ERR_MALFORMED, count->at, "%" PRId64 " elements are said to follow here, "
-        "the pickle says that the storage has %" PRIu64, (int64_t)numel, count->numel);
+    return numel == count->numel || err_set(err, ERR_MALFORMED, count->at, "storage is preceded by the count %" PRId64 ", but "
+        "has %" PRIu64 " elements in the pickle", (int64_t)numel, count->numel);
 }
 
 static bool
@@ -206,8 +205,8 @@ static bool
 see_end(void *of, uint64_t at, struct err *err)
 {
     const struct counts *c = of;
-    return c->next == c->n || err_set(err, ERR_MALFORMED, at, "it ends after %" PRIu64 " bytes, before storage %zu of %zu "
-        "(the download or copy is incomplete)", at, c->next + 1, c->n);
+    return c->next == c->n || err_set(err, ERR_MALFORMED, at, "truncated after %" PRIu64 " bytes, before storage %zu of %zu "
+        "(incomplete download or copy?)", at, c->next + 1, c->n);
 }
 
 /* Look at all of them now; what only goes forward shows them as they pass. */
@@ -234,9 +233,9 @@ check_end(struct stacked *s, uint64_t end)
     if (size == SOURCE_SIZE_UNKNOWN || size == end)
         return true;
     if (size < end)
-        return err_set(s->err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, end);
-    return err_set(s->err, ERR_MALFORMED, end, "it has %" PRIu64 " bytes, its pickles promise %" PRIu64 ": %" PRIu64
-        " follow the last storage", size, end, size - end);
+        return err_set(s->err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
+    return err_set(s->err, ERR_MALFORMED, end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing bytes "
+        "after the last storage", size, end, size - end);
 }
 
 /* --- the container */

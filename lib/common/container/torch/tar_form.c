@@ -84,8 +84,7 @@ tar_form_probe(const uint8_t *head, size_t n, uint64_t size)
 static bool
 bad_tar(struct tar_form *f, uint64_t at, const char *what)
 {
-    return err_set(f->err, ERR_MALFORMED, at, "its tar archive %s (the download or copy is incomplete, or the file is damaged)",
-        what);
+    return err_set(f->err, ERR_MALFORMED, at, "tar archive %s: the file is truncated or damaged", what);
 }
 
 /* An extended header may give times, as Python has them, but no other name or size than the header behind it. */
@@ -101,8 +100,8 @@ check_extended(struct tar_form *f, const struct tar_member *m)
     bool ok = source_read(f->src, m->at, text, (size_t)size, f->err);
     if (ok && (memmem(text, (size_t)size, " size=", 6) || memmem(text, (size_t)size, " path=", 6)
             || memmem(text, (size_t)size, " GNU.sparse", 11)))
-        ok = err_set(f->err, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "its tar archive has a member of a long name or over 8 GiB, "
-            "which is not read: load it with torch, and save it again");
+        ok = err_set(f->err, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "tar archive has a member with a long name or over 8 GiB, "
+            "which is not supported: load the file with torch and save it again");
     free(text);
     return ok;
 }
@@ -119,9 +118,9 @@ take_member(struct tar_form *f, const struct tar_member *m)
         if (!is_named(m->head, member_names[i]) || m->head[TAR_PREFIX_AT] != '\0')
             continue;
         if (type != '0' && type != '\0')
-            return err_set(f->err, ERR_MALFORMED, at, "the member %s of its tar archive is no file", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, at, "member %s of its tar archive is not a file", member_names[i]);
         if (f->member[i].at != 0)
-            return err_set(f->err, ERR_MALFORMED, at, "its tar archive has the member %s twice", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, at, "duplicate member %s in its tar archive", member_names[i]);
         f->member[i] = (struct tar_place){ m->at, m->end };
     }
     return true;
@@ -141,7 +140,7 @@ check_first(struct tar_form *f)
             return false;
     }
     return (have >= at + TAR_BLOCK && is_ours(head + at)) || err_set(f->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a tar "
-        "archive, which is not read: unpack it with tar -xf FILE, and name the model");
+        "archive, which is not supported: extract it with 'tar -xf FILE' and give the model in it");
 }
 
 static bool
@@ -164,8 +163,8 @@ find_members(struct tar_form *f)
     }
     for (int i = 0; i < MEMBERS; i++)
         if (f->member[i].at == 0)
-            return err_set(f->err, ERR_MALFORMED, ERR_NO_OFFSET, "its tar archive has no member %s, expected storages, "
-                "tensors and pickle, as in checkpoints of torch before 0.1.10", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, ERR_NO_OFFSET, "tar archive has no member %s, expected storages, tensors "
+                "and pickle, as in checkpoints of torch before 0.1.10", member_names[i]);
     return true;
 }
 
@@ -237,7 +236,7 @@ add_key(struct tar_form *f, struct names *names, struct table *table, int64_t ke
     bool again;
     return budget_items(f->budget, 1, "storages and tensors", f->err)
         && table_add(table, name_of_list, names, text, n, &number, &again, f->err)
-        && (!again || err_set(f->err, ERR_MALFORMED, at, "the key %s is there twice", text))
+        && (!again || err_set(f->err, ERR_MALFORMED, at, "duplicate key %s", text))
         && names_add(names, text, n, f->err);
 }
 
@@ -289,7 +288,7 @@ read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
     ok = ok && ((v->kind == PICKLE_TUPLE && v->n == 3 && is_int(v->of.item[0]) && v->of.item[2]->kind == PICKLE_GLOBAL
         && v->of.item[2]->of.name->facts.role == GLOBAL_STORAGE && !v->of.item[2]->of.name->facts.untyped)
         || bad_value(f, begin, "a storage", v, "a key, a location and a class"))
-        && (end - *at >= sizeof count || bad_tar(f, *at, "has storages that end too early"))
+        && (end - *at >= sizeof count || bad_tar(f, *at, "has truncated storages"))
         && source_read(f->src, *at, count, sizeof count, f->err);
     struct checkpoint_storage *storage = ok ? array_grow(c->storage, c->nstorages, &c->room_storages, sizeof *storage, f->err)
         : NULL;
@@ -298,8 +297,8 @@ read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
         c->storage = storage;
         *at += sizeof count;
         numel = load_le64(count);
-        ok = numel <= (end - *at) / type->item || err_set(f->err, ERR_MALFORMED, *at - sizeof count, "%" PRId64
-            " elements of %d bytes are said to follow here, but %" PRIu64 " bytes do", (int64_t)numel, type->item, end - *at);
+        ok = numel <= (end - *at) / type->item || err_set(f->err, ERR_MALFORMED, *at - sizeof count, "storage of %" PRId64 " "
+            "elements of %d bytes, but only %" PRIu64 " bytes follow", (int64_t)numel, type->item, end - *at);
         const struct tar_part part = { .storage = (uint32_t)c->nstorages, .numel = numel };
         ok = ok && add_part(f, v->of.item[0]->of.integer, &part, begin);
         if (ok)
@@ -318,11 +317,11 @@ read_view(struct tar_form *f, const struct pickle_value *v, uint64_t at)
     uint32_t root;
     if (v->kind != PICKLE_TUPLE || v->n != 4 || !is_int(v->of.item[0]) || !is_int(v->of.item[1]) || !is_int(v->of.item[2])
         || !is_int(v->of.item[3]) || !find_key(&f->part_names, &f->parts, v->of.item[1]->of.integer, &root))
-        return bad_value(f, at, "a view", v, "a key, that of a storage, an offset and a length");
+        return bad_value(f, at, "a view", v, "a key, the key of a storage, an offset and a length");
     struct tar_part part = { f->part[root].storage, (uint64_t)v->of.item[2]->of.integer, (uint64_t)v->of.item[3]->of.integer };
     if (part.offset > f->part[root].numel || part.numel > f->part[root].numel - part.offset)
-        return err_set(f->err, ERR_MALFORMED, at, "a view has %" PRId64 " elements from %" PRId64 " of a storage of %" PRIu64,
-            v->of.item[3]->of.integer, v->of.item[2]->of.integer, f->part[root].numel);
+        return err_set(f->err, ERR_MALFORMED, at, "view of %" PRId64 " elements from element %" PRId64 " of a storage of %"
+            PRIu64, v->of.item[3]->of.integer, v->of.item[2]->of.integer, f->part[root].numel);
     part.offset += f->part[root].offset;
     return add_part(f, v->of.item[0]->of.integer, &part, at);
 }
@@ -341,11 +340,11 @@ read_storages(struct tar_form *f)
             return false;
     begin = at;
     bool ok = read_pickle(f, &r, &at, end)
-        && (r.root->kind == PICKLE_LIST || bad_value(f, begin, "what follows the storages", r.root, "a list of views"));
+        && (r.root->kind == PICKLE_LIST || bad_value(f, begin, "the item after the storages", r.root, "a list of views"));
     while (ok && pickle_next(r.pickle, r.root, &walk, &none, &view))
         ok = read_view(f, view, begin);
     reading_clear(&r);
-    return ok && (at == end || bad_tar(f, at, "has bytes behind its views"));
+    return ok && (at == end || bad_tar(f, at, "has trailing bytes after its views"));
 }
 
 /* --- tensors */
@@ -396,12 +395,12 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
     const struct pickle_value *v = r.root;
     ok = ok && ((v->kind == PICKLE_TUPLE && v->n == 3 && is_int(v->of.item[0]) && is_int(v->of.item[1])
         && find_key(&f->part_names, &f->parts, v->of.item[1]->of.integer, &part))
-        || bad_value(f, at, "a tensor", v, "a key, that of a storage and a class"));
+        || bad_value(f, at, "a tensor", v, "a key, the key of a storage and a class"));
     *used += len;
-    ok = ok && (n - *used >= RANK || bad_tar(f, at, "has tensors that end too early"));
+    ok = ok && (n - *used >= RANK || bad_tar(f, at, "has truncated tensors"));
     const uint64_t rank = ok ? load_le32(p + *used) : 0;
     ok = ok && limits_check(rank, LAYOUT_RANK, "dimensions of a tensor", f->err)
-        && (n - *used >= RANK + EACH * rank + OFFSET || bad_tar(f, at, "has tensors that end too early"));
+        && (n - *used >= RANK + EACH * rank + OFFSET || bad_tar(f, at, "has truncated tensors"));
     struct record *records = ok ? array_grow(f->record, f->record_names.n, &f->room_records, sizeof *records, f->err) : NULL;
     if (records) {
         f->record = records;
@@ -409,7 +408,7 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
         *used += RANK + EACH * (size_t)rank + OFFSET;
         snprintf(key, sizeof key, "%" PRId64, v->of.item[0]->of.integer);
         ok = (read_geometry(f, &records[f->record_names.n], &rebuilt)
-            || err_set(f->err, ERR_MALFORMED, at, "a tensor has a size, a stride or an offset that is negative"))
+            || err_set(f->err, ERR_MALFORMED, at, "a tensor has a negative size, stride or offset"))
             && rebuild_check(&rebuilt, key, f->err)
             && add_key(f, &f->record_names, &f->records, v->of.item[0]->of.integer, at);
     }
@@ -429,7 +428,7 @@ read_tensors(struct tar_form *f, const uint8_t *p, size_t n)
     reading_clear(&r);
     for (int64_t i = 0; ok && i < count; i++)
         ok = read_tensor(f, p, n, &used);
-    return ok && (used == n || bad_tar(f, f->member[TENSORS].at + used, "has bytes behind its tensors"));
+    return ok && (used == n || bad_tar(f, f->member[TENSORS].at + used, "has trailing bytes after its tensors"));
 }
 
 /* --- the object */
@@ -477,7 +476,7 @@ read_object(struct tar_form *f, uint32_t file)
     struct tar_reading r = { .bytes = p };
     bool ok = p && read_tensors(f, tensors, n_tensors)
         && pickle_run(&r.pickle, &r.root, p, n, &used, f->member[OBJECT].at, f->budget, f->err)
-        && (used == n || bad_tar(f, f->member[OBJECT].at + used, "has bytes behind its object"))
+        && (used == n || bad_tar(f, f->member[OBJECT].at + used, "has trailing bytes after its object"))
         && check_ids(f, r.pickle) && checkpoint_read(&f->checkpoint, r.pickle, &options, f->budget, f->err)
         && checkpoint_add(&f->checkpoint, f->catalog, file, false, f->err);
     checkpoint_clear(&f->checkpoint);
