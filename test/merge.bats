@@ -121,7 +121,7 @@ values() {
     grep -q '^amn-convert: none.npz: ' err
     for f in a.safetensors b.npz; do
         try 73 amn-convert --to safetensors -o "$f" a.safetensors b.npz
-        grep -q "^amn-convert: $f: .*is this input" err
+        grep -q "^amn-convert: $f: .*would overwrite this input" err
     done
     cmp a.safetensors before
     try 75 amn-convert --max-items 4 --to npz a.safetensors b.npz c.gguf d.safetensors.gz

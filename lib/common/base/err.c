@@ -16,8 +16,8 @@ begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Records the failure and returns the length of its text, so that the caller can append. Whether a tensor is named is
- * decided by the format, not the text, because a name may contain anything. */
+/* Records the failure and returns the length of its text, so that the caller can append. The
+ * format, not the text, decides whether a tensor is named, because a name may contain anything. */
 static size_t
 keep(struct err *err, enum err_kind kind, const char *before, const char *format, va_list args)
 {

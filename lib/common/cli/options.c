@@ -271,7 +271,7 @@ complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const ch
     size_t n = candidates(names, form, word, long_name(word, arg));
     bool several = n > 1;
     for (size_t i = 0; several && i < n; i++)
-        str_format(&hint, "%s--%s", nearest_joint(i, n), names[i]);
+        str_format(&hint, "%s--%s", nearest_separator(i, n), names[i]);
     if (!several)
         nearest_hint(&hint, "--", word, names, names_of(names, tool));
     str_shown(shown, arg, several ? strcspn(arg, "=") : strlen(arg));
@@ -291,7 +291,7 @@ complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct 
         n += find(i, option->key) != NULL;
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         if (find(i, option->key))
-            str_format(&others, "%s%s", nearest_joint(said++, n), cli_tools[i].name);
+            str_format(&others, "%s%s", nearest_separator(said++, n), cli_tools[i].name);
     err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s is one of %s, not of %s", option->name, others.p ? others.p : "",
         cli_tools[tool].name);
     str_clear(&others);
