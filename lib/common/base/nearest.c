@@ -87,5 +87,5 @@ nearest_or_all(struct str *hint, const char *typed, const char *const words[], s
     if (hint->len != len)
         return;
     for (size_t i = 0; i < nwords; i++)
-        str_format(hint, "%s%s%s", i == 0 ? ": expected one of " : "", nearest_separator(i, nwords), words[i]);
+        str_format(hint, "%s%s%s", i == 0 ? ": expected " : "", nearest_separator(i, nwords), words[i]);
 }

@@ -11,7 +11,7 @@
  * nor does '-' for '_'. Appends nothing if no word is near. Duplicate words are allowed. */
 void nearest_hint(struct str *hint, const char *prefix, const char *typed, const char *const words[], size_t nwords);
 
-/* Appends the nearest words like nearest_hint(), or all of them if none is near: ": expected one of auto, always or never". */
+/* Appends the nearest words like nearest_hint(), or all of them if none is near: ": expected auto, always or never". */
 void nearest_or_all(struct str *hint, const char *typed, const char *const words[], size_t nwords);
 
 /* Returns the separator before word i of a list of n: " or " before the last, ", " before others, "" before the first. */
