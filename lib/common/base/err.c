@@ -96,7 +96,7 @@ static const struct {
     [ERR_MALFORMED] = { "malformed", "malformed" },
     [ERR_OPEN] = { "cannot open", "open" },
     [ERR_UNSUPPORTED] = { "unsupported", "unsupported" },
-    [ERR_BUG] = { "bug", "bug" },
+    [ERR_BUG] = { "internal error", "bug" },
     [ERR_CREATE] = { "cannot create", "create" },
     [ERR_IO] = { "input/output", "io" },
     [ERR_LIMIT] = { "limit", "limit" },

@@ -63,8 +63,8 @@ add_metadata(struct catalog *all, const struct catalog *of, uint32_t first, cons
     }
     char shown[STR_SHOWN];
     if (n != 0)
-        catalog_warn(all, "%s: %zu metadata keys differ from those of earlier operands (first: %s); the earlier values "
-            "are kept", name, n, str_shown(shown, odd->key, odd->key_len));
+        catalog_warn(all, "%s: metadata keys that differ from earlier operands: %zu (first: %s); the earlier values are "
+            "kept", name, n, str_shown(shown, odd->key, odd->key_len));
     return true;
 }
 
