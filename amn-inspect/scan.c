@@ -84,7 +84,7 @@ scan_file(struct scanning *scan, const char *path, const char *file, enum named_
     struct source *src = NULL;
     bool ok = source_open(&src, path, true, &m.inputs, err) && model_check_overwrite(&m, err);
     if (ok)
-        source_tell(src, &scan->cli->bar->meter);
+        source_set_meter(src, &scan->cli->bar->meter);
     ok = ok && report(scan, src, file, naming, err);
     if (!ok && src)
         err_in_file(err, source_name(src));

@@ -37,7 +37,7 @@ void source_close(struct source *src);                  /* NULL is allowed */
 void source_allow_spool(struct source *src, bool allowed);
 
 /* Reports bytes read of the head and of a spool to this meter, which must outlive the source. */
-void source_tell(struct source *src, struct meter *meter);
+void source_set_meter(struct source *src, struct meter *meter);
 
 /* If the input is compressed with gzip, zstd or xz, detected by its first bytes, makes the source deliver the decompressed
  * bytes. Call before anything else.
