@@ -234,7 +234,7 @@ check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct e
     }
     if (cut) {
         char text[128];
-        snprintf(text, sizeof text, SOURCE_CUT, g->file_size, start + end);
+        snprintf(text, sizeof text, SOURCE_TRUNCATED, g->file_size, start + end);
         return fail_layout(g, cut, cut, err, text);
     }
     if (g->file_size == SOURCE_SIZE_UNKNOWN || (before && before->dtype == DTYPE_UNKNOWN))

@@ -167,7 +167,7 @@ take_header(struct source *src, const struct limits *limits, struct budget *budg
         || !source_head(src, PREFIX + *n, p, &have, err))
         return false;
     if (have < PREFIX + *n)
-        return err_set(err, ERR_MALFORMED, have, SOURCE_CUT " (InvalidHeaderLength)", have, PREFIX + *n);
+        return err_set(err, ERR_MALFORMED, have, SOURCE_TRUNCATED " (InvalidHeaderLength)", have, PREFIX + *n);
     return true;
 }
 
@@ -178,7 +178,7 @@ check_end(struct source *src, uint64_t data_end, struct err *err)
     if (size == SOURCE_SIZE_UNKNOWN || size == data_end)
         return true;
     if (size < data_end)
-        return err_set(err, ERR_MALFORMED, size, SOURCE_CUT " (MetadataIncompleteBuffer)", size, data_end);
+        return err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED " (MetadataIncompleteBuffer)", size, data_end);
     return err_set(err, ERR_MALFORMED, data_end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing "
         "bytes after the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
 }

@@ -405,7 +405,7 @@ ended(void *of, uint64_t at, struct err *err)
     struct source *kept = NULL;
     struct zip zip = { 0 };
     if (p->next < p->n)
-        return err_set(err, ERR_MALFORMED, at, SOURCE_CUT, at, p->list[p->n - 1].at + p->list[p->n - 1].nbytes);
+        return err_set(err, ERR_MALFORMED, at, SOURCE_TRUNCATED, at, p->list[p->n - 1].at + p->list[p->n - 1].nbytes);
     bool ok = source_of_parts(&kept, &p->kept, at, p->name, err) && check_all(p, kept, &zip, err);
     zip_clear(&zip);
     source_close(kept);

@@ -234,7 +234,7 @@ check_end(struct stacked *s, uint64_t end)
     if (size == SOURCE_SIZE_UNKNOWN || size == end)
         return true;
     if (size < end)
-        return err_set(s->err, ERR_MALFORMED, size, SOURCE_CUT, size, end);
+        return err_set(s->err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
     return err_set(s->err, ERR_MALFORMED, end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing bytes "
         "after the last storage", size, end, size - end);
 }
