@@ -29,7 +29,7 @@ begins_pickle(const uint8_t *p, size_t n)
 /* --- what counts as a pickle ----------------------------------------------------------------------------- */
 
 static bool
-odd_at_all(const struct pickle_scan *scan)
+has_oddity(const struct pickle_scan *scan)
 {
     for (size_t i = 0; i < ODDITIES; i++)
         if (scan->odd[i].count != 0)
@@ -42,11 +42,11 @@ report(struct scanner *s, const struct pickles_run *run, uint64_t number, uint64
 {
     const struct pickle_found found = { run->member, run->member_len, number, at, scan };
     s->p->count++;
-    if (s->p->count > LISTED && scan->nfindings == 0 && !odd_at_all(scan)) {
+    if (s->p->count > LISTED && scan->nfindings == 0 && !has_oddity(scan)) {
         s->p->unlisted++;
         return true;
     }
-    return s->heard->pickle(s->heard->of, &found, s->err);
+    return s->callback->pickle(s->callback->of, &found, s->err);
 }
 
 /* Checks whether a Python module or attribute can have this name. Weights that happen to look like an opcode with a name

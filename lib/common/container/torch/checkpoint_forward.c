@@ -452,7 +452,7 @@ new_pass(const struct begin *begin, const struct source *src, const uint8_t *hea
 
 /* Checks that the first storage is the predicted one. */
 static bool
-begins_well(const struct pass *p, struct source *src, bool *good, struct err *err)
+starts_as_predicted(const struct pass *p, struct source *src, bool *good, struct err *err)
 {
     const struct predicted *s = &p->list[0];
     struct local l;
@@ -484,7 +484,7 @@ checkpoint_zip_forward(struct catalog *c, struct source *src, uint32_t file, con
     struct pickle *pickle = NULL;
     bool ok = pass && archive_object(&pickle, &cp, head + begin.object_at, begin.object_n, begin.object_at, options,
             catalog_budget(c), err)
-        && predict_offsets(pass, &cp, err) && begins_well(pass, src, &good, err);
+        && predict_offsets(pass, &cp, err) && starts_as_predicted(pass, src, &good, err);
     if (ok && good) {
         archive_facts(c, begin.big_endian, begin.end, 0);
         ok = watch(pass, src, err) && checkpoint_add(&cp, c, file, begin.big_endian, err);
