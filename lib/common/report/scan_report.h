@@ -32,7 +32,7 @@ struct scan_report {
 /* Zeroed but for file, heading, human and first. */
 void scan_report_begin(struct scan_report *r, FILE *out);
 
-/* struct pickles_heard. */
+/* struct pickles_callback. */
 bool scan_report_pickle(void *of, const struct pickle_found *found, struct err *err);
 
 /* Writes the end, and the verdict on all of it. `failure`: what ended the scan early, or ERR_NONE. Gives back what the report
