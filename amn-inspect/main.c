@@ -42,8 +42,8 @@ check(const struct tool *tool, struct err *err)
 {
     const struct cli *cli = &tool->cli;
     return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->scheme || cli->config || cli->root)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan looks at pickles, not at the model: --metadata, --arrays, --to, "
-            "--scheme, --config and --root do not go with it");
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan cannot be combined with --metadata, --arrays, --to, --scheme, "
+            "--config or --root");
 }
 
 /* The length of the file that amn-remember would write; none of a part of a split model, which it refuses. Its header has

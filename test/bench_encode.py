@@ -57,7 +57,7 @@ def known(bench, scheme):
     """Whether amn-forget has the scheme; any other failure than an unknown name ends the bench."""
     command = [bench.forget, "-q", "--scheme", scheme, "--size", bench.input]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 2 and "is unknown" in done.stderr:
+    if done.returncode == 2 and "unknown scheme" in done.stderr:
         return False
     if done.returncode != 0:
         raise Failed(f"amn-forget --scheme {scheme}: {done.stderr.strip()}")

@@ -264,14 +264,14 @@ enumerate(struct names *operands, struct str *where, const struct cli *cli, stru
         store_list(operands, &root, i, &cli->limits, err);
         const char *path = str_shown(shown, root.p ? root.p : "", root.len);
         bool there = root.len != 0 && access(root.p, F_OK) == 0;
-        str_text(where, where->len ? "; " : "");
+        str_text(where, where->len ? ", " : "");
         if (root.len == 0)
-            str_format(where, "no variable says where %s: looks", store_word(i));
+            str_format(where, "unknown location of %s:", store_word(i));
         else
-            str_format(where, "%s %s", path, there ? "holds none" : "does not exist");
+            str_format(where, "%s %s", there ? "none in" : "no", path);
         if (!there && cli->noperands != 0 && err->kind == ERR_NONE) {
-            err_set(err, ERR_OPEN, ERR_NO_OFFSET, root.len ? "it does not exist; what says where %s: looks is in amn(7), under "
-                "ENVIRONMENT" : "no variable says where %s: looks; they are in amn(7), under ENVIRONMENT", store_word(i));
+            err_set(err, ERR_OPEN, ERR_NO_OFFSET, root.len ? "no such directory; ENVIRONMENT in amn(7) tells how to set the "
+                "location of %s:" : "unknown location of %s:; ENVIRONMENT in amn(7) tells how to set it", store_word(i));
             err_in_file(err, path);
         }
     }
@@ -291,7 +291,7 @@ list(struct model_list *l, struct err *err)
     if (ok && l->n != 0)
         add_table(l);
     if (ok && operands.n == 0 && l->unread.kind == ERR_NONE)
-        cli_warn(&l->cli, NULL, "there are no models: %s", where.p ? where.p : "");
+        cli_warn(&l->cli, NULL, "no models found (%s)", where.p ? where.p : "");
     if (page_finish(&l->page, err))
         cli_finish_stdout(err);
     if (err->kind == ERR_NONE)

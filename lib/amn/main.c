@@ -34,9 +34,9 @@ print_tools(const char *folder, struct err *err)
         if (names.failed)
             err_memory(err, names.room);
         else
-            printf("  %-*s  %s\n", (int)width, names.p, tool->says);
+            printf("  %-*s  %s\n", (int)width, names.p, tool->purpose);
     }
-    printf("  %-*s  %s\n", (int)width, "amn help", "a manual page: of a verb, amn, formats, json or help");
+    printf("  %-*s  %s\n", (int)width, "amn help", "manual page of a command, amn, formats or json");
     str_clear(&names);
     str_clear(&file);
     return err->kind == ERR_NONE;
@@ -47,7 +47,7 @@ print_others(const char *folder, struct err *err)
 {
     struct names others = { 0 };
     bool ok = verbs_others(&others, folder, err);
-    size_t column = (size_t)(ok && others.n != 0 ? printf("\nOther verbs in PATH:") : 0);
+    size_t column = (size_t)(ok && others.n != 0 ? printf("\nOther commands in PATH:") : 0);
     for (size_t i = 0; ok && i < others.n; i++) {
         if (column + 1 + strlen(others.name[i]) > LINE)
             column = (size_t)printf("\n ") - 1;
@@ -62,11 +62,10 @@ print_others(const char *folder, struct err *err)
 static bool
 print_verbs(const char *folder, struct err *err)
 {
-    puts("Usage: amn VERB [ARGUMENT]...\n");
+    puts("Usage: amn COMMAND [ARGUMENT]...\n");
     if (!print_tools(folder, err) || !print_others(folder, err))
         return false;
-    puts("\n'amn VERB --help' shows the options of a verb. Of the pages, 'amn help amn' is\n"
-        "the overview, and 'amn help help' is about this program.");
+    puts("\nOptions of a command: amn COMMAND --help. Overview: amn help amn");
     return cli_finish_stdout(err);
 }
 
@@ -79,7 +78,7 @@ help(const char *folder, char *const *words, struct err *err)
         return print_verbs(folder, err);
     }
     if (words[1])
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "one page at a time: '%s' is too many",
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s': 'amn help' takes one topic",
             str_shown(shown, words[1], strlen(words[1])));
     return manual_show(folder, words[0], err);
 }
@@ -106,8 +105,8 @@ unknown(const char *folder, const char *word, struct err *err)
         nearest_hint(&hint, "", word, (const char *const *)words.name, words.n);
     str_shown(shown, word, strlen(word));
     if (ok)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, option ? "unknown option '%s'%s" : "'%s' is no verb%s", shown,
-            hint.p ? hint.p : "");
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown %s '%s'%s", option ? "option" : "command", shown,
+            hint.p ? hint.p : "; try 'amn --help'");
     str_clear(&hint);
     names_clear(&words);
     return false;
@@ -123,10 +122,10 @@ become(const char *folder, char **words, struct err *err)
     if (verbs_find(&file, folder, words[0], err)) {
         words[0] = file.p;
         execvp(file.p, words);
-        err_sys(err, ERR_OPEN, errno, "it cannot be run");
+        err_sys(err, ERR_OPEN, errno, "cannot execute");
         err_in_file(err, str_shown(shown, file.p, file.len));
     } else if (err->kind == ERR_NONE && tool) {
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s is neither beside this program nor in PATH: install all of the suite",
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s found neither next to amn nor in PATH; reinstall amn",
             tool->name);
     } else if (err->kind == ERR_NONE) {
         unknown(folder, words[0], err);
@@ -168,8 +167,5 @@ main(int argc, char **argv)
     free(folder);
     if (ok)
         return CLI_OK;
-    enum cli_status status = cli_fail(&cli, &err);
-    if (status == CLI_USAGE)
-        fputs("Try 'amn --help'.\n", stderr);
-    return status;
+    return cli_fail(&cli, &err);
 }

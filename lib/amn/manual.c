@@ -44,6 +44,7 @@ static const struct topic {
     int section;
 } topics[] = {
     { "amn", "amn", 7 }, { "help", "amn", 1 }, { "formats", "amn-formats", 5 }, { "json", "amn-json", 5 },
+    { "memory", "amn-memory", 7 }, { "schemes", "amn-schemes", 7 },
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -58,8 +59,8 @@ unknown(const char *folder, const char *topic, struct err *err)
         ok = names_add(&words, topics[i].word, strlen(topics[i].word), err);
     nearest_hint(&hint, "", topic, (const char *const *)words.name, words.n);
     if (ok)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "there is no manual page of '%s'%s", str_shown(shown, topic, strlen(topic)),
-            hint.p ? hint.p : "");
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no manual page for '%s'%s", str_shown(shown, topic, strlen(topic)),
+            hint.p ? hint.p : "; try 'amn help'");
     str_clear(&hint);
     names_clear(&words);
     return false;
@@ -143,14 +144,14 @@ cannot_show(const struct manual_page *page, const char *folder, bool man, bool f
     const char *end = folder ? strrchr(folder, '/') : NULL;
     struct str why = { 0 };
     str_shown(shown, folder, end ? (size_t)(end - folder) : 0);
-    str_text(&why, found ? "cannot be shown without man or mandoc: install one of them" : "is not there: looked for it ");
+    str_text(&why, found ? "cannot be shown: install man or mandoc" : "not found");
     if (!found && end)
-        str_format(&why, "in %s/share/man, %s/man and ", shown, shown);
+        str_format(&why, " in %s/share/man, %s/man", shown, shown);
     if (!found)
-        str_format(&why, "with man%s", man ? "" : ", which is not in PATH");
-    err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the manual page %s(%d) %s%s%s%s", page->name.p, page->section, why.p ? why.p : "",
-        page->verb.p ? "; the options are shown by: amn " : "", page->verb.p ? page->verb.p : "",
-        page->verb.p ? " --help" : "");
+        str_text(&why, man ? " or by man" : ", and man is not installed");
+    err_set(err, ERR_OPEN, ERR_NO_OFFSET, "manual page %s(%d) %s%s%s%s", page->name.p, page->section, why.p ? why.p : "",
+        page->verb.p ? "; for the options, run 'amn " : "", page->verb.p ? page->verb.p : "",
+        page->verb.p ? " --help'" : "");
     str_clear(&why);
     return false;
 }

@@ -21,7 +21,7 @@ is_program(const char *path, bool ours, struct err *err)
     if (stat(path, &st) == 0)
         return S_ISREG(st.st_mode) && access(path, X_OK) == 0;
     if (!err_absent(errno) && (ours || errno != EACCES))
-        err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, path, strlen(path)));
+        err_sys(err, ERR_OPEN, errno, "cannot access %s", str_shown(shown, path, strlen(path)));
     return false;
 }
 

@@ -75,7 +75,7 @@ put_list(const char *const *words)
 static void
 put_pages(void)
 {
-    static const char *const others[] = { "amn", "formats", "json", "help", NULL };
+    static const char *const others[] = { "amn", "formats", "json", "memory", "schemes", "help", NULL };
     put_list(others);
     put_all_names(" ", true);
 }
@@ -218,9 +218,9 @@ zsh_option(const struct cli_option *o)
 static void
 zsh_verb(const struct cli_tool *tool)
 {
-    printf("        '%s:%s'\n", verb_of(tool), tool->says);
+    printf("        '%s:%s'\n", verb_of(tool), tool->purpose);
     if (tool->also)
-        printf("        '%s:%s'\n", tool->also + strlen("amn-"), tool->says);
+        printf("        '%s:%s'\n", tool->also + strlen("amn-"), tool->purpose);
 }
 
 static void
@@ -298,7 +298,7 @@ fish_tool(unsigned i)
     if (n < 0 || (size_t)n >= sizeof of)
         return;
     printf("\n# amn %s\n", verb_of(tool));
-    printf("complete -c amn -n __fish_use_subcommand -f -a %s -d '%s'\n", verb_of(tool), tool->says);
+    printf("complete -c amn -n __fish_use_subcommand -f -a %s -d '%s'\n", verb_of(tool), tool->purpose);
     if (tool->also)
         printf("complete -c %s -w %s\n", tool->also, tool->name);
     if (tool->words) {

@@ -278,6 +278,6 @@ cli_finish_stdout(struct err *err)
     bool bad = ferror(stdout);
     errno = 0;
     if (fclose(stdout) != 0 || bad)
-        return err_sys(err, ERR_IO, errno ? errno : EIO, "it cannot be written"), err_in_file(err, "(standard output)");
+        return err_sys(err, ERR_IO, errno ? errno : EIO, "write failed"), err_in_file(err, "(standard output)");
     return true;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "base/num.h"
@@ -54,20 +55,44 @@ print_option(const struct cli_option *o, int width)
     printf("--%s%s%s%*s  %s\n", o->name, o->arg ? "=" : "", o->arg ? o->arg : "", width - help_width(o), "", o->help);
 }
 
+static bool
+is_shown(enum cli_tool_id id, const struct cli_option *o, bool all)
+{
+    return cli_has(id, o) && (all || !(o->rare >> id & 1));
+}
+
 static void
-print_help(enum cli_tool_id id)
+print_group(enum cli_tool_id id, enum cli_group group, bool all, int width)
+{
+    bool begun = false;
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+        if (o->group == group && is_shown(id, o, all)) {
+            if (!begun)
+                printf("\n%s:\n", cli_groups[group]);
+            begun = true;
+            print_option(o, width);
+        }
+}
+
+/* `all`: rare options too, which the short help leaves out to fit a screen. */
+static void
+print_help(enum cli_tool_id id, bool all)
 {
     const struct cli_tool *tool = &cli_tools[id];
     int width = 0;
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (cli_has(id, o) && help_width(o) > width)
+        if (is_shown(id, o, all) && help_width(o) > width)
             width = help_width(o);
 
-    printf("Usage: %s [OPTION]... %s\n%s\n\n", tool->name, tool->operands, tool->summary);
-    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (cli_has(id, o))
-            print_option(o, width);
-    printf("\nSizes take K, M, G, T: powers of 1024. More: amn help %s\n", tool->name + strlen("amn-"));
+    printf("Usage: %s [OPTION]... %s\n%s\n", tool->name, tool->operands, tool->summary);
+    if (tool->reads_stdin)
+        puts("FILE: model file, directory, hf:NAME or ollama:NAME (default: standard input).");
+    for (unsigned group = 0; group < CLI_GROUPS; group++)
+        print_group(id, group, all, width);
+    if (all)
+        printf("\nA SIZE may end in K, M, G or T, powers of 1024. Manual: amn help %s\n", tool->name + strlen("amn-"));
+    else
+        printf("\nAll options: %s --help=all. Manual: amn help %s\n", tool->name, tool->name + strlen("amn-"));
 }
 
 /* ---- one option ---- */
@@ -117,7 +142,7 @@ cli_choice(unsigned *out, const struct cli_option *option, const char *arg, stru
     struct str hint = { 0 };
     bool found = find_word(out, option->words, arg, &hint);
     if (!found)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is unknown%s", option->name, str_shown(shown, arg, strlen(arg)),
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: unknown value '%s'%s", option->name, str_shown(shown, arg, strlen(arg)),
             hint.p ? hint.p : "");
     str_clear(&hint);
     return found;
@@ -164,10 +189,10 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
     case 'v':                 cli->verbose++; return true;
     case CLI_OPT_CONFIG:
         cli->config = arg;
-        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--config: the name of a file is empty");
+        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--config: empty file name");
     case CLI_OPT_ROOT:
         cli->root = arg;
-        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--root: the path of a dictionary is empty");
+        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--root: empty path");
     case CLI_OPT_SCHEME:      cli->scheme = arg; return true;
     case CLI_OPT_JSON_ERRORS: cli->json_errors = true; return true;
     case CLI_OPT_JSON:        cli->form = CLI_JSON; return true;
@@ -213,7 +238,8 @@ getopt_form_make(struct getopt_form *form, enum cli_tool_id tool)
     for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
         if (!form_has(form, o->key)) {
             const struct cli_option *own = find_anywhere(tool, o->key);     /* it says whether there is an argument */
-            form->longs[form->n++] = (struct option){ o->name, own->arg ? required_argument : no_argument, NULL, o->key };
+            int argument = own->arg ? required_argument : own->key == 'h' ? optional_argument : no_argument;
+            form->longs[form->n++] = (struct option){ o->name, argument, NULL, o->key };
         }
         if (cli_has(tool, o) && o->key < CLI_LONG)
             str_format(&form->shorts, "%c%s", o->key, o->arg ? ":" : "");
@@ -251,49 +277,67 @@ candidates(const char *found[], const struct getopt_form *form, const char *word
     return n;
 }
 
+/* The names of the tool's options that begin with `word`. */
 static size_t
-names_of(const char *names[], enum cli_tool_id tool)
+names_of(const char *names[], enum cli_tool_id tool, const char *word)
 {
     size_t n = 0;
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (cli_has(tool, o))
+        if (cli_has(tool, o) && strncmp(o->name, word, strlen(word)) == 0)
             names[n++] = o->name;
     return n;
 }
 
-/* A long option that no tool has, or that is short for several. */
+/* Reports a long option that no tool has, or an ambiguous abbreviation: of the options that it may mean, those of this tool are
+ * shown. */
 static bool
 complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const char *arg, struct err *err)
 {
     char word[NAME_MAX_BYTES], shown[STR_SHOWN];
     const char *names[OPTIONS_MAX];
     struct str hint = { 0 };
-    size_t n = candidates(names, form, word, long_name(word, arg));
-    bool several = n > 1;
-    for (size_t i = 0; several && i < n; i++)
-        str_format(&hint, "%s--%s", nearest_joint(i, n), names[i]);
-    if (!several)
-        nearest_hint(&hint, "--", word, names, names_of(names, tool));
-    str_shown(shown, arg, several ? strcspn(arg, "=") : strlen(arg));
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, several ? "option '%s' is short for several: %s" : "unknown option '%s'%s", shown,
-        hint.p ? hint.p : "");
+    bool ambiguous = candidates(names, form, word, long_name(word, arg)) > 1;
+    size_t n = ambiguous ? names_of(names, tool, word) : 0;
+    if (n == 0)
+        nearest_hint(&hint, "--", word, names, names_of(names, tool, ""));
+    for (size_t i = 0; i < n; i++)
+        str_format(&hint, "%s--%s", i == 0 ? ": " : nearest_joint(i, n), names[i]);
+    if (hint.len == 0)
+        str_format(&hint, "; try '%s --help'", cli_tools[tool].name);
+    str_shown(shown, arg, ambiguous ? strcspn(arg, "=") : strlen(arg));
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s option '%s'%s", n != 0 ? "ambiguous" : "unknown", shown, hint.p ? hint.p : "");
     str_clear(&hint);
     return false;
 }
 
-/* An option of other tools. */
+/* Options that a user may look for in a tool that has another one for the purpose. */
+static const struct substitute {
+    enum cli_tool_id tool;
+    int key;
+    const char *use;
+} substitutes[] = {
+    { CLI_INSPECT, CLI_OPT_DTYPE, "--to" },
+    { CLI_REMEMBER, CLI_OPT_DTYPE, "--to" },
+    { CLI_REMEMBER, CLI_OPT_TENSOR, "--include" },
+};
+
+/* Reports an option that only other tools have. */
 static bool
 complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct err *err)
 {
     struct str others = { 0 };
     size_t n = 0, said = 0;
+    for (size_t i = 0; i < sizeof substitutes / sizeof *substitutes; i++)
+        if (substitutes[i].tool == tool && substitutes[i].key == option->key)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no option --%s; use %s", cli_tools[tool].name, option->name,
+                substitutes[i].use);
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         n += find(i, option->key) != NULL;
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         if (find(i, option->key))
             str_format(&others, "%s%s", nearest_joint(said++, n), cli_tools[i].name);
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s is one of %s, not of %s", option->name, others.p ? others.p : "",
-        cli_tools[tool].name);
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no option --%s; it belongs to %s", cli_tools[tool].name, option->name,
+        others.p ? others.p : "");
     str_clear(&others);
     return false;
 }
@@ -308,11 +352,12 @@ complain(enum cli_tool_id tool, const struct getopt_form *form, int result, char
     if (o && !cli_has(tool, o))
         return complain_of_tool(tool, o, err);
     if (o && result == ':')
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s needs an argument: %s", o->name, o->arg);
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s requires an argument: --%s=%s", o->name, o->name, o->arg);
     if (o)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s takes no argument", o->name);
     if (optopt)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown option '-%s'", str_shown(shown, &letter, 1));
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown option '-%s'; try '%s --help'", str_shown(shown, &letter, 1),
+            cli_tools[tool].name);
     return complain_of_name(tool, form, argv[optind - 1], err);
 }
 
@@ -324,24 +369,19 @@ finish(const struct cli *cli)
     exit(cli_finish_stdout(&err) ? CLI_OK : cli_fail(cli, &err));
 }
 
-static _Noreturn void
-fail_usage(const struct cli *cli, const struct err *err)
-{
-    enum cli_status status = cli_fail(cli, err);
-    if (status == CLI_USAGE && !cli->json_errors)
-        fprintf(stderr, "Try '%s --help'.\n", cli->tool);
-    exit(status);
-}
-
 static bool
 take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, int key, struct err *err)
 {
     const struct cli_option *option = find_anywhere(tool, key);
+    char shown[STR_SHOWN];
     bool other;
     if (!cli_has(tool, option))
         return complain_of_tool(tool, option, err);
     if (key == 'h') {
-        print_help(tool);
+        if (optarg && strcasecmp(optarg, "all") != 0)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid argument '%s' (did you mean --help=all?)",
+                str_shown(shown, optarg, strlen(optarg)));
+        print_help(tool, optarg != NULL);
         finish(cli);
     }
     if (key == 'V') {
@@ -359,26 +399,52 @@ check_operand(const struct cli_tool *tool, const char *operand, struct err *err)
     unsigned n;
     bool found = find_word(&n, tool->words, operand, &hint);
     if (!found)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'%s' is unknown%s", str_shown(shown, operand, strlen(operand)),
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown argument '%s'%s", str_shown(shown, operand, strlen(operand)),
             hint.p ? hint.p : "");
     str_clear(&hint);
     return found;
 }
 
-static bool
-take_operands(struct cli *cli, const struct cli_tool *tool, int argc, char **argv, struct err *err)
+/* The first operand that could be a scheme: a plain word that is no file; or NULL. */
+static const char *
+find_scheme(const struct cli *cli)
 {
-    size_t max = tool->max_operands;
+    for (size_t i = 0; i < cli->noperands; i++) {
+        const char *word = cli->operands[i];
+        if (*word && !strpbrk(word, "./:") && strcmp(word, "-") != 0 && access(word, F_OK) != 0)
+            return word;
+    }
+    return NULL;
+}
+
+/* Reports more operands than the tool takes, with what the user may have meant. */
+static bool
+complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *err)
+{
     char shown[STR_SHOWN];
+    const char *scheme = tool == CLI_FORGET && !cli->scheme ? find_scheme(cli) : NULL;
+    const char *extra = scheme ? scheme : cli->operands[cli_tools[tool].max_operands];
+    str_shown(shown, extra, strlen(extra));
+    if (scheme)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (did you mean --scheme %s?)", shown, shown);
+    if (access(extra, F_OK) != 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (the output is given with -o)", shown);
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s': %s takes one model; merge several with amn-convert",
+        shown, cli->tool);
+}
+
+static bool
+take_operands(struct cli *cli, enum cli_tool_id id, int argc, char **argv, struct err *err)
+{
+    const struct cli_tool *tool = &cli_tools[id];
     cli->operands = argv + optind;
     cli->noperands = (size_t)(argc - optind);
     cli->operand = cli->noperands ? cli->operands[0] : NULL;
-    if (cli->noperands > max)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "one operand too many: '%s'",
-            str_shown(shown, cli->operands[max], strlen(cli->operands[max])));
+    if (cli->noperands > tool->max_operands)
+        return complain_of_operand(cli, id, err);
     if (!cli->operand && tool->reads_stdin && cli_stdin_is_terminal())
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-            "no input: name a file, or send one to standard input, which is a terminal");
+            "no input: give a FILE or pipe one in (standard input is a terminal)");
     for (size_t i = 0; tool->words && i < cli->noperands; i++)
         if (!check_operand(tool, cli->operands[i], err))
             return false;
@@ -414,6 +480,6 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     }
     getopt_form_clear(&form);
 
-    if (err.kind != ERR_NONE || !take_operands(cli, &cli_tools[tool], argc, argv, &err))
-        fail_usage(cli, &err);
+    if (err.kind != ERR_NONE || !take_operands(cli, tool, argc, argv, &err))
+        exit(cli_fail(cli, &err));
 }

@@ -14,8 +14,8 @@ struct cli_tool {
     const char *also;               /* the other name it is installed under, or NULL */
     const char *operands;           /* how --help shows them: "[FILE]" */
     const char *const *words;       /* all that an operand can be, ending with NULL; or NULL */
-    const char *says;               /* what it does, in a line of a list: no capital, no full stop */
-    const char *summary;            /* the same as a sentence */
+    const char *purpose;            /* for a list of tools: lower case, no full stop */
+    const char *summary;            /* for --help: a sentence */
     size_t max_operands;
     bool reads_stdin;               /* when there is no operand */
 };
@@ -36,9 +36,19 @@ enum cli_key {
     CLI_OPT_PROGRESS, CLI_OPT_JSON_ERRORS, CLI_OPT_MAX_ALLOC, CLI_OPT_MAX_TOTAL, CLI_OPT_MAX_ITEMS, CLI_OPT_MAX_RATIO
 };
 
+/* The headings of --help, in this order. */
+enum cli_group {
+    CLI_GROUP_REPORT, CLI_GROUP_QUANTIZE, CLI_GROUP_OUTPUT, CLI_GROUP_TENSORS, CLI_GROUP_METADATA, CLI_GROUP_PREVIEW,
+    CLI_GROUP_PARTS, CLI_GROUP_INPUT, CLI_GROUP_GENERAL, CLI_GROUP_LIMITS, CLI_GROUPS
+};
+
+extern const char *const cli_groups[CLI_GROUPS];
+
 struct cli_option {
     int key;
     unsigned tools;                 /* bit 1 << CLI_PARSE: amn-parse has it */
+    unsigned rare;                  /* bits of the tools that show it under --help=all only */
+    enum cli_group group;
     const char *name;               /* the long name without dashes */
     const char *arg;                /* name of the required argument: "SIZE"; NULL when it takes none */
     const char *const *words;       /* all that the argument can be, ending with NULL; or NULL */

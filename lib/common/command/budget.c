@@ -154,8 +154,8 @@ pick(const struct encoder **assigned, struct costs *costs, struct command *cmd, 
     if ((!fits && err->kind != ERR_NONE) || !try_picks(&n, assigned, costs, cmd, p, choice, memory, err))
         return false;
     if (n > target)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the target is too small: with the smallest of the candidates it is %" PRIu64
-            " bytes, and %" PRIu64 " are wanted", n, target);
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-%s too small: the smallest possible output of these --candidates is %"
+            PRIu64 " bytes, the target is %" PRIu64, cmd->target_size != 0 ? "size" : "bpw", n, target);
     for (uint64_t most = least + (target - n);;) {
         if (!assign_encoders(costs->pick, costs->options, choice->n, cmd->ncandidates, most, &least, err)
             || !try_picks(&n, assigned, costs, cmd, p, choice, memory, err))
@@ -213,5 +213,5 @@ budget_print(FILE *out, const struct command *cmd, const struct choice *choice, 
         print_expression(out, &e->weight);
         fprintf(out, "=%s'\n", e->encoder->name);
     }
-    return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "standard output cannot be written");
+    return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "cannot write to standard output");
 }

@@ -22,10 +22,10 @@ note_spool(void *of, uint64_t nbytes)
 {
     const struct spool_note *note = of;
     if (nbytes == METER_UNKNOWN)
-        cli_note(note->cli, note->model->name, "the input goes to a temporary file: what it holds is listed at its end");
+        cli_note(note->cli, note->model->name, "spooling the input to a temporary file: its table of contents is at the end");
     else
-        cli_note(note->cli, note->model->name, "%" PRIu64 " bytes go to a temporary file: the input cannot be read once, "
-            "forward", nbytes);
+        cli_note(note->cli, note->model->name, "spooling %" PRIu64 " bytes to a temporary file: they are not needed in the "
+            "order of the input", nbytes);
 }
 
 /* struct contents: the bytes of a small tensor that says what a weight is. */

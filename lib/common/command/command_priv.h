@@ -29,7 +29,7 @@ bool command_keys(struct keys *keys, struct command *cmd, struct model *model, c
 void command_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct nonfinite_scan *scan);
 void command_warn_of_range(const struct command *cmd, const struct pipeline *p);
 void command_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles);
-void command_tell_cost(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
+void command_tell_error(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
 void command_note_end(const struct command *cmd, const struct pipeline *p, const struct checksum *sum);
 
 /* Write the output; or what is wanted instead. */

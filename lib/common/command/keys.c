@@ -9,10 +9,11 @@ note(const struct command *cmd, const struct model *model, const struct keys *ke
 {
     size_t n = catalog_meta_count(model->catalog);
     if (cmd->writer->keys == KEYS_NONE && n != 0)
-        cli_note(&cmd->cli, model->name, "the metadata of the input are left out: %zu key%s", n, n == 1 ? "" : "s");
+        cli_note(&cmd->cli, model->name, "%zu metadata key%s not written: %s cannot hold metadata", n, n == 1 ? "" : "s",
+            cmd->writer->name);
     if (cmd->writer->keys == KEYS_TYPED && !keys_find(keys, "general.architecture"))
-        cli_note(&cmd->cli, model->name, "the output has no general.architecture, without which llama.cpp loads no model: "
-            "--gguf-kv and --gguf-metadata give keys");
+        cli_note(&cmd->cli, model->name, "llama.cpp cannot load the output, which has no general.architecture key; add keys "
+            "with --gguf-kv or --gguf-metadata");
 }
 
 /* The file of --gguf-metadata is one of the inputs, which the output must not be. */

@@ -19,22 +19,22 @@ command_warn_of_values(const struct cli *cli, const struct pipeline *p, const st
         if (found.nan + found.infinite == 0 || !piece_output(&t, pieces_at(p->pieces, i)))
             continue;
         if (tensors++ < LINES || cli->verbose != 0)
-            cli_warn(cli, p->model->name, ERR_TENSOR "%" PRIu64 " values are NaN, %" PRIu64 " infinite",
+            cli_warn(cli, p->model->name, ERR_TENSOR "%" PRIu64 " NaN and %" PRIu64 " infinite values",
                 str_shown(name, t.name, t.name_len), found.nan, found.infinite);
         all.nan += found.nan;
         all.infinite += found.infinite;
     }
     if (tensors > 1)
-        cli_warn(cli, p->model->name, "%" PRIu64 " values of %zu tensors are NaN, %" PRIu64 " infinite%s", all.nan, tensors,
-            all.infinite, tensors > LINES && cli->verbose == 0 ? "; -v names all tensors" : "");
+        cli_warn(cli, p->model->name, "%" PRIu64 " NaN and %" PRIu64 " infinite values in %zu tensors%s", all.nan, all.infinite,
+            tensors, tensors > LINES && cli->verbose == 0 ? "; -v lists them all" : "");
 }
 
 void
 command_warn_of_range(const struct command *cmd, const struct pipeline *p)
 {
     if (p->infinite != 0)
-        cli_warn(&cmd->cli, p->model->name, "%" PRIu64 " values are infinite in %s%s", p->infinite, dtype_name(cmd->to),
-            cmd->to == DTYPE_F16 ? ", whose largest is 65504" : "");
+        cli_warn(&cmd->cli, p->model->name, "%" PRIu64 " values overflow %s%s and became infinite", p->infinite, dtype_name(cmd->to),
+            cmd->to == DTYPE_F16 ? " (maximum 65504)" : "");
 }
 
 void
@@ -46,11 +46,11 @@ command_note_scales(const struct cli *cli, const struct pipeline *p, const struc
     err_init(&err);
     if (cli->verbose == 0 || p->to != pieces_nbytes(p->pieces))
         return;
-    meter_phase(p->model->meter, "looking at the scales", 0);
+    meter_phase(p->model->meter, "checking the scales", 0);
     if (!audit_scales(&scales, p->model, roles, &err))
-        cli_note(cli, name, "the scales could not be counted: %s", err.text);
+        cli_note(cli, name, "cannot check the scales: %s", err.text);
     else if (scales.nan + scales.infinite != 0)
-        cli_note(cli, name, "%" PRIu64 " scales are NaN, %" PRIu64 " infinite: decoded as they are", scales.nan,
+        cli_note(cli, name, "%" PRIu64 " NaN and %" PRIu64 " infinite scales, used as stored", scales.nan,
             scales.infinite);
 }
 
@@ -74,13 +74,13 @@ command_note_end(const struct command *cmd, const struct pipeline *p, const stru
     uint64_t all = pieces_nbytes(p->pieces), n = p->to - p->from;
     double seconds = meter_read(p->model->meter).age, per_second = seconds > 0 ? (double)n / seconds : 0;
     char of_all[48] = "", encoded[48] = "", size[STR_SIZE], rate[STR_SIZE];
-    size_t made = count_tensors(p, false, PIECE_ENCODE);
+    size_t made = count_tensors(p, false, PIECE_ENCODE), tensors = count_tensors(p, true, 0);
     if (made != 0)
-        snprintf(encoded, sizeof encoded, "%zu encoded, ", made);
+        snprintf(encoded, sizeof encoded, "%zu quantized, ", made);
     if (n != all)
         snprintf(of_all, sizeof of_all, " of %" PRIu64, all);
-    cli_note(&cmd->cli, p->model->name, "%s%s%zu of %zu tensors decoded, %" PRIu64 "%s bytes (%s) %s in %.*f s, %s/s, CRC-32 "
-        "%08" PRIx32, n != all ? "a part: " : "", encoded, count_tensors(p, false, PIECE_DECODE), count_tensors(p, true, 0), n, of_all,
-        str_size(size, n), cmd->instead == COMMAND_TEST ? "tested" : "written", seconds < 1 ? 3 : 1, seconds,
-        str_size(rate, (uint64_t)per_second), sum->crc);
+    cli_note(&cmd->cli, p->model->name, "%zu tensor%s: %s%zu dequantized; %" PRIu64 "%s bytes (%s) %s in %.*f s (%s/s), CRC-32 "
+        "%08" PRIx32, tensors, tensors == 1 ? "" : "s", encoded, count_tensors(p, false, PIECE_DECODE), n, of_all, str_size(size, n),
+        cmd->instead == COMMAND_TEST ? "tested" : "written", seconds < 1 ? 3 : 1, seconds, str_size(rate, (uint64_t)per_second),
+        sum->crc);
 }

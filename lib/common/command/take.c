@@ -17,8 +17,7 @@ static bool
 take_instead(struct command *cmd, enum command_instead instead, struct err *err)
 {
     if (cmd->instead != COMMAND_OUTPUT && cmd->instead != instead)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--size, --parts, --plan, --dry-run and --test exclude one "
-            "another");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--size, --parts, --plan, --dry-run and --test are mutually exclusive");
     cmd->instead = instead;
     return true;
 }
@@ -30,7 +29,7 @@ take_real(double *out, const struct cli_option *option, const char *arg, struct 
     char *end;
     *out = strtod(arg, &end);
     return (*end == '\0' && *arg && *out > 0 && *out <= 64) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-        "--%s: '%s' is no number of bits, up to 64", option->name, arg);
+        "--%s: invalid number of bits '%s': expected more than 0, at most 64", option->name, arg);
 }
 
 /* Options that only set a member of struct command. */
@@ -38,7 +37,7 @@ enum take_kind {
     TAKE_FLAG,                  /* a bool becomes true */
     TAKE_TEXT,                  /* a text, borrowed */
     TAKE_NAME,                  /* a text that is not empty; `what`: whose name it is */
-    TAKE_SIZE,                  /* bytes, at least one; `what` has them */
+    TAKE_SIZE,                  /* bytes, at least one */
     TAKE_INSTEAD                /* what is wanted instead of the output */
 };
 
@@ -50,12 +49,12 @@ static const struct take_row {
 } rows[] = {
     { 'f', TAKE_FLAG, offsetof(struct command, output.terminal_ok), NULL },
     { 'n', TAKE_FLAG, offsetof(struct command, output.no_clobber), NULL },
-    { 'o', TAKE_NAME, offsetof(struct command, output.path), "the name of the file" },
+    { 'o', TAKE_NAME, offsetof(struct command, output.path), "file name" },
     { CLI_OPT_ASYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.asymmetric), NULL },
     { CLI_OPT_CANDIDATES, TAKE_TEXT, offsetof(struct command, candidate_names), NULL },
     { CLI_OPT_CONVROT, TAKE_FLAG, offsetof(struct command, reduction.how.convrot), NULL },
     { CLI_OPT_DRY_RUN, TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
-    { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "the name of the file" },
+    { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "file name" },
     { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
     { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
     { CLI_OPT_NO_FUSE, TAKE_FLAG, offsetof(struct command, reduction.apart), NULL },
@@ -63,19 +62,19 @@ static const struct take_row {
     { CLI_OPT_NO_SPOOL, TAKE_FLAG, offsetof(struct command, no_spool), NULL },
     { CLI_OPT_NO_VERIFY, TAKE_FLAG, offsetof(struct command, no_verify), NULL },
     { CLI_OPT_NONFINITE, TAKE_FLAG, offsetof(struct command, nonfinite_ok), NULL },
-    { CLI_OPT_PART_SIZE, TAKE_SIZE, offsetof(struct command, cut.part_size), "a part" },
+    { CLI_OPT_PART_SIZE, TAKE_SIZE, offsetof(struct command, cut.part_size), NULL },
     { CLI_OPT_PARTS, TAKE_INSTEAD, COMMAND_PARTS, NULL },
     { CLI_OPT_PLAN, TAKE_INSTEAD, COMMAND_PLAN, NULL },
-    { CLI_OPT_PRE, TAKE_NAME, offsetof(struct command, pre), "the name" },
+    { CLI_OPT_PRE, TAKE_NAME, offsetof(struct command, pre), "name" },
     { CLI_OPT_PURE, TAKE_FLAG, offsetof(struct command, reduction.pure), NULL },
-    { CLI_OPT_REPORT, TAKE_NAME, offsetof(struct command, report), "the name of the file" },
+    { CLI_OPT_REPORT, TAKE_NAME, offsetof(struct command, report), "file name" },
     { CLI_OPT_RESUME, TAKE_FLAG, offsetof(struct command, dir.resume), NULL },
-    { CLI_OPT_SHARD_SIZE, TAKE_SIZE, offsetof(struct command, dir.shard_size), "a file" },
+    { CLI_OPT_SHARD_SIZE, TAKE_SIZE, offsetof(struct command, dir.shard_size), NULL },
     { CLI_OPT_SIZE, TAKE_INSTEAD, COMMAND_SIZE, NULL },
-    { CLI_OPT_SPLIT_SIZE, TAKE_SIZE, offsetof(struct command, split.size), "a file" },
+    { CLI_OPT_SPLIT_SIZE, TAKE_SIZE, offsetof(struct command, split.size), NULL },
     { CLI_OPT_SYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.symmetric), NULL },
     { CLI_OPT_SYNC, TAKE_FLAG, offsetof(struct command, output.sync), NULL },
-    { CLI_OPT_TARGET_SIZE, TAKE_SIZE, offsetof(struct command, target_size), "a file" },
+    { CLI_OPT_TARGET_SIZE, TAKE_SIZE, offsetof(struct command, target_size), NULL },
     { CLI_OPT_TEST, TAKE_INSTEAD, COMMAND_TEST, NULL },
 };
 
@@ -88,13 +87,13 @@ take_row(struct command *cmd, const struct take_row *row, const struct cli_optio
         return *(bool *)member = true;
     case TAKE_SIZE:
         return cli_size((uint64_t *)member, option, arg, err) && (*(uint64_t *)member != 0 || err_set(err, ERR_USAGE,
-            ERR_NO_OFFSET, "--%s: %s has at least one byte", option->name, row->what));
+            ERR_NO_OFFSET, "--%s must be at least 1 byte", option->name));
     case TAKE_INSTEAD:
         return take_instead(cmd, (enum command_instead)row->at, err);
     default:
         *(const char **)member = arg;
         return row->kind == TAKE_TEXT || *arg
-            || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: %s is empty", option->name, row->what);
+            || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: empty %s", option->name, row->what);
     }
 }
 
@@ -156,10 +155,10 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         return keys_give(&cmd->keys, KEYS_TYPED, option->name, arg, err);
     case CLI_OPT_PART:
         return byte_range_read_part(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-            "--part: '%s' is no I/N with I from 1 to N", arg);
+            "--part: invalid part '%s': expected I/N with 1 <= I <= N", arg);
     case CLI_OPT_RANGE:
         return byte_range_read_range(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-            "--range: '%s' is none of A-B, A- and -LAST_N", arg);
+            "--range: invalid range '%s': expected A-B with A <= B, A- or -N", arg);
     case CLI_OPT_DTYPE:
     case CLI_OPT_ORDER:
     case CLI_OPT_DIRECT:
@@ -201,18 +200,16 @@ check_files(const struct command *cmd, struct err *err)
 {
     bool dir = cmd->dir.path, split = cmd->split.size != 0;
     if (!dir && (cmd->dir.shard_size != 0 || cmd->dir.resume))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size and --resume go with -o DIR/, which ends with a "
-            "slash");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size and --resume require -o DIR/, with a slash at the end");
     if (dir && cmd->writer != &writer_safetensors)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o DIR/ holds safetensors files, not %s%s", cmd->writer->name,
-            cmd->writer == &writer_gguf ? ": name a file, with --split-size SIZE for a split one" : ": name a file");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o DIR/ writes safetensors, not %s; give -o FILE instead%s",
+            cmd->writer->name, cmd->writer == &writer_gguf ? ", with --split-size SIZE to split it" : "");
     if (split && (dir || cmd->writer != &writer_gguf || !cmd->output.path || !str_ends(cmd->output.path, ".gguf")))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--split-size goes with GGUF and -o NAME.gguf, which gives files "
-            "NAME-00001-of-0000N.gguf%s",
-            cmd->writer == &writer_safetensors ? "; for safetensors there is --shard-size" : "");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--split-size requires -o NAME.gguf, to write NAME-00001-of-0000N.gguf "
+            "and so on%s", cmd->writer == &writer_safetensors ? "; for safetensors, use --shard-size with -o DIR/" : "");
     return !(dir || split) || ((cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && !is_some(&cmd->cut))
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s writes whole files: --size, --parts, --plan, --range and --part "
-            "do not go with it", dir ? "-o DIR/" : "--split-size");
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s cannot be combined with --size, --parts, --plan, --range or --part",
+            dir ? "-o DIR/" : "--split-size");
 }
 
 /* Options about metadata, and the order of one format, go with the format that they are about. */
@@ -223,11 +220,11 @@ check_format(const struct command *cmd, struct err *err)
     const char *option = cmd->layout.order != WRITER_ORDER_INPUT ? "--order name" : cmd->keys.text.n != 0 ? "--metadata"
         : cmd->keys.none ? "--no-metadata" : NULL;
     if (option && kind != KEYS_TEXT)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s goes with safetensors, and the output is %s", option,
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
     option = cmd->pre ? "--pre" : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.path ? "--gguf-metadata" : NULL;
-    return !option || kind == KEYS_TYPED || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s goes with GGUF, and the output is %s",
-        option, cmd->writer->name);
+    return !option || kind == KEYS_TYPED || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires GGUF output, but the "
+        "output is %s", option, cmd->writer->name);
 }
 
 bool
@@ -235,31 +232,32 @@ command_check(const struct command *cmd, struct err *err)
 {
     const struct reduction *r = &cmd->reduction;
     if (cmd->forgets && !cmd->scheme)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme NAME says what weights become");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no scheme: give --scheme NAME, such as --scheme q4_k_m");
     if (!cmd->scheme && (r->pure || r->nrules != 0 || cmd->imatrix || cmd->nonfinite_ok || r->how.group_size != 0
         || r->how.symmetric || r->how.asymmetric || r->how.convrot || r->apart))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --tensor-type, --imatrix, --group-size, --symmetric, "
-            "--asymmetric, --convrot, --no-fuse and --allow-nonfinite go with a scheme to encode by");
+            "--asymmetric, --convrot, --no-fuse and --allow-nonfinite require a scheme: --to SCHEME");
     if (cmd->report && (!cmd->scheme || cmd->cut.range || cmd->cut.part != 0
         || (cmd->instead != COMMAND_OUTPUT && cmd->instead != COMMAND_TEST)))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report is about a whole output that is encoded, when it is made");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report requires a scheme and a whole output: it cannot be combined "
+            "with --range, --part, --size, --parts, --plan or --dry-run");
     if (r->how.symmetric && r->how.asymmetric)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--symmetric and --asymmetric exclude one another");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--symmetric and --asymmetric are mutually exclusive");
     if (!cmd->writer)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the format of the output is not known: --to FORMAT, or an extension "
-            "of --output that names one: safetensors, gguf, npz, npy, raw");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown output format: use -o FILE.gguf (or .safetensors, .npz, .npy, "
+            ".raw) or --to FORMAT");
     if (!check_format(cmd, err))
         return false;
     if (cmd->instead == COMMAND_TEST && cmd->output.path)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test writes nothing: it does not go with --output");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test and --output are mutually exclusive: --test writes nothing");
     if (cmd->keep_quantized && (cmd->cast || cmd->scheme))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--keep-quantized and --dtype exclude one another: one moves tensors "
-            "as they are, the other decodes them");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--keep-quantized copies tensors unchanged; it cannot be combined with "
+            "--dtype or a scheme");
     if (cmd->instead != COMMAND_DRY_RUN && cmd->cli.form != CLI_BY_TERMINAL)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--json and --human go with --dry-run");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--json and --human require --dry-run");
     if (cmd->instead == COMMAND_DRY_RUN && is_some(&cmd->cut))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dry-run lists a whole output: --range and --part do not go with "
-            "it");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dry-run lists the whole output; it cannot be combined with --range "
+            "or --part");
     return check_files(cmd, err) && operands_stdin_once(&cmd->cli, err)
         && byte_range_check(&cmd->cut, cmd->instead == COMMAND_PARTS, err);
 }

@@ -18,6 +18,7 @@ writer_named(const char *name)
     return NULL;
 }
 
+/* Reports a word that is no scheme, nor a format where `formats` are allowed. */
 static bool
 unknown(const char *option, const char *arg, bool formats, struct err *err)
 {
@@ -30,9 +31,9 @@ unknown(const char *option, const char *arg, bool formats, struct err *err)
         words[n++] = cli_format_words[i];
     for (size_t i = 0; encode_at(i) && n < MOST; i++)
         words[n++] = encode_at(i)->name;
-    nearest_or_all(&hint, arg, words, n);
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is unknown%s", option, str_shown(shown, arg, strlen(arg)),
-        hint.p ? hint.p : "");
+    nearest_hint(&hint, "", arg, words, n);
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: unknown %s '%s'%s", option, formats ? "format or scheme" : "scheme",
+        str_shown(shown, arg, strlen(arg)), hint.p ? hint.p : "; SCHEMES in amn-forget(1) lists all");
     str_clear(&hint);
     return false;
 }
@@ -58,6 +59,13 @@ writer_of(const char *path)
     return dot ? writer_named(dot + 1) : NULL;
 }
 
+/* The format that a scheme is written in. */
+static const struct writer *
+format_of(const struct encoder *encoder)
+{
+    return encoder->type != DTYPE_UNKNOWN ? &writer_gguf : &writer_safetensors;
+}
+
 static bool
 find_candidates(struct command *cmd, struct err *err)
 {
@@ -70,15 +78,15 @@ find_candidates(struct command *cmd, struct err *err)
         if (!e || n >= sizeof name)
             return unknown("candidates", name, false, err);
         if (cmd->ncandidates == COMMAND_CANDIDATES)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: more than %d", COMMAND_CANDIDATES);
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: at most %d schemes", COMMAND_CANDIDATES);
         if (cmd->ncandidates != 0 && (e->type == DTYPE_UNKNOWN) != (cmd->candidates[0]->type == DTYPE_UNKNOWN))
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: %s and %s do not go into one file",
-                cmd->candidates[0]->name, e->name);
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: %s (%s) and %s (%s) cannot be mixed in one file",
+                cmd->candidates[0]->name, format_of(cmd->candidates[0])->name, e->name, format_of(e)->name);
         cmd->candidates[cmd->ncandidates++] = e;
     }
     if (cmd->ncandidates != 0 && !cmd->scheme)
         cmd->scheme = cmd->candidates[0]->name;
-    return cmd->ncandidates != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: there are none");
+    return cmd->ncandidates != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: empty list");
 }
 
 /* The encoder of the scheme, and the format that goes with it. */
@@ -88,13 +96,13 @@ find_encoder(struct command *cmd, struct err *err)
     const struct encoder *encoder = encode_find(cmd->scheme, cmd->writer != &writer_safetensors);
     if (!encoder)
         return unknown("scheme", cmd->scheme, false, err);
-    const struct writer *needs = encoder->type != DTYPE_UNKNOWN ? &writer_gguf : &writer_safetensors;
+    const struct writer *needs = format_of(encoder);
     cmd->reduction.encoder = encoder;
     if (!cmd->writer)
         cmd->writer = needs;
     if (cmd->writer != needs)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is written as %s, not as %s", encoder->label, needs->name,
-            cmd->writer->name);
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "scheme %s produces %s, but the output is %s; use -o FILE.%s",
+            encoder->name, needs->name, cmd->writer->name, needs == &writer_gguf ? "gguf" : "safetensors");
     return reduction_settle(&cmd->reduction, err);
 }
 
@@ -105,9 +113,10 @@ command_settle(struct command *cmd, struct err *err)
     if (!cmd->writer)
         cmd->writer = cmd->dir.path ? &writer_safetensors : writer_of(cmd->output.path);
     if (cmd->candidate_names && !budget)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates goes with --target-size or --target-bpw");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates requires --target-size or --target-bpw");
     if (budget && (cmd->scheme || (cmd->target_size != 0 && cmd->target_bpw != 0) || cmd->reduction.pure))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-size, --target-bpw, --scheme and --pure exclude one another");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-size and --target-bpw cannot be combined with each other, "
+            "--scheme or --pure");
     if (budget && !find_candidates(cmd, err))
         return false;
     if (cmd->scheme && !find_encoder(cmd, err))

@@ -90,11 +90,11 @@ write_directory(const struct command *cmd, struct pipeline *p, struct choice *ch
         return false;
     command_warn_of_range(cmd, p);
     if (dir.complete)
-        cli_note(&cmd->cli, p->model->name, "%s is complete already: %" PRIu64 " bytes (%s) of weights compared",
+        cli_note(&cmd->cli, p->model->name, "%s is already complete: %" PRIu64 " bytes (%s) of weights compared",
             str_shown(shown, dir.path, strlen(dir.path)), dir.nbytes, str_size(size, dir.nbytes));
     else
-        cli_note(&cmd->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files that were "
-            "finished before: %zu", dir.nbytes, str_size(size, dir.nbytes), str_shown(shown, dir.path, strlen(dir.path)),
+        cli_note(&cmd->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files already "
+            "complete: %zu", dir.nbytes, str_size(size, dir.nbytes), str_shown(shown, dir.path, strlen(dir.path)),
             meter_read(p->model->meter).age, dir.kept);
     return true;
 }
@@ -145,7 +145,7 @@ command_write(const struct command *cmd, struct pipeline *p, struct choice *choi
     p->losses = losses_new(choice->encoded, err);
     bool ok = p->losses && report_file_open(&report, err) && write_files(cmd, p, choice, roles, err);
     if (ok && losses_check(p->losses, &report.err))
-        command_tell_cost(cmd, p, choice);
+        command_tell_error(cmd, p, choice);
     ok = ok && report_file_commit(&report, err);
     report_file_close(&report);
     losses_free(p->losses);

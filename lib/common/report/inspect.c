@@ -43,6 +43,18 @@ add_remembered(struct ndjson *j, const struct inspect_remembered *r)
     ndjson_object_end(j);
 }
 
+/* The difference of the two sizes; negative when quantization has added bytes, null when the dequantized size is unknown. */
+static void
+add_saved(struct ndjson *j, const char *name, const struct inspect *in, const struct summary *s)
+{
+    if (s->nschemes == 0)
+        ndjson_u64(j, name, 0);
+    else if (in->remembered.bytes_known)
+        ndjson_i64(j, name, (int64_t)(in->remembered.bytes - s->nbytes));
+    else
+        ndjson_null(j, name);
+}
+
 static void
 add_sizes(struct ndjson *j, const struct inspect *in, const struct summary *s)
 {
@@ -51,12 +63,8 @@ add_sizes(struct ndjson *j, const struct inspect *in, const struct summary *s)
     ndjson_f64(j, "bits_per_weight", summary_bits(&bits, s) ? bits : NAN);
     ndjson_u64(j, "bytes", s->nbytes);
     add_remembered(j, &in->remembered);
-    if (s->nschemes == 0)
-        ndjson_u64(j, "lethe_took", 0);
-    else if (in->remembered.bytes_known)
-        ndjson_i64(j, "lethe_took", (int64_t)(in->remembered.bytes - s->nbytes));
-    else
-        ndjson_null(j, "lethe_took");
+    add_saved(j, "bytes_saved", in, s);
+    add_saved(j, "lethe_took", in, s);
 }
 
 static void

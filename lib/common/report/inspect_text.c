@@ -72,7 +72,7 @@ add_format(struct str *out, const struct inspect *in)
         str_format(out, "%" PRIu32 "\n", in->nfiles);
     } else if (facts->split_count > 1) {
         add_label(out, "Split");
-        str_format(out, "part %" PRIu64 " of %" PRIu64 "; what follows is this part alone\n",
+        str_format(out, "part %" PRIu64 " of %" PRIu64 "; the rest describes this part only\n",
             facts->split_no + 1, facts->split_count);
     }
 }
@@ -103,7 +103,7 @@ add_counts(struct str *out, const struct summary *s)
     add_tensors(out, "Quantized", s->roles[ROLE_WEIGHT], "");
     add_tensors(out, "Kept as is", s->roles[ROLE_PLAIN], " (not quantized)");
     if (summary_companions(s) != 0)
-        add_tensors(out, "Scales etc.", summary_companions(s), " (parts of the quantized ones)");
+        add_tensors(out, "Scales etc.", summary_companions(s), " (for quantized tensors)");
 }
 
 static const char *
@@ -133,7 +133,7 @@ add_dtypes(struct str *out, const struct tally *dtypes)
     }
     if (dtypes->n > n) {
         add_label(out, "");
-        str_format(out, "and %zu types more\n", dtypes->n - n);
+        str_format(out, "and %zu more types\n", dtypes->n - n);
     }
 }
 
@@ -143,7 +143,7 @@ add_parameters(struct str *out, const struct summary *s)
     double bits;
     add_label(out, "Parameters");
     if (s->uncounted != 0) {
-        str_text(out, "unknown: packed weights do not tell their shape\n");
+        str_text(out, "unknown: packed weights do not declare their shape\n");
         return;
     }
     summary_add_count(out, s->parameters);
@@ -171,29 +171,29 @@ add_refusal(struct str *out, const struct inspect *in, const struct summary *s)
     char name[SUMMARY_LABEL];
     const struct weight *w = undecoded(in);
     if (!w && s->uncounted != 0) {
-        str_text(out, "known once the packed weights are read: amn-remember --size tells\n");
+        str_text(out, "known only after reading the packed weights: run amn-remember --size\n");
         return;
     }
     if (w)
-        str_format(out, "not available: amn-remember cannot decode %s\n", summary_label(name, w));
+        str_format(out, "unknown: amn-remember does not support %s\n", summary_label(name, w));
     else
-        str_format(out, "not available: amn-remember cannot write it: %s\n", in->remembered.refusal.text);
+        str_format(out, "unknown: amn-remember rejects this model: %s\n", in->remembered.refusal.text);
     add_label(out, "");
-    str_text(out, "Use the software it was made for, or another version of the model\n");
+    str_text(out, "Use the software that made the model, or another version of it\n");
 }
 
 /* A tiny model can even have gained. */
 static void
-add_lethe(struct str *out, uint64_t now, uint64_t before)
+add_saved(struct str *out, uint64_t now, uint64_t before)
 {
     char size[STR_SIZE];
-    add_label(out, "Lethe took");
+    add_label(out, "Space saved");
     if (before > now)
-        str_format(out, "%s (saved by quantization)\n", str_size(size, before - now));
+        str_format(out, "%s\n", str_size(size, before - now));
     else if (before == now)
-        str_text(out, "nothing (quantization saved nothing)\n");
+        str_text(out, "none\n");
     else
-        str_format(out, "nothing (quantization added %s)\n", str_size(size, now - before));
+        str_format(out, "none (%s larger than dequantized)\n", str_size(size, now - before));
 }
 
 /* What quantization took is the difference of the two sizes. */
@@ -205,8 +205,8 @@ add_sizes(struct str *out, const struct inspect *in, const struct summary *s)
     add_label(out, "Size now");
     str_format(out, "%s%s\n", str_size(size, s->nbytes), s->unsized ? " and tensors of unknown size" : "");
     if (s->nschemes == 0) {
-        add_label(out, "Lethe took");
-        str_text(out, "nothing\n");
+        add_label(out, "Space saved");
+        str_text(out, "none\n");
         return;
     }
     snprintf(label, sizeof label, "In %s", dtype_name(r->to));
@@ -215,8 +215,8 @@ add_sizes(struct str *out, const struct inspect *in, const struct summary *s)
         add_refusal(out, in, s);
         return;
     }
-    str_format(out, "%s (decoded by amn-remember)\n", str_size(size, r->bytes));
-    add_lethe(out, s->nbytes, r->bytes);
+    str_format(out, "%s (dequantized by amn-remember)\n", str_size(size, r->bytes));
+    add_saved(out, s->nbytes, r->bytes);
 }
 
 static void

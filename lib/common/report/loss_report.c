@@ -199,19 +199,18 @@ put_kinds(FILE *out, const struct drawing *d)
 static void
 put_numbers(FILE *out, const struct loss *l)
 {
-    fprintf(out, "<td>%.6g</td><td>%.6g</td>", l->distance, l->most);
     if (isinf(l->sqnr))
         fputs("<td>lossless</td>", out);
     else
         fprintf(out, "<td>%.2f</td>", l->sqnr);
-    fprintf(out, "<td>%.8f</td></tr>\n", l->cosine);
+    fprintf(out, "<td>%.6g</td><td>%.6g</td><td>%.8f</td></tr>\n", l->distance, l->most, l->cosine);
 }
 
 static void
 put_table(FILE *out, const struct drawing *d, const struct loss *all)
 {
-    fputs("<h2>All weights</h2>\n<table>\n<tr><th>weight</th><th>scheme</th><th>bytes</th><th>mean absolute error</th>"
-        "<th>largest</th><th>SQNR, dB</th><th>cosine</th></tr>\n", out);
+    fputs("<h2>All weights</h2>\n<table>\n<tr><th>weight</th><th>scheme</th><th>bytes</th><th>SQNR (dB)</th>"
+        "<th>mean error</th><th>max error</th><th>cosine</th></tr>\n", out);
     uint64_t nbytes = 0;
     for (size_t i = 0; i < d->n; i++) {
         const struct point *p = &d->points[i];
@@ -235,20 +234,19 @@ loss_report_html(FILE *out, const struct choice *choice, const struct losses *lo
     for (size_t i = 0; ok && i < choice->n; i++)
         ok = !weight_at(choice, i) || add_point(&d, weight_at(choice, i), losses, err);
     if (ok) {
-        fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Lethe distance of ", out);
+        fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Quantization error of ", out);
         put_text(out, title, strlen(title));
         fputs("</title>\n<style>body{font:14px sans-serif;margin:2em}td,th{padding:2px 10px;text-align:right}"
             "td:first-child,th:first-child{text-align:left}svg text{font-size:11px;fill:#555}ul{columns:2}</style>"
-            "</head><body>\n<h1>Lethe distance of ", out);
+            "</head><body>\n<h1>Quantization error of ", out);
         put_text(out, title, strlen(title));
-        fprintf(out, "</h1>\n<p>%zu weights of %" PRIu64 " elements: %.6g mean absolute error.</p>\n", d.n, all.n,
-            all.distance);
+        fprintf(out, "</h1>\n<p>%zu weights with %" PRIu64 " elements. Errors are absolute.</p>\n", d.n, all.n);
         put_drawing(out, &d, "SQNR (dB)", true);
-        put_drawing(out, &d, "Mean absolute error", false);
+        put_drawing(out, &d, "Mean error", false);
         put_kinds(out, &d);
         put_table(out, &d, &all);
         fputs("</body></html>\n", out);
-        ok = !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "the report cannot be written");
+        ok = !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "cannot write the report");
     }
     free(d.points);
     return ok;

@@ -53,7 +53,7 @@ page_finish(struct page *page, struct err *err)
     uint64_t room = page->text.room;
     str_clear(&page->text);
     if (page->sys != 0)
-        return err_sys(err, ERR_IO, page->sys, "it cannot be written"), err_in_file(err, "(standard output)");
+        return err_sys(err, ERR_IO, page->sys, "write failed"), err_in_file(err, "(standard output)");
     if (failed)
         return err_memory(err, room);
     return true;

@@ -27,6 +27,7 @@ nbytes_of_all(const struct choice *choice)
     return n;
 }
 
+/* For JSON. */
 static const char *
 becomes(const struct chosen *chosen)
 {
@@ -118,13 +119,14 @@ add_purpose(struct str *out, const void *own, size_t i)
     const struct str *file = file_of(rows->in, rows->file, i);
     char label[SUMMARY_LABEL];
     const struct tensor old = unnamed(chosen);
-    str_text(out, becomes(chosen));
     if (chosen->encoding)
-        str_format(out, " as %s", chosen->encoding->encoder->label);
-    else if (chosen->why)
-        str_format(out, ": %s", chosen->why);
+        str_format(out, "quantized as %s", chosen->encoding->encoder->label);
+    else
+        str_text(out, chosen->composed ? "composed" : chosen->decode ? "dequantized" : becomes(chosen));
     if (chosen->decode)
         str_format(out, " from %s", summary_label(label, chosen->decode));
+    if (!chosen->encoding && chosen->why)
+        str_format(out, " (%s)", chosen->why);
     if (chosen->name) {
         str_text(out, ", was ");
         str_add_escaped(out, old.name, old.name_len);

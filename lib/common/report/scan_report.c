@@ -190,10 +190,10 @@ add_lines(struct str *out, const struct scan_report_lines *lines)
 static void
 text_end(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
 {
-    const char *verdict = r->outcome == SCAN_REPORT_FOUND ? "found: a program that loads it may run code that it contains"
-        : fault->kind != ERR_NONE ? "unknown: not all of it was read"
-        : r->outcome == SCAN_REPORT_UNKNOWN ? "unknown: it names globals that are not known to be harmless"
-        : pickles->count == 0 ? "clean: it contains no pickle" : "clean: it names only what tensors need";
+    const char *verdict = r->outcome == SCAN_REPORT_FOUND ? "DANGEROUS: loading this file in Python can execute arbitrary code"
+        : fault->kind != ERR_NONE ? "unknown: the file could not be read completely"
+        : r->outcome == SCAN_REPORT_UNKNOWN ? "unknown: references names that are not known to be harmless"
+        : pickles->count == 0 ? "clean: no pickles" : "clean: only allowed names";
     struct str *out = &r->page.text;
     if (r->heading)
         page_heading(&r->page, r->heading, r->first);
@@ -206,8 +206,8 @@ text_end(struct scan_report *r, const struct pickles *pickles, const struct err 
     if (r->verdicts[VERDICT_ALLOWED] != 0)
         str_format(out, "%-*s%" PRIu64 " name%s\n", LABEL_WIDTH, "Allowed", r->verdicts[VERDICT_ALLOWED],
             r->verdicts[VERDICT_ALLOWED] == 1 ? "" : "s");
-    str_format(out, "%-*s%" PRIu64 " in a file of the format %s\n", LABEL_WIDTH, "Pickles", pickles->count,
-        pickles->format ? pickles->format : "that is not known");
+    str_format(out, "%-*s%" PRIu64 " (file format: %s)\n", LABEL_WIDTH, "Pickles", pickles->count,
+        pickles->format ? pickles->format : "unknown");
 }
 
 /* --- */
