@@ -204,7 +204,7 @@ PYTHON
     done
     try 2 amn-convert --to onnx in.safetensors
     try 2 amn-convert --to npz -o x/ in.safetensors
-    grep -q -- '-o DIR/ holds safetensors files, not NPZ' err
+    grep -q -- '-o DIR/ writes safetensors, not NPZ' err
     only in.safetensors out.safetensors out.gguf out.npz out.NPZ odd.gguf
 }
 

@@ -341,7 +341,7 @@ ROWS
         is_empty err
     done
     try 0 amn-convert -v --to gguf in.safetensors
-    grep -q 'note: the output has no general.architecture' err
+    grep -q 'note: llama.cpp cannot load the output, which has no general.architecture key' err
     try 0 amn-convert -v --to gguf --gguf-kv general.architecture=llama in.safetensors
     refute grep -q general.architecture err
     try 0 amn-convert --to gguf in.safetensors
