@@ -154,11 +154,11 @@ manager=
 for m in apt-get dnf brew; do
     [ -n "$manager" ] || { have $m && manager=$m; }
 done
-[ -n "$manager" ] || die "neither apt-get, dnf nor brew is here: install this by hand:" $lacking
+[ -n "$manager" ] || die "apt-get, dnf and brew not found; install by hand:" $lacking
 
 root=
 if [ "$manager" != brew ] && [ "$(id -u)" -ne 0 ]; then
-    have sudo || die "not root, and there is no sudo: install this by hand:" $(packages_of $lacking)
+    have sudo || die "needs root or sudo; install by hand:" $(packages_of $lacking)
     root=sudo
 fi
 
