@@ -204,7 +204,7 @@ PYTHON
     done
     try 2 amn-convert --to onnx in.safetensors
     try 2 amn-convert --to npz -o x/ in.safetensors
-    grep -q -- '-o DIR/ holds safetensors files, not NPZ' err
+    grep -q -- '-o DIR/ writes safetensors, not NPZ' err
     only in.safetensors out.safetensors out.gguf out.npz out.NPZ odd.gguf
 }
 
@@ -230,7 +230,7 @@ PYTHON
     [ "$(stat -c %s out.file)" -eq "$(amn-parse "$f" | jq --arg n "$weight" 'select(.name == $n) | .nbytes * 4')" ]
     for to in npy raw; do
         try 2 amn-convert --to $to in.safetensors
-        grep -q '^amn-convert: usage: .*choose it by --tensor' err
+        grep -q '^amn-convert: usage: .*choose one with --tensor' err
         try 2 amn-convert --to $to --tensor layer in.safetensors
         is_empty out
         grep -q 'no output tensor is named layer' err
@@ -255,13 +255,13 @@ refused() {
 # bats test_tags=full
 @test "a tensor that the format cannot hold is refused before the first byte" {
     for type in F8_E8M0 F4 F6_E2M3; do
-        refused $type npz 'tensor more' "cannot hold $type"
-        refused $type gguf 'tensor more' "cannot hold $type"
+        refused $type npz 'tensor more' "has no type for $type"
+        refused $type gguf 'tensor more' "has no type for $type"
     done
-    for type in BOOL U8 U16 U64 C64; do refused $type gguf 'tensor more' "cannot hold $type"; done
+    for type in BOOL U8 U16 U64 C64; do refused $type gguf 'tensor more' "has no type for $type"; done
     refused rank=5 gguf 'tensor deep' '5 dimensions'
-    refused "name=$(printf 'n%.0s' $(seq 4097))" npz 'at most 4096 bytes'
-    refused "name=$(printf 'n%.0s' $(seq 64))" gguf 'at most 63 bytes'
+    refused "name=$(printf 'n%.0s' $(seq 4097))" npz 'limit of 4096 bytes'
+    refused "name=$(printf 'n%.0s' $(seq 64))" gguf 'limit of 63 bytes'
     refused 'name=a\0b' npz 'UTF-8 without NUL'
     model in.safetensors rank=64
     converts in.safetensors npz

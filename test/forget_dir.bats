@@ -144,7 +144,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     warns 'transformers reads all of them as 4 bits'
     says '.dynamic["+:l\\.\\d+\\.q_proj$"]' '{"bits":8}'
     forgets nf4 --tensor-type 'q_proj=int8'
-    warns 'config.json can declare only bitsandbytes NF4, so its loader cannot read l.0.q_proj and others (bitsandbytes INT8)'
+    warns 'config.json can declare only bitsandbytes NF4, so its loader cannot read l.0.q_proj and 1 more (bitsandbytes INT8)'
     forgets fp8 --tensor-type 'q_proj=fp8-ue8m0'
     warns 'can declare only'
     forgets fp8 --tensor-type 'q_proj=fp8-division'
@@ -164,7 +164,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     done
     for s in nf4 int8 int8-channel mxfp8 nvfp4 gptq awq; do
         forgets $s
-        warns 'l.0.mlp.experts.0.up_proj and others: transformers 5 merges experts, and cannot read them as'
+        warns 'l.0.mlp.experts.0.up_proj and 3 more: transformers 5 merges experts, and cannot read them as'
     done
     forgets int4-group --asymmetric
     grep -qF 'cannot read them as compressed-tensors INT4' err
@@ -176,11 +176,11 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     warns
     says '.modules_to_not_convert[-2:]' '["lm_head","l.0.mlp.experts"]'
     forgets fp8 --exclude '*.experts.1.*'
-    warns 'l.0.mlp.experts and others: only some of these experts are quantized'
+    warns 'l.0.mlp.experts and 1 more: only some of these experts are quantized'
     forgets nf4 --exclude '*.experts.*'
     warns
     forgets mxfp4 --exclude '*.experts.*'
-    warns 'reads none that stay as they are beside compressed-tensors MXFP4'
+    warns 'cannot read unquantized ones in a model with compressed-tensors MXFP4'
     forgets int8-channel --tensor-type 'experts=fp8-per-channel' --tensor-type 'q_proj=int8-channel'
     says '.config_groups | map(.targets[0])' '["Linear","l.0.q_proj"]'
 }
@@ -208,7 +208,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
         forgets ${how//+/ }
         grep -v transformers err >vllm
         mv vllm err
-        warns "l.0.q_proj.weight and others: vLLM 0.32 does not support $text"
+        warns "l.0.q_proj.weight and 1 more: vLLM 0.32 does not support $text"
     done <<'END'
 modelopt-mxfp4 ModelOpt's MXFP4
 int8-channel+--asymmetric INT8 with zero points

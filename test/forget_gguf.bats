@@ -248,8 +248,8 @@ PYTHON
     done
     amn-forget --dry-run --json $options m.gguf | jq -se 'map(select(.encoder)) | length == 23'
     try 2 amn-forget --target-size 10K m.gguf
-    grep -qE '--target-size too small: the smallest possible output of these --candidates is [0-9]+ bytes, the target is 10240' err
-    size=$(sed -E 's/.*it is ([0-9]+) bytes.*/\1/' err)
+    grep -qE -- '--target-size too small: the smallest possible output of these --candidates is [0-9]+ bytes, the target is 10240' err
+    size=$(sed -E 's/.*--candidates is ([0-9]+) bytes.*/\1/' err)
     try 0 amn-forget -q --target-size $size -o least.gguf m.gguf
     [ "$(wc -c <least.gguf)" -eq "$size" ]
     try 2 amn-forget --target-size $((size - 1)) m.gguf

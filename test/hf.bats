@@ -267,14 +267,14 @@ silent() {
         silent $case "config.rope_scaling={$yarn}"
         silent $case "config.rope_scaling={$yarn,\"attention_factor\":1.1386,\"beta_fast\":32,\"beta_slow\":1.0}"
         silent $case "config.rope_scaling={\"type\":\"linear\",\"factor\":2.0}"
-        warns 'attention_factor gives an attention factor of 0.707, but llama.cpp uses 1.139' $case \
+        warns 'attention_factor is 0.707, but llama.cpp uses 1.139' $case \
             "config.rope_scaling={$yarn,\"attention_factor\":0.707}"
         warns 'mscale gives an attention factor of 1, but llama.cpp uses 1.139' $case \
             "config.rope_scaling={$yarn,\"mscale\":1.0,\"mscale_all_dim\":1.0}"
         warns 'llama.cpp ignores beta_fast and beta_slow and uses 32 and 1' $case "config.rope_scaling={$yarn,\"beta_fast\":16}"
         warns 'llama.cpp ignores "truncate": false' $case "config.rope_scaling={$yarn,\"truncate\":false}"
     done
-    warns 'attention_factor gives an attention factor of 1, but' phi3-longrope "config.rope_scaling=$(
+    warns 'attention_factor is 1, but' phi3-longrope "config.rope_scaling=$(
         jq -c '.rope_scaling + {attention_factor: 1.0}' "$corpus/hf-models/phi3-longrope/config.json")"
 }
 

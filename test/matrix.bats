@@ -248,24 +248,24 @@ everywhere() {
     for type in F4 F6_E2M3 F8_E8M0; do
         for to in gguf npz; do
             bad bad odd.one $type '[8]'
-            everywhere $to 'tensor odd.one' "cannot hold $type"
+            everywhere $to 'tensor odd.one' "has no type for $type"
         done
     done
     for type in BOOL U8 U16 U32 U64 C64; do
         bad bad odd.one $type '[8]'
-        everywhere gguf 'tensor odd.one' "cannot hold $type"
+        everywhere gguf 'tensor odd.one' "has no type for $type"
     done
     bad bad odd.one F32 '[1, 1, 2, 1, 3]'
-    everywhere gguf 'tensor odd.one' '5 dimensions' 'a GGUF file can hold 4'
+    everywhere gguf 'tensor odd.one' '5 dimensions' "GGUF's limit of 4"
     name=$(printf 'n%.0s' $(seq 64))
     bad bad "$name" F32 '[1]'
-    everywhere gguf 'tensor nnnnnnnn' 'at most 63 bytes'
+    everywhere gguf 'tensor nnnnnnnn' 'limit of 63 bytes'
     bad bad "$(printf 'é%.0s' $(seq 32))" F32 '[1]'        # bytes count, not characters
-    everywhere gguf 'at most 63 bytes'
+    everywhere gguf 'limit of 63 bytes'
     bad bad "$(printf 'n%.0s' $(seq 4097))" F32 '[1]'
-    everywhere npz 'tensor nnnnnnnn' 'at most 4096 bytes'
+    everywhere npz 'tensor nnnnnnnn' 'limit of 4096 bytes'
     "$helpers/checkpoint" bad.pth prefix="$name."
-    refuse_all() { try 69 amn-convert --to gguf bad.pth; is_empty out; grep -q 'at most 63 bytes' err; }
+    refuse_all() { try 69 amn-convert --to gguf bad.pth; is_empty out; grep -q 'limit of 63 bytes' err; }
     refuse_all
     try 0 amn-convert -q --to gguf --strip-prefix "$name." bad.pth
 }

@@ -331,7 +331,7 @@ keeps() {
 @test "--dry-run: a table for people, and tensors that the format cannot hold" {
     try 0 amn-convert --dry-run --human --rename 's/^/x./' --to gguf "$fx/good-gguf.gguf"
     head -n 1 out | grep -qE '^Tensor +Type +Shape +Size +Becomes$'
-    grep -qE '^x.token_embd.weight +BF16 +\[4, 64\] .*decoded from GGUF Q8_0, was token_embd.weight$' out
+    grep -qE '^x.token_embd.weight +BF16 +\[4, 64\] .*dequantized from GGUF Q8_0, was token_embd.weight$' out
     tail -n 1 out | grep -qE '^4 tensors .*with headers$'
     "$helpers/pty" amn-convert --dry-run --to gguf "$fx/good-gguf.gguf" </dev/null >shown
     grep -q Becomes shown

@@ -103,8 +103,8 @@ torn() {
     for type in u33 arr '' '[u8' 'u8]' '[u8,u8]' '[u8,[u8]]' '[[[[[u8]]]]]' 'u8,' '[str][str]' 'strxx' 'u8x'; do
         torn k "$(jq -nc --arg t "$type" '{k: $t}')" '[]' 'key k: ' unknown
     done
-    torn k '{"k":"str","other":"u8"}' 1 'key gguf.types: lists other'
-    torn k '{"k":"u8","k":"u8"}' 1 'key gguf.types: lists k twice'
+    torn k '{"k":"str","other":"u8"}' 1 'key gguf.types: lists key other'
+    torn k '{"k":"u8","k":"u8"}' 1 'key gguf.types: lists key k twice'
     for text in 'str u8' '[]' '{"k":1}' '{"k":"u8"' '{"k":"u8"} x' ''; do torn k "$text" 1 'key gguf.types'; done
     try 0 amn-inspect --to bf16 torn.safetensors
     try 0 amn-inspect --human torn.safetensors
@@ -188,7 +188,7 @@ wrong() {
         18446744073709551616 -9223372036854775809 '[1, 18446744073709551615, -1]'; do
         wrong "{\"good\": 1, \"bad.key\": $value}" 'key bad.key: '
     done
-    wrong '{"a": 1, "a": 1}' 'key a: it is there twice'
+    wrong '{"a": 1, "a": 1}' 'key a: duplicate key'
     wrong '{"": 1}' 'empty'
     wrong '{"a\u0000b": 1}' 'NUL'
     wrong "{\"$(printf 'k%.0s' $(seq 65536))\": 1}" 'at most 65535 bytes'
@@ -341,7 +341,7 @@ ROWS
         is_empty err
     done
     try 0 amn-convert -v --to gguf in.safetensors
-    grep -q 'note: the output has no general.architecture' err
+    grep -q 'note: llama.cpp cannot load the output, which has no general.architecture key' err
     try 0 amn-convert -v --to gguf --gguf-kv general.architecture=llama in.safetensors
     refute grep -q general.architecture err
     try 0 amn-convert --to gguf in.safetensors

@@ -46,7 +46,7 @@ hostile() {
     is_empty err
     jq -c '.pickles[0].findings[0]' out >got
     diff got - <<'END'
-{"member":"a/data.pkl","pickle":0,"offset":2,"opcode":"GLOBAL","module":"os","name":"system","verdict":"dangerous","reason":"a module that runs code, or reaches files, processes or the network","called":true,"via":"REDUCE","count":1}
+{"member":"a/data.pkl","pickle":0,"offset":2,"opcode":"GLOBAL","module":"os","name":"system","verdict":"dangerous","reason":"a module that can execute code or access files, processes or the network","called":true,"via":"REDUCE","count":1}
 END
     jq -e '.format == "ZIP" and .count == 1 and .fault == null and (.pickles[0] | .protocol == 2 and .length == 23
         and .opcodes == 6 and .truncated == false and .dangerous == 1 and .unresolved == 0 and .anomalies == [])' out
@@ -136,7 +136,7 @@ Pickles       1 (file format: pickle)
 
 hostile/nested.pkl:
 Verdict       clean: only allowed names
-Odd           a string in it is a pickle (byte 2)
+Odd           contains a string that is a pickle itself (byte 2)
 Pickles       1 (file format: pickle)
 
 hostile/plain.npy:

@@ -235,7 +235,7 @@ refused() {
 @test "--scheme: unknown names, and schemes that no weight has" {
     for tool in remember inspect parse; do
         try 2 amn-$tool --scheme float3 "$fx/told/plain.safetensors"
-        grep -q "^amn-$tool: usage: unknown scheme 'float3'.* one of comfy, .*gptq, .*mxfp8, " err
+        grep -q "^amn-$tool: usage: unknown scheme 'float3': expected comfy, .*gptq, .*mxfp8, " err
         is_empty out
         try 2 amn-$tool --scheme mxfp8 "$fx/told/plain.safetensors"
         grep -q "^amn-$tool: usage: --scheme mxfp8: " err

@@ -100,7 +100,7 @@ counts() {
     cp err short
     try 0 amn-remember --test -v odd
     [ "$(grep -c ': warning: tensor ' err)" -eq 6 ]
-    sed 's/; -v names .*//' short | tail -n 1 | grep -qxFf - err
+    sed 's/; -v lists .*//' short | tail -n 1 | grep -qxFf - err
     try 0 amn-remember --test -q odd
     is_empty err
     try 0 amn-remember --test --json-errors odd

@@ -79,7 +79,7 @@ def golden(models):
     for bits, words in GOLDEN.items():
         stored = case.weight(f"golden{bits}", v, bits=bits, group_size=32)
         assert " ".join("%08x" % int(w) for w in np.array(stored["weight"])[0]) == words
-    case.add(models, "golden", "the golden vectors of the sheet", config_of(group_size=32, bits=4, **case.blocks))
+    case.add(models, "golden", "the golden vectors", config_of(group_size=32, bits=4, **case.blocks))
 
 
 class Small(nn.Module):

@@ -46,7 +46,7 @@ utf8(char buf[4], unsigned c)
     return 3;
 }
 
-/* The set of characters that must be escaped, written independently. */
+/* The characters that doc/untrusted-input.md lists as escaped, written out again. */
 static bool
 must_be_escaped(unsigned c)
 {

@@ -1,4 +1,5 @@
-/* GGUF metadata values, and whole small files, in both byte orders. The corpus has many more files. */
+/* Metadata values as GGUF stores them, and what the reader makes of small files, valid and malformed
+ * (doc/gguf.md, Container), both in either byte order. The corpus has many more files. */
 #include "check.h"
 
 #include <stdlib.h>

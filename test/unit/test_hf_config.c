@@ -228,7 +228,7 @@ test_messages(void)
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"
             "\"num_attention_heads\":3,\"intermediate_size\":4}", "hidden_size 4 is not a multiple", ERR_MALFORMED },
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"
-            "\"num_attention_heads\":2,\"intermediate_size\":4,\"rope_scaling\":{\"type\":\"spiral\"}}", "rope_type spiral",
+            "\"num_attention_heads\":2,\"intermediate_size\":4,\"rope_scaling\":{\"type\":\"spiral\"}}", "rope_type 'spiral'",
             ERR_UNSUPPORTED },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

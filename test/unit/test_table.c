@@ -68,7 +68,7 @@ test_codes(void)
     CHECK(strstr(err.text, " or unknown") != NULL);      /* the list is not truncated */
 }
 
-/* Suffixes that only quantizers use, except comfy_quant, which has its own role (comfy.c). */
+/* The left-over companions of doc/schemes.md, except comfy_quant, which comfy.c checks. */
 static void
 test_left_names(void)
 {

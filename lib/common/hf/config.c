@@ -149,10 +149,10 @@ check_foreign(const json_t *root, struct err *err)
 static bool
 apply_class(json_t **object, struct err *err)
 {
-    bool takes = false;
+    bool accepted = false;
     json_t *copy = json_deep_copy(*object);
-    bool ok = (copy || err_memory(err, 0)) && hf_class_apply(copy, &takes, err);
-    if (ok && takes) {
+    bool ok = (copy || err_memory(err, 0)) && hf_class_apply(copy, &accepted, err);
+    if (ok && accepted) {
         json_decref(*object);
         *object = json_incref(copy);
     }
@@ -249,7 +249,7 @@ hf_config_read(struct hf_config *config, const struct hf_text *generation, struc
 {
     return check_foreign(config->more->members, err) && make_members(config, err)
         && read_counts(config, err)
-        && hf_rope_settle(config, err)
+        && hf_rope_resolve(config, err)
         && hf_rope_factors(config, err)
         && (!generation->p || tree_read(&config->more->generation, generation->p, generation->n, generation->name, err))
         && hf_config_check(config, err);

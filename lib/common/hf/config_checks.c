@@ -84,8 +84,8 @@ warn_of_attention(const struct hf_config *config, const json_t *rope, bool yarn,
     double both = yarn && mscale != 0 && all != 0 ? yarn_scale(factor, mscale) / yarn_scale(factor, all) : done;
     double said = number(rope, "attention_factor", both);
     if (fabs(said - done) > 1e-3 * done)
-        catalog_warn(catalog, "%s: %s gives an attention factor of %.4g, but llama.cpp uses %.4g", file,
-            said != both ? "attention_factor" : "mscale", said, done);
+        catalog_warn(catalog, "%s: %s %.4g, but llama.cpp uses %.4g", file,
+            said != both ? "attention_factor is" : "mscale gives an attention factor of", said, done);
 }
 
 static void

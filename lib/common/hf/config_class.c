@@ -90,15 +90,15 @@ fill_in(json_t *members, const struct class_member *m, struct err *err)
 }
 
 static bool
-fill_members(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
+fill_members(json_t *members, enum hf_kind kind, bool *accepted, struct err *err)
 {
-    for (size_t i = 0; *takes && i < sizeof members_of / sizeof *members_of; i++) {
+    for (size_t i = 0; *accepted && i < sizeof members_of / sizeof *members_of; i++) {
         const struct class_member *m = &members_of[i];
         const json_t *value = json_object_get(members, m->name);
         if (!(m->classes & 1u << kind))
             continue;
         if (value)
-            *takes = m->fill != REAL || !json_is_integer(value);
+            *accepted = m->fill != REAL || !json_is_integer(value);
         else if (!fill_in(members, m, err))
             return false;
     }
@@ -122,14 +122,14 @@ join_experts(json_t *members, enum hf_kind kind, struct err *err)
 
 /* Derives head_dim and num_key_value_heads if they are null. */
 static bool
-derive(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
+derive(json_t *members, enum hf_kind kind, bool *accepted, struct err *err)
 {
     json_int_t hidden = json_integer_value(json_object_get(members, "hidden_size"));
     json_t *heads = json_object_get(members, "num_attention_heads");
     json_int_t n = json_integer_value(heads);
     bool divides = kind == HF_LLAMA || kind == HF_GEMMA2 || kind == HF_GEMMA3;
-    *takes = n > 0 && hidden >= 0 && (!divides || hidden % n == 0);
-    if (!*takes)
+    *accepted = n > 0 && hidden >= 0 && (!divides || hidden % n == 0);
+    if (!*accepted)
         return true;
     /* A Mistral with layer_types is read as a Ministral, whose class differs only in this. */
     bool has_dim = kind == HF_LLAMA || (kind == HF_MISTRAL && !json_object_get(members, "layer_types"));
@@ -175,7 +175,7 @@ dtype_fits(const json_t *members)
 /* Adjusts sliding_window: Qwen has none without use_sliding_window; Gemma 3 with use_bidirectional_attention rounds it down
  * to an even number, because the class halves it. */
 static bool
-settle_window(json_t *members, enum hf_kind kind, struct err *err)
+resolve_window(json_t *members, enum hf_kind kind, struct err *err)
 {
     const json_t *window = json_object_get(members, "sliding_window");
     if ((QWENS & 1u << kind) && !json_is_true(json_object_get(members, "use_sliding_window")))
@@ -186,28 +186,28 @@ settle_window(json_t *members, enum hf_kind kind, struct err *err)
 }
 
 static bool
-apply(json_t *members, const struct class *class, bool *takes, struct err *err)
+apply(json_t *members, const struct class *class, bool *accepted, struct err *err)
 {
-    return fill_members(members, class->kind, takes, err)
-        && (!*takes || join_experts(members, class->kind, err))
-        && (!*takes || derive(members, class->kind, takes, err))
-        && (!*takes || settle_window(members, class->kind, err))
-        && (!*takes || hf_class_rope(members, class->kind, class->theta, takes, err));
+    return fill_members(members, class->kind, accepted, err)
+        && (!*accepted || join_experts(members, class->kind, err))
+        && (!*accepted || derive(members, class->kind, accepted, err))
+        && (!*accepted || resolve_window(members, class->kind, err))
+        && (!*accepted || hf_class_rope(members, class->kind, class->theta, accepted, err));
 }
 
 bool
-hf_class_apply(json_t *members, bool *takes, struct err *err)
+hf_class_apply(json_t *members, bool *accepted, struct err *err)
 {
     const json_t *type = json_object_get(members, "model_type");
     char shown[STR_SHOWN];
-    *takes = false;
+    *accepted = false;
     if (!json_is_string(type))
         return true;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (strcmp(classes[i].type, json_string_value(type)) != 0)
             continue;
-        *takes = dtype_fits(members) && layer_types_fit(members);
-        return !*takes || apply(members, &classes[i], takes, err);
+        *accepted = dtype_fits(members) && layer_types_fit(members);
+        return !*accepted || apply(members, &classes[i], accepted, err);
     }
     return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown model_type '%s', which determines the "
         "defaults of missing members", str_shown(shown, json_string_value(type), json_string_length(type)));

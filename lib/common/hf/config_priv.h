@@ -50,16 +50,16 @@ bool hf_config_default(json_t *members, const char *name, json_t *value, struct 
 
 /* --- the steps */
 
-/* Changes `members` as the class of transformers for their model_type does. Sets *takes to false if that class rejects them
+/* Changes `members` as the class of transformers for their model_type does. Sets *accepted to false if that class rejects them
  * or if there is no model_type: the converter then reads config.json unchanged, so discard `members`. */
-bool hf_class_apply(json_t *members, bool *takes, struct err *err);
+bool hf_class_apply(json_t *members, bool *accepted, struct err *err);
 
 /* Replaces rope_scaling and rope_parameters by what the class makes of them. `theta` is the default of the class for
  * rope_theta, `kind` follows from model_type. */
-bool hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *takes, struct err *err);
+bool hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *accepted, struct err *err);
 
 /* Sets more->rope to the rope_parameters that the converter uses. */
-bool hf_rope_settle(struct hf_config *config, struct err *err);
+bool hf_rope_resolve(struct hf_config *config, struct err *err);
 
 /* Returns the rope_parameters for full attention. */
 const json_t *hf_rope_full(const struct hf_config *config);

@@ -18,7 +18,7 @@ is_about_quantization(const struct pull_text *key)
 }
 
 static void
-keep_to(struct edit *e, const char *end)
+copy_to(struct edit *e, const char *end)
 {
     str_add(e->out, e->done, (size_t)(end - e->done));
     e->done = end;
@@ -36,7 +36,7 @@ comma_before(const char *p, const char *first)
 
 /* Returns the position after white space and a comma, or p if there is no comma. */
 static const char *
-comma_behind(const char *p, const char *end)
+comma_after(const char *p, const char *end)
 {
     const char *q = p;
     while (q < end && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\r'))
@@ -46,17 +46,17 @@ comma_behind(const char *p, const char *end)
 
 /* Drops the member whose key was just read, with one of the commas around it. */
 static bool
-leave_out(struct edit *e, bool kept)
+drop_member(struct edit *e, bool kept)
 {
     const char *key = e->json.start, *p;
     size_t n;
     if (!pull_value_text(&e->json, &p, &n))
         return false;
     if (kept)
-        keep_to(e, comma_before(key, e->done));
+        copy_to(e, comma_before(key, e->done));
     else
-        keep_to(e, key);
-    e->done = kept ? p + n : comma_behind(p + n, e->json.end);
+        copy_to(e, key);
+    e->done = kept ? p + n : comma_after(p + n, e->json.end);
     return true;
 }
 
@@ -76,15 +76,15 @@ edit(struct edit *e)
             *here = false;
         else if (t == PULL_KEY && !is_about_quantization(&e->json.token))
             *here = true;
-        else if (t == PULL_KEY && !leave_out(e, *here))
+        else if (t == PULL_KEY && !drop_member(e, *here))
             return false;
     }
-    keep_to(e, e->json.end);
+    copy_to(e, e->json.end);
     return true;
 }
 
 static bool
-leave_quantization(struct str *out, const struct catalog_config *config, struct err *err)
+drop_quantization(struct str *out, const struct catalog_config *config, struct err *err)
 {
     char why[PULL_EXPLAIN];
     struct edit e = { .out = out, .done = config->text };
@@ -121,11 +121,11 @@ hf_config_text(struct str *out, const struct catalog_config *config, bool plain,
 {
     if (!plain && !quantization)
         str_add(out, config->text, config->n);
-    else if (!leave_quantization(out, config, err))
+    else if (!drop_quantization(out, config, err))
         return false;
     if (quantization && !out->failed)
         put_first(out, "quantization_config", &quantization->text);
-    if (quantization && quantization->too && !out->failed)
-        put_first(out, quantization->too, &quantization->text);
+    if (quantization && quantization->alias && !out->failed)
+        put_first(out, quantization->alias, &quantization->text);
     return !out->failed || err_memory(err, out->room);
 }

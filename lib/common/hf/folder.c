@@ -28,7 +28,7 @@ hf_folder_config(const struct catalog *catalog)
 }
 
 bool
-hf_folder_copies(const char *name, bool quantization)
+hf_folder_is_copied(const char *name, bool quantization)
 {
     static const char *const weights[] = { ".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz",
         ".npy", ".h5", ".msgpack", ".onnx", ".onnx_data", ".tflite", ".gz", ".zst", ".xz" };

@@ -56,7 +56,7 @@ const struct catalog_config *hf_folder_config(const struct catalog *catalog);
 /* Returns true if a file of a model directory is copied to the output directory: not weights, their index, a hidden file or
  * config.json, which is rewritten. With `quantization`, quantizer configs are not copied either, because they no longer
  * apply. */
-bool hf_folder_copies(const char *name, bool quantization);
+bool hf_folder_is_copied(const char *name, bool quantization);
 
 /* Initializes the folder with only the config.json of the catalog. Returns false if there is none. */
 bool hf_folder_init(struct hf_folder *folder, const struct catalog *catalog);

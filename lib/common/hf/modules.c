@@ -134,7 +134,7 @@ is_in(const struct names *list, const char *key)
 }
 
 static bool
-begins_one(const struct names *list, const char *key)
+is_prefix_of_one(const struct names *list, const char *key)
 {
     size_t i = place_of(list, key);
     return i < list->n && strncmp(list->name[i], key, strlen(key)) == 0;
@@ -164,7 +164,7 @@ reverse(char *p)
 
 /* Replaces each numeric component by '#'. A name that contains '#' is not changed. */
 static void
-leave_numbers_out(char *p)
+mask_numbers(char *p)
 {
     char *to = p;
     if (strchr(p, '#'))
@@ -202,7 +202,7 @@ struct encoded_names {
 
 /* Returns true if an entry with this name would also match a quantized module, or if the name contains regex syntax. */
 static bool
-means_more(const struct encoded_names *encoded, const char *name, struct str *out)
+is_ambiguous(const struct encoded_names *encoded, const char *name, struct str *out)
 {
     struct names key = { 0 };
     struct str below = { 0 };
@@ -212,7 +212,8 @@ means_more(const struct encoded_names *encoded, const char *name, struct str *ou
     str_format(&below, "%s.", name);
     add_changed(&key, name, reverse, out);
     out->failed = out->failed || below.failed;
-    more = more || out->failed || begins_one(&encoded->forward, below.p) || begins_one(&encoded->backward, key.name[0]);
+    more = more || out->failed || is_prefix_of_one(&encoded->forward, below.p)
+        || is_prefix_of_one(&encoded->backward, key.name[0]);
     names_clear(&key);
     str_clear(&below);
     return more;
@@ -221,7 +222,7 @@ means_more(const struct encoded_names *encoded, const char *name, struct str *ou
 static void
 add_not_converted(struct str *out, bool *first, const struct encoded_names *encoded, const char *name)
 {
-    if (!means_more(encoded, name, out)) {
+    if (!is_ambiguous(encoded, name, out)) {
         add_item(out, first, name);
         return;
     }
@@ -284,9 +285,9 @@ all_others(struct names *list, const struct hf_modules *m, const struct names *b
 {
     for (size_t i = 0; i < m->n; i++)
         for (size_t j = 0; &m->group[i].names != but && j < m->group[i].names.n; j++)
-            add_changed(list, m->group[i].names.name[j], leave_numbers_out, out);
+            add_changed(list, m->group[i].names.name[j], mask_numbers, out);
     for (size_t i = 0; &m->kept != but && i < m->kept.n; i++)
-        add_changed(list, m->kept.name[i], leave_numbers_out, out);
+        add_changed(list, m->kept.name[i], mask_numbers, out);
     names_sort(list);
 }
 
@@ -297,7 +298,7 @@ hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, con
     struct names others = { 0 }, shared = { 0 };
     all_others(&others, m, names, out);
     for (size_t i = 0; !out->failed && i < names->n; i++) {
-        add_changed(&shared, names->name[i], leave_numbers_out, out);
+        add_changed(&shared, names->name[i], mask_numbers, out);
         const char *form = out->failed ? "" : shared.name[shared.n - 1];
         if (out->failed || (strcmp(form, names->name[i]) != 0 && !is_in(&others, form)))
             continue;           /* it has numbers, and no other list contains the same form */
@@ -322,7 +323,7 @@ end_of(const char *form)
 }
 
 static bool
-is_within_one(const struct names *list, const char *end)
+is_substring_of_one(const struct names *list, const char *end)
 {
     for (size_t i = 0; i < list->n; i++)
         if (strstr(list->name[i], end))
@@ -334,13 +335,13 @@ void
 hf_modules_ends(struct str *out, const struct hf_modules *m)
 {
     struct names forms = { 0 }, ends = { 0 };
-    all_encoded(&forms, m, leave_numbers_out, out);
+    all_encoded(&forms, m, mask_numbers, out);
     for (size_t i = 0; i < forms.n; i++)
         add_changed(&ends, end_of(forms.name[i]), NULL, out);
     names_sort(&ends);
     bool apart = ends.n <= ENDS_MOST;
     for (size_t i = 0; apart && i < ends.n; i++)
-        apart = !strchr(ends.name[i], '#') && !is_within_one(&m->kept, ends.name[i]);
+        apart = !strchr(ends.name[i], '#') && !is_substring_of_one(&m->kept, ends.name[i]);
     if (!apart) {
         names_clear(&ends);
         all_encoded(&ends, m, NULL, out);

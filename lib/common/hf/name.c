@@ -234,7 +234,7 @@ mark_phi3(struct str *name, char mark)
 }
 
 static bool
-suit_llama(struct str *name, const struct keys *keys, const struct hf_family *family)
+adapt_to_llama(struct str *name, const struct keys *keys, const struct hf_family *family)
 {
     if (!has_phi3_tokens(keys))
         mark_phi3(name, ' ');
@@ -263,7 +263,7 @@ hf_name_put(struct keys *keys, const struct hf_folder *folder, const struct hf_f
         str_add(&name, line.p, line.n);
     else if (ok && id.p)
         add_title(&name, &id);
-    ok = ok && (suit_llama(&name, keys, family) || err_memory(err, name.len));
+    ok = ok && (adapt_to_llama(&name, keys, family) || err_memory(err, name.len));
     ok = ok && (name.len == 0 || keys_put_text(keys, NULL, "general.name", name.p, name.len, err));
     str_clear(&name);
     hf_chars_clear(&chars);

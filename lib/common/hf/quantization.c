@@ -176,21 +176,32 @@ collect(struct collected *c, const struct choice *choice, const struct encoder *
 
 /* --- warnings */
 
+enum { AND_MORE = 40 };
+
+/* Formats " and 5 more" for the rest of n names, "" for one. Returns buf. */
+static const char *
+and_more(char buf[AND_MORE], size_t n)
+{
+    buf[0] = '\0';
+    if (n > 1)
+        snprintf(buf, AND_MORE, " and %zu more", n - 1);
+    return buf;
+}
+
 static void
 warn_of(struct catalog *catalog, const struct names *list, const char *why)
 {
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN], more[AND_MORE];
     if (list->n != 0)
-        catalog_warn(catalog, "%s%s: %s", str_shown(shown, list->name[0], strlen(list->name[0])),
-            list->n > 1 ? " and others" : "", why);
+        catalog_warn(catalog, "%s%s: %s", str_shown(shown, list->name[0], strlen(list->name[0])), and_more(more, list->n), why);
 }
 
 /* Drops the groups that a single config cannot describe, with a warning. */
 static void
-leave_strangers(struct hf_modules *m, struct catalog *catalog)
+drop_other_loaders(struct hf_modules *m, struct catalog *catalog)
 {
     size_t kept = 1;
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN], more[AND_MORE];
     for (size_t i = 1; i < m->n; i++) {
         const struct encoder *a = m->group[0].e->encoder, *b = m->group[i].e->encoder;
         if (hf_quantizer_mixes(m->group[0].quantizer, m->group[i].quantizer)) {
@@ -199,7 +210,7 @@ leave_strangers(struct hf_modules *m, struct catalog *catalog)
         }
         const char *name = m->group[i].names.name[0];
         catalog_warn(catalog, "config.json can declare only %s, so its loader cannot read %s%s (%s)", a->label,
-            str_shown(shown, name, strlen(name)), m->group[i].names.n > 1 ? " and others" : "", b->label);
+            str_shown(shown, name, strlen(name)), and_more(more, m->group[i].names.n), b->label);
         names_clear(&m->group[i].names);
     }
     m->n = kept;
@@ -207,7 +218,7 @@ leave_strangers(struct hf_modules *m, struct catalog *catalog)
 
 /* Returns true if config.json declares a model_type of transformers whose matrices are Conv1D: [in, out]. */
 static bool
-is_turned(const struct catalog *c)
+is_transposed(const struct catalog *c)
 {
     static const char *const types[] = { "gpt2", "openai-gpt", "imagegpt", "decision_transformer", "clvp" };
     const struct catalog_config *config = hf_folder_config(c);
@@ -233,10 +244,10 @@ static void
 warn(const struct collected *c, size_t split, const char *shown, struct catalog *catalog)
 {
     const struct hf_quantizer *q = c->m.group[0].quantizer;
-    char why[192];
+    char why[192], more[AND_MORE];
     if (split != 0)             /* one warning covers unquantized experts too */
         catalog_warn(catalog, "%s%s: only some of these experts are quantized, which loaders that merge experts cannot "
-            "read; --exclude '*.experts.*' leaves all of them unquantized", shown, split > 1 ? " and others" : "");
+            "read; --exclude '*.experts.*' leaves all of them unquantized", shown, and_more(more, split));
     snprintf(why, sizeof why, "transformers 5 merges experts, and cannot read them as %s",
         c->apart_label ? c->apart_label : "");
     warn_of(catalog, &c->apart, why);
@@ -248,7 +259,7 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
         warn_of(catalog, &c->gap[i], c->why[i]);
     if (!q->loader->embeddings)
         warn_of(catalog, &c->embeddings, "loaders of this scheme cannot read quantized embeddings");
-    if (!q->loader->too && is_turned(catalog))
+    if (!q->loader->alias && is_transposed(catalog))
         catalog_warn(catalog, "the matrices of this model are transposed (Conv1D of transformers): bitsandbytes would misread "
             "them, and other loaders cannot read them quantized");
 }
@@ -275,10 +286,10 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
     if (ok && c.m.n != 0) {
         size_t split = subtract(&c.m.experts, &c.experts, shown);
         warn(&c, split, shown, catalog);
-        leave_strangers(&c.m, catalog);
+        drop_other_loaders(&c.m, catalog);
         const struct hf_loader *loader = c.m.group[0].quantizer->loader;
         loader->config(&config->text, &c.m);
-        config->too = loader->too;
+        config->alias = loader->alias;
         ok = !config->text.failed || err_memory(err, config->text.len);
     }
     clear(&c);
@@ -293,7 +304,7 @@ hf_quantization_of_files(struct str *out, const struct choice *choice, const str
     size_t n = 0;
     for (size_t i = 0; i < c.m.n; i++) {
         struct hf_module_group group = c.m.group[i];
-        if (!group.quantizer->loader->too)
+        if (!group.quantizer->loader->alias)
             continue;
         c.m.group[i] = c.m.group[n];
         c.m.group[n++] = group;

@@ -8,7 +8,7 @@
 /* A zeroed struct is empty. Clear it even after a failure. */
 struct hf_quantization {
     struct str text;            /* a JSON object; empty if no loader has a config for the quantized weights */
-    const char *too;            /* second member of config.json with the same value, or NULL; static */
+    const char *alias;          /* second member of config.json with the same value, or NULL; static */
 };
 
 /* Describes the scheme of most quantized weights, or, on a tie, that of `named`. Warns in the catalog about each weight that
@@ -16,7 +16,7 @@ struct hf_quantization {
 bool hf_quantization_make(struct hf_quantization *config, const struct choice *choice, const struct encoder *named,
     struct catalog *catalog, struct err *err);
 
-/* Appends the same object for the metadata of the weight files, or nothing. Includes only weights of a loader with `too`,
+/* Appends the same object for the metadata of the weight files, or nothing. Includes only weights of a loader with `alias`,
  * because tensor shapes do not determine their parameters. Fails only with ERR_MEMORY. */
 bool hf_quantization_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err);
 

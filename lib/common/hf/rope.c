@@ -77,8 +77,8 @@ llama3(struct hf_config *config, struct err *err)
         return bad_factors("rope_type llama3 requires positive rope_theta, factor, low_freq_factor and "
             "original_max_position_embeddings, and high_freq_factor greater than low_freq_factor", err);
     if (n == 0 || n % 2 != 0 || n / 2 > HF_FACTORS)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: head size %" PRIu64 " is not an even number from 2 to %d",
-            n, 2 * HF_FACTORS);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: head size %" PRIu64 " is not an even number from 2 to "
+            "%d", n, 2 * HF_FACTORS);
     struct hf_factors *factors = add(config, "rope_freqs.weight", n / 2, err);
     for (uint64_t i = 0; factors && i < n / 2; i++)
         factors->x[i] = llama3_factor(&r, i, n);

@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 
-enum duty { BOS, EOS, UNK, SEP, PAD, CLS, MASK, EOT, EOM, ROLES };
+enum special_role { BOS, EOS, UNK, SEP, PAD, CLS, MASK, EOT, EOM, ROLES };
 
 static const char *const role_keys[ROLES] = {
     "bos_token_id", "eos_token_id", "unknown_token_id", "seperator_token_id", "padding_token_id", NULL, "mask_token_id",
@@ -43,7 +43,7 @@ struct special {
     bool configured;            /* tokenizer_config.json has members */
     bool has_eot, has_eom;      /* found by the post-processor */
     struct special_name name[ROLES];
-    enum duty flag_order[ROLES];
+    enum special_role flag_order[ROLES];
     size_t nflags;
     bool flagged[ROLES], flag[ROLES];
     bool found[ROLES];
@@ -69,7 +69,7 @@ plain(const struct hf_string *text)
 }
 
 static void
-set_flag(struct special *s, enum duty role, bool yes)
+set_flag(struct special *s, enum special_role role, bool yes)
 {
     if (!s->flagged[role])
         s->flag_order[s->nflags++] = role;
@@ -214,7 +214,7 @@ first_of(struct hf_string *out, struct special *s, const struct hf_value *value,
 static bool
 take_roberta(struct special *s, const struct hf_value *cls, const struct hf_value *sep, struct err *err)
 {
-    static const enum duty roles[] = { CLS, SEP }, others[] = { BOS, EOS };
+    static const enum special_role roles[] = { CLS, SEP }, others[] = { BOS, EOS };
     const struct hf_value *value[] = { cls, sep };
     set_flag(s, BOS, true);
     set_flag(s, EOS, true);
@@ -310,7 +310,7 @@ take_normalizer(struct keys *keys, struct hf_vocab *v, const struct hf_value *no
 /* --- ids */
 
 static bool
-put_id(struct keys *keys, struct special *s, enum duty role, uint64_t id, struct err *err)
+put_id(struct keys *keys, struct special *s, enum special_role role, uint64_t id, struct err *err)
 {
     if (s->found[role] || (s->limit != 0 && id >= s->limit))
         return true;
@@ -322,7 +322,7 @@ put_id(struct keys *keys, struct special *s, enum duty role, uint64_t id, struct
 }
 
 static bool
-has_role(const struct special *s, enum duty role)
+has_role(const struct special *s, enum special_role role)
 {
     return (role != EOT || s->has_eot) && (role != EOM || s->has_eom);
 }
@@ -344,8 +344,8 @@ put_by_text(struct keys *keys, struct special *s, struct err *err)
                 id[i] = a.id;
             }
     for (int i = 0; err->kind == ERR_NONE && i < ROLES; i++)
-        if (found[i] && has_role(s, (enum duty)i))
-            put_id(keys, s, (enum duty)i, id[i], err);
+        if (found[i] && has_role(s, (enum special_role)i))
+            put_id(keys, s, (enum special_role)i, id[i], err);
     return err->kind == ERR_NONE;
 }
 
@@ -365,7 +365,7 @@ put_by_config(struct keys *keys, struct special *s, struct err *err)
         struct pull json;
         uint64_t id;
         kind = hf_value_kind(value);
-        if (!has_role(s, (enum duty)i) || kind == PULL_END || kind == PULL_NULL || kind == PULL_ARRAY)
+        if (!has_role(s, (enum special_role)i) || kind == PULL_END || kind == PULL_NULL || kind == PULL_ARRAY)
             continue;
         if (kind != PULL_NUMBER)
             return hf_value_wrong(value, "an integer", err);
@@ -373,7 +373,7 @@ put_by_config(struct keys *keys, struct special *s, struct err *err)
         pull_next(&json);
         if (!pull_as_u64(&json, &id))
             return hf_value_wrong(value, "a non-negative integer", err);
-        if (!put_id(keys, s, (enum duty)i, id, err))
+        if (!put_id(keys, s, (enum special_role)i, id, err))
             return false;
     }
     return true;
@@ -418,11 +418,11 @@ put_flags(struct keys *keys, struct special *s, struct err *err)
 {
     for (int i = 0; s->configured && i < ROLES; i++) {
         enum pull_token kind = hf_value_kind(&s->config[ADD + i]);
-        if ((kind == PULL_TRUE || kind == PULL_FALSE) && !s->flagged[i] && has_role(s, (enum duty)i))
-            set_flag(s, (enum duty)i, kind == PULL_TRUE);
+        if ((kind == PULL_TRUE || kind == PULL_FALSE) && !s->flagged[i] && has_role(s, (enum special_role)i))
+            set_flag(s, (enum special_role)i, kind == PULL_TRUE);
     }
     for (size_t i = 0; i < s->nflags; i++) {
-        enum duty role = s->flag_order[i];
+        enum special_role role = s->flag_order[i];
         const char *key = role == BOS ? "add_bos_token" : role == EOS ? "add_eos_token"
             : role == SEP ? "add_sep_token" : NULL;
         if (key && !keys_put_bool(keys, "tokenizer.ggml", key, s->flag[role], err))

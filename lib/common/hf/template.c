@@ -33,7 +33,7 @@ name_of(struct str *out, const struct hf_string *name)
 struct listed {
     struct str bytes;           /* names except the default, each once */
     uint64_t n;
-    struct hf_string byname;    /* the template named "default" */
+    struct hf_string fallback;  /* the template named "default" */
 };
 
 static bool
@@ -65,7 +65,7 @@ put_one(struct keys *keys, struct listed *l, const struct hf_string *name, const
     if (name->n == 0 || !template->p)
         return true;
     if (hf_string_is(name, "default")) {
-        l->byname = *template;
+        l->fallback = *template;
         return true;
     }
     bool ok = name_of(&key, name) ? put_named(keys, l, &key, template, err) : err_memory(err, key.len);
@@ -88,7 +88,7 @@ static bool
 end_list(struct keys *keys, struct listed *l, struct err *err)
 {
     return (l->n == 0 || keys_put_array(keys, "tokenizer", "chat_templates", META_STRING, l->n, &l->bytes, err))
-        && put_text(keys, &l->byname, err);
+        && put_text(keys, &l->fallback, err);
 }
 
 static bool
@@ -147,7 +147,7 @@ put_files(struct keys *keys, struct hf_vocab *v, const struct hf_text *file, str
 {
     const struct hf_folder *folder = v->folder;
     struct listed l = { .bytes.max = keys->max };
-    bool ok = text_of(&l.byname, v, file, err);
+    bool ok = text_of(&l.fallback, v, file, err);
     for (size_t i = 0; ok && i < folder->ntemplates; i++) {
         const struct hf_text *one = &folder->templates[i].text;
         const struct hf_string name = { one->name, strlen(one->name) - strlen(".jinja") };

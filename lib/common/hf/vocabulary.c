@@ -22,7 +22,7 @@ text_of(const void *owner, uint32_t id, size_t *n)
 }
 
 bool
-hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err)
+hf_vocab_resize(struct hf_vocab *v, uint64_t n, struct err *err)
 {
     if (n > HF_TOKENS_MAX)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%" PRIu64 " tokens exceed the limit of %d", n,
@@ -39,7 +39,7 @@ hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err)
 }
 
 bool
-hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
+hf_vocab_register(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
     struct err *err)
 {
     uint32_t number = (uint32_t)id;
@@ -234,13 +234,13 @@ read_pieces(struct hf_vocab *v, struct err *err)
             return false;
         if (end)
             break;
-        if (n == room && !hf_vocab_room(v, room = num_min(room == 0 ? 1024 : 2 * room, HF_TOKENS_MAX + 1), err))
+        if (n == room && !hf_vocab_resize(v, room = num_min(room == 0 ? 1024 : 2 * room, HF_TOKENS_MAX + 1), err))
             return false;
         struct hf_string text = { piece.text, piece.n };
         enum hf_piece_type type = piece.type == HF_PIECE_USER_DEFINED ? HF_PIECE_NORMAL : piece.type;
         set_token(v, n, &text, piece.score, type);
         unknown += type == HF_PIECE_UNKNOWN;
-        if (!hf_vocab_name(v, file->name, &text, n, piece.at, err))
+        if (!hf_vocab_register(v, file->name, &text, n, piece.at, err))
             return false;
     }
     if (unknown != 1)
@@ -251,7 +251,7 @@ read_pieces(struct hf_vocab *v, struct err *err)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces, but config.json declares vocab_size %" PRIu64,
             file->name, n, size);
     v->n = n;
-    return hf_vocab_room(v, size != 0 ? size : n, err);
+    return hf_vocab_resize(v, size != 0 ? size : n, err);
 }
 
 /* Reads added_tokens.json, { text: id }. Duplicate texts and ids are errors. */

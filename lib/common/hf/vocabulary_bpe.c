@@ -72,14 +72,14 @@ set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t 
             "%" PRIu64, file, shown, id, size);
     if (id >= most)             /* no file has this many tokens; do not allocate for it */
         return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is out of range", file, shown, id);
-    if (id >= v->n && !hf_vocab_room(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
+    if (id >= v->n && !hf_vocab_resize(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
         return false;
     if (v->token[id].p)
         return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is already used",
             file, shown, id);
     v->token[id] = (struct hf_token){ .p = text->p, .n = (uint32_t)text->n, .score = HF_SCORE_ADDED,
         .type = HF_PIECE_NORMAL };
-    return hf_vocab_name(v, file, text, (size_t)id, at, err);
+    return hf_vocab_register(v, file, text, (size_t)id, at, err);
 }
 
 static bool
@@ -108,8 +108,8 @@ add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct e
     if (!known)
         id = (size_t)b->next;
     if (a->id != UINT64_MAX && a->id != id)
-        return err_set(err, ERR_MALFORMED, a->at, "%s: token \"%s\" has id %" PRIu64 ", but %s %zu", file,
-            str_shown(shown, a->text.p, a->text.n), a->id, known ? "elsewhere" : "the next added token gets", id);
+        return err_set(err, ERR_MALFORMED, a->at, "%s: token \"%s\" has id %" PRIu64 ", expected %zu (%s)", file,
+            str_shown(shown, a->text.p, a->text.n), a->id, id, known ? "its id elsewhere" : "the next free id");
     if (!known && !set_token(b, &a->text, id, a->at, err))
         return false;
     b->next = num_max(b->next, (uint64_t)id + 1);
@@ -431,7 +431,7 @@ settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err
 }
 
 void
-hf_vocab_cut(struct hf_vocab *v)
+hf_vocab_trim(struct hf_vocab *v)
 {
     if (v->options->vocab_size == 0)
         while (v->n > 0 && !v->token[v->n - 1].p)
@@ -466,8 +466,8 @@ hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
     const char *pre = v->options->pre;
     if (!hf_bpe_read(&b, v, false, err) || (!pre && !find_pre(&pre, &b, v, err)))
         return false;
-    hf_vocab_cut(v);
-    if (v->options->vocab_size != 0 && !hf_vocab_room(v, v->options->vocab_size, err))
+    hf_vocab_trim(v);
+    if (v->options->vocab_size != 0 && !hf_vocab_resize(v, v->options->vocab_size, err))
         return false;
     for (size_t i = 0; i < v->n; i++)
         if (v->token[i].added && !settle(v, &v->token[i], b.by_alphabet, err))

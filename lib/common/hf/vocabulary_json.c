@@ -140,7 +140,7 @@ settle(struct hf_vocab *v, const struct hf_bpe *b, bool by_flag, struct err *err
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has id %zu", v->json.file, i);
         t->type = (uint8_t)type_of(t, i < b->count, by_flag);
     }
-    hf_vocab_cut(v);
+    hf_vocab_trim(v);
     for (size_t i = (size_t)b->next; i < v->n; i++)
         v->token[i].score = HF_SCORE_ADDED;
     if (!hf_merges_score(v, err))

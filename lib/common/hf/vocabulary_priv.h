@@ -73,13 +73,13 @@ bool hf_looks_special(const struct hf_string *text);
 bool hf_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err *err);
 
 /* Resizes to n tokens; new ones are padding. Fails with ERR_LIMIT over HF_TOKENS_MAX. */
-bool hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err);
+bool hf_vocab_resize(struct hf_vocab *v, uint64_t n, struct err *err);
 
 /* Drops unused ids from the end, unless config.json declares vocab_size. */
-void hf_vocab_cut(struct hf_vocab *v);
+void hf_vocab_trim(struct hf_vocab *v);
 
 /* Registers the text of a token id. Fails with ERR_MALFORMED if the text is a duplicate. */
-bool hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
+bool hf_vocab_register(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
     struct err *err);
 bool hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_t *id);
 

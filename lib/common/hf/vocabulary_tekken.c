@@ -151,7 +151,7 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
         t->v->token[id] = (struct hf_token){ .p = text.p, .n = (uint32_t)text.n, .type = HF_PIECE_NORMAL };
         if (text.n > HF_SPLIT_MAX)
             return err_set(err, ERR_LIMIT, one.at, "%s: a token is longer than %d bytes", t->file, HF_SPLIT_MAX);
-        if (!hf_vocab_name(t->v, t->file, &text, (size_t)id, one.at, err))
+        if (!hf_vocab_register(t->v, t->file, &text, (size_t)id, one.at, err))
             return false;
     }
     return err->kind == ERR_NONE && (id == t->size || bad(t, list->at, "vocab has fewer tokens than config declares", err));
@@ -253,7 +253,7 @@ read_config(struct tekken *t, const struct hf_value *config, struct err *err)
     if (all != 0 && t->size > all)
         return err_set(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, but config.json declares vocab_size %" PRIu64,
             t->file, t->size, all);
-    return hf_vocab_room(t->v, num_max(t->size, all), err);
+    return hf_vocab_resize(t->v, num_max(t->size, all), err);
 }
 
 bool

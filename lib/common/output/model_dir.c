@@ -65,7 +65,7 @@ is_own(const struct model_dir_job *job, const char *name)
 /* Checks a directory entry. An existing weight file could be taken for part of the new model, or the new files for part of
  * the old one. */
 static void
-look_at(struct dir_file *found, const struct model_dir_job *job, DIR *d, const char *name)
+check_entry(struct dir_file *found, const struct model_dir_job *job, DIR *d, const char *name)
 {
     struct stat st;
     const char *why = NULL, *advice = "choose another";
@@ -100,7 +100,7 @@ check_entries(const struct model_dir_job *job, struct err *err)
     if (!d)
         return err_sys(err, ERR_CREATE, errno, "cannot read the directory");
     while ((name = folder_next(d, err)) != NULL)
-        look_at(&found, job, d, name);
+        check_entry(&found, job, d, name);
     closedir(d);
     if (err->kind != ERR_NONE)
         return false;
@@ -319,7 +319,7 @@ measure(struct model_dir_job *job, struct fingerprint *f, struct err *err)
         fingerprint_add(f, config->text, config->n);
     }
     fingerprint_add(f, q ? q->text.p : NULL, q ? q->text.len : 0);
-    fingerprint_add(f, q ? q->too : NULL, q && q->too ? strlen(q->too) : 0);
+    fingerprint_add(f, q ? q->alias : NULL, q && q->alias ? strlen(q->alias) : 0);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->nsrc; i++)
         ok = add_source(f, m, i, err);

@@ -32,7 +32,7 @@ clear(struct output *o)
 
 /* Rejects a path whose identity cannot be determined. */
 static bool
-unseen(const struct output *o, int sys, struct err *err)
+fail_unidentified(const struct output *o, int sys, struct err *err)
 {
     err_sys(err, ERR_CREATE, sys, "%s", "");
     return err_in_file(err, o->shown);
@@ -51,7 +51,7 @@ find_place(struct output *o, const char *path, struct err *err)
         int sys = errno;
         free(o->folder);
         o->folder = NULL;
-        return err_absent(sys) || unseen(o, sys, err);
+        return err_absent(sys) || fail_unidentified(o, sys, err);
     }
     str_format(&o->place, "%" PRIx64 ":%" PRIx64 "/", (uint64_t)st.st_dev, (uint64_t)st.st_ino);
     o->name = o->place.len;
@@ -62,7 +62,7 @@ find_place(struct output *o, const char *path, struct err *err)
 /* Looks up the file that a path names now. A pipe or device is not replaced, so it has no place. A device can have two
  * writers, a pipe cannot. */
 static bool
-look(struct output *o, const char *path, struct err *err)
+identify(struct output *o, const char *path, struct err *err)
 {
     struct stat st;
     char shown[STR_SHOWN];
@@ -79,9 +79,9 @@ look(struct output *o, const char *path, struct err *err)
     if (!path || (there && !S_ISREG(st.st_mode)))
         return true;
     if (!there && !err_absent(errno))
-        return unseen(o, errno, err);
+        return fail_unidentified(o, errno, err);
     char *real = there ? realpath(path, NULL) : strdup(path);
-    bool ok = real ? find_place(o, real, err) : err_absent(errno) || unseen(o, errno, err);
+    bool ok = real ? find_place(o, real, err) : err_absent(errno) || fail_unidentified(o, errno, err);
     free(real);
     return ok;
 }
@@ -151,7 +151,7 @@ bool
 outputs_add(struct outputs *outputs, const char *path, struct err *err)
 {
     struct output o;
-    bool ok = look(&o, path, err) && check_inputs(outputs, &o, err) && check_others(outputs, &o, NULL, err)
+    bool ok = identify(&o, path, err) && check_inputs(outputs, &o, err) && check_others(outputs, &o, NULL, err)
         && keep(outputs, &o, err);
     if (!ok)
         clear(&o);
@@ -237,7 +237,7 @@ outputs_commit(struct outputs *outputs, struct sink *sink, struct err *err)
     uint64_t id[2];
     if (!path)
         return sink_commit(sink, err);
-    bool ok = look(&now, path, err);
+    bool ok = identify(&now, path, err);
     struct output *own = ok ? find(outputs, &now.place) : NULL;
     ok = ok && check_inputs(outputs, &now, err) && check_others(outputs, &now, own, err);
     bool known = ok && own && sink_identity(sink, id);

@@ -89,7 +89,7 @@ is_copied(const struct side_files *f, const char *in, const char *name)
 {
     if (*in)
         return str_ends(name, ".jinja");
-    return hf_folder_copies(name, f->decodes || f->quantization);
+    return hf_folder_is_copied(name, f->decodes || f->quantization);
 }
 
 /* Lists the files of one directory. */

@@ -54,7 +54,7 @@ read_once(const struct maker *m, const struct tensor *t, uint64_t from, uint8_t 
     const struct extent *e = &t->extent;
     if (!model_bytes(m->p->model, t, from, y, (size_t)n, err))
         return false;
-    if (m->p->verify && !t->layout && !verify_saw(m->p->verify, e->file, e->at + from, y, (size_t)n, err))
+    if (m->p->verify && !t->layout && !verify_add(m->p->verify, e->file, e->at + from, y, (size_t)n, err))
         return false;
     if (sink_is_direct(m->p->sink) && !t->layout)
         source_drop(m->p->model->src[e->file], e->at + from, e->at + from + n);

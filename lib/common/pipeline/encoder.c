@@ -47,7 +47,7 @@ lend(struct encoder_reader *r, const float *facts)
 
 /* Implements struct surveyor: surveys a region of a weight, or of one of several fused weights. */
 static bool
-look(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err)
+survey_region(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err)
 {
     struct encoder_reader r = *(const struct encoder_reader *)of;
     if (r.fused) {
@@ -162,7 +162,7 @@ const float *
 encoder_facts(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct encoded *of, struct err *err)
 {
     struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .fused = of->fused };
-    const struct surveyor by = { look, &r };
+    const struct surveyor by = { survey_region, &r };
     const struct encoding *e = of->fused ? &of->encoding->fused->all : of->encoding;
     return find_room(b, err) ? surveys_take(p->surveys, e, &by, err) : NULL;
 }

@@ -22,7 +22,7 @@ scan_clear(struct nonfinite_scan *scan)
 
 /* Counts values in piece i. */
 static void
-look(struct nonfinite_scan *scan, size_t i, enum dtype dtype, const uint8_t *p, size_t n)
+count_values(struct nonfinite_scan *scan, size_t i, enum dtype dtype, const uint8_t *p, size_t n)
 {
     struct nonfinite found = { 0 };
     nonfinite_add(&found, dtype, p, n);
@@ -60,7 +60,7 @@ digest(void *of, uint64_t at, const uint8_t *p, size_t n)
         uint64_t from = num_max(at, piece->at), to = num_min(end, piece->at + piece->nbytes);
         uint64_t first = piece->at + num_ceil_div(from - piece->at, size) * size;
         if (first < to)
-            look(scan, i, dtype, p + (first - at), (size_t)((to - first) / size));
+            count_values(scan, i, dtype, p + (first - at), (size_t)((to - first) / size));
     }
     return 0;
 }
@@ -88,7 +88,7 @@ see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
         uint8_t value[SCAN_TAIL + 1];
         memcpy(value, scan->tail + SCAN_TAIL - before, before);
         memcpy(value + before, p, size - before);
-        look(scan, i, dtype, value, 1);
+        count_values(scan, i, dtype, value, 1);
     }
     keep_tail(scan, p, n);
 }

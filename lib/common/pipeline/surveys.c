@@ -103,7 +103,7 @@ survey(struct surveys *s, struct facts *f, const struct surveyor *by)
         struct err err;
         err_init(&err);
         pthread_mutex_unlock(&s->lock);
-        bool ok = by->look(by->of, e, region, f->f, &err);
+        bool ok = by->survey(by->of, e, region, f->f, &err);
         pthread_mutex_lock(&s->lock);
         if (!ok && region < f->failed) {
             f->failed = region;

@@ -15,7 +15,7 @@ void surveys_free(struct surveys *s);                   /* accepts NULL */
 
 /* Surveys one region of a weight in the calling thread: calls survey() of struct encoder with its arguments. */
 struct surveyor {
-    bool (*look)(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err);
+    bool (*survey)(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err);
     void *of;
 };
 

@@ -4,13 +4,13 @@
 
 enum {
     SPIN_NS = 100000,                   /* how long a worker spins before it sleeps */
-    SPIN_LOOKS = 64                     /* iterations between two reads of the clock */
+    SPIN_ITERATIONS = 64                /* iterations between two reads of the clock */
 };
 
 void
-ticket_init(struct ticket *t, bool looks)
+ticket_init(struct ticket *t, bool spins)
 {
-    t->looks = looks;
+    t->spins = spins;
     atomic_init(&t->turn, 0);
     atomic_init(&t->sleepers, 0);
     pthread_mutex_init(&t->lock, NULL);
@@ -37,7 +37,7 @@ static bool
 spin(struct ticket *t, uint64_t block)
 {
     for (uint64_t end = now_ns() + SPIN_NS; now_ns() < end;)
-        for (int i = 0; i < SPIN_LOOKS; i++) {
+        for (int i = 0; i < SPIN_ITERATIONS; i++) {
             if (atomic_load_explicit(&t->turn, memory_order_acquire) == block)
                 return true;
 #ifdef __x86_64__
@@ -64,9 +64,9 @@ sleep_until(struct ticket *t, uint64_t turn)
 void
 ticket_wait(struct ticket *t, uint64_t block)
 {
-    if (t->looks && atomic_load(&t->turn) + 1 < block)
+    if (t->spins && atomic_load(&t->turn) + 1 < block)
         sleep_until(t, block - 1);
-    if (!t->looks || !spin(t, block))
+    if (!t->spins || !spin(t, block))
         sleep_until(t, block);
 }
 

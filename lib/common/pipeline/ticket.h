@@ -10,13 +10,13 @@
 struct ticket {
     atomic_uint_fast64_t turn;          /* number of the current block */
     atomic_uint sleepers;               /* number of sleeping threads */
-    bool looks;
+    bool spins;
     pthread_mutex_t lock;
     pthread_cond_t turned;
 };
 
-/* `looks`: the next thread spins for a while before it sleeps, which pays if turns are short. */
-void ticket_init(struct ticket *t, bool looks);
+/* `spins`: the next thread spins for a while before it sleeps, which pays if turns are short. */
+void ticket_init(struct ticket *t, bool spins);
 void ticket_clear(struct ticket *t);
 
 /* Waits for the turn of this block; passes the turn to the next block. */

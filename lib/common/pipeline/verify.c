@@ -165,7 +165,7 @@ add(struct verify_member *c, const struct verify_run *run, struct err *err)
 }
 
 bool
-verify_saw(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
+verify_add(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
 {
     struct verify_member *c = find(v, file, at);
     if (!c || !c->tensor || n == 0)
@@ -187,7 +187,7 @@ read_gap(struct verify *v, struct verify_member *c, uint64_t from, uint64_t to, 
     for (uint64_t n; from < to; from += n) {
         n = num_min(STEP, to - from);
         if (!source_read(v->model->src[e->file], e->at + from, buf, (size_t)n, err)
-            || !verify_saw(v, e->file, e->at + from, buf, (size_t)n, err))
+            || !verify_add(v, e->file, e->at + from, buf, (size_t)n, err))
             return false;
     }
     return true;

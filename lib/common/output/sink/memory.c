@@ -76,7 +76,7 @@ next_line(const char *line)
 
 /* Parses the number after the word that starts a line. */
 static bool
-number_behind(const char *text, const char *word, uint64_t *n)
+number_after(const char *text, const char *word, uint64_t *n)
 {
     size_t len = strlen(word);
     for (const char *line = text; line; line = next_line(line))
@@ -109,7 +109,7 @@ left_in(const struct hierarchy *h, struct memory_room *room)
     read_text(room->text, room->path);
     for (int i = 0; i < 2; i++) {
         snprintf(word, sizeof word, "%s ", h->cache[i]);
-        if (number_behind(room->text, word, &n))
+        if (number_after(room->text, word, &n))
             usage -= num_min(usage, n);
     }
     return limit - num_min(limit, usage);
@@ -158,7 +158,7 @@ memory_free(const char *root)
         return MEMORY_UNKNOWN;
     }
     read_text(room->text, room->path);
-    if (number_behind(room->text, "MemAvailable:", &kib) && kib <= MEMORY_UNKNOWN / 1024)
+    if (number_after(room->text, "MemAvailable:", &kib) && kib <= MEMORY_UNKNOWN / 1024)
         left = kib * 1024;
     snprintf(room->path, sizeof room->path, "%s/proc/self/cgroup", root);
     read_text(room->groups, room->path);
