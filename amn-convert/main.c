@@ -1,4 +1,4 @@
-/* amn-convert: a model in, the same tensors in another format out; what is quantized is decoded on the way. */
+/* amn-convert: converts a model to another format, dequantizing it on the way. */
 #include "command/command.h"
 
 static bool

@@ -1,4 +1,4 @@
-/* amn-forget: a model in, the same with less precision out. */
+/* amn-forget: quantizes a model. */
 #include "command/command.h"
 
 static bool

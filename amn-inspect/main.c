@@ -1,4 +1,4 @@
-/* amn-inspect: what a model is, how it is quantized, and what Lethe took. */
+/* amn-inspect: describes a model: format, quantization, size and space saved. */
 #include <stdio.h>
 
 #include "cli/options.h"
@@ -9,11 +9,11 @@
 
 struct tool {
     struct cli cli;
-    bool metadata;              /* --metadata: all of it in the text too */
-    bool scan;                  /* --scan: of the pickles, not of the model */
-    bool arrays;                /* --arrays: metadata arrays in full */
+    bool metadata;              /* --metadata: show all keys in the text, too */
+    bool scan;                  /* --scan: report on pickles instead of the model */
+    bool arrays;                /* --arrays: show long metadata arrays in full */
     enum dtype to;              /* --to: BF16, F16 or F32 */
-    bool size;                  /* it was given: the size of the file is wanted too */
+    bool size;                  /* --to was given, so the file size is reported, too */
 };
 
 static bool
@@ -36,7 +36,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     }
 }
 
-/* Checks that the options go together. */
+/* Checks for options that cannot be combined. */
 static bool
 check(const struct tool *tool, struct err *err)
 {
@@ -46,8 +46,8 @@ check(const struct tool *tool, struct err *err)
             "--config or --root");
 }
 
-/* The length of the file that amn-remember would write; none of a part of a split model, which it refuses. Its header has
- * the metadata as text, of which there can be a lot: so only when that is asked for. */
+/* Computes the length of the file that amn-remember would write; unknown for a part of a split model, which amn-remember
+ * rejects. Its header repeats the metadata as text, which can be large, so this is done only on request. */
 static bool
 measure_file(struct inspect_remembered *r, struct choice *choice, struct err *why)
 {
@@ -65,7 +65,7 @@ measure_file(struct inspect_remembered *r, struct choice *choice, struct err *wh
     return why->kind == ERR_NONE;
 }
 
-/* What amn-remember would write. A model that it refuses has no such size, which is no failure here. */
+/* Computes what amn-remember would write. A model that it rejects has no such size, which is not a failure here. */
 static bool
 measure(struct inspect_remembered *r, const struct inspect *in, bool size, struct err *err)
 {

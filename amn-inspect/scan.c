@@ -17,13 +17,13 @@
 
 struct scanning {
     const struct cli *cli;
-    bool begun;                 /* a file was reported before */
-    bool dangerous;             /* something was found */
+    bool begun;                 /* a file has been reported */
+    bool dangerous;             /* something dangerous was found */
     bool suspicious;            /* a suspicious global was named */
-    enum cli_status status;     /* the highest of the faults that were told and not returned */
+    enum cli_status status;     /* highest status of the failures that were printed but not returned */
 };
 
-/* Tell what is wrong, and go on. */
+/* Prints the failure and continues. */
 static void
 tell(struct scanning *scan, const struct err *fault)
 {
@@ -32,10 +32,10 @@ tell(struct scanning *scan, const struct err *fault)
         scan->status = status;
 }
 
-/* How a file was named: as the only operand, as one of several, or by its directory. */
+/* How the user named a file: as the only operand, as one of several, or by its directory. */
 enum named_by { ALONE, ONE_OF_SEVERAL, LISTED };
 
-/* Checks whether a file should be a model or a pickle by its name. */
+/* Returns true if the name suggests a model or a pickle. */
 static bool
 should_be_known(const char *name)
 {
@@ -47,7 +47,7 @@ should_be_known(const char *name)
     return false;
 }
 
-/* Scans a file. That it is not a model is not worth a report when nobody named it. */
+/* Scans a file. One that came with a directory is skipped silently if it is not a model. */
 static bool
 report(struct scanning *scan, struct source *src, const char *file, enum named_by naming, struct err *err)
 {
@@ -80,7 +80,7 @@ report(struct scanning *scan, struct source *src, const char *file, enum named_b
 static bool
 scan_file(struct scanning *scan, const char *path, const char *file, enum named_by naming, struct err *err)
 {
-    struct model m = { 0 };             /* of it only the inputs, which the report must not go into */
+    struct model m = { 0 };             /* only ->inputs is used, so that the report does not overwrite an input */
     struct source *src = NULL;
     bool ok = source_open(&src, path, true, &m.inputs, err) && model_check_overwrite(&m, err);
     if (ok)
@@ -110,7 +110,7 @@ list_folder(struct names *names, const char *dir, struct err *err)
     return ok && err->kind == ERR_NONE;
 }
 
-/* A file of a directory; what is none is passed over. */
+/* Scans a directory entry; skips what is not a regular file. */
 static bool
 scan_entry(struct scanning *scan, const char *path, struct err *err)
 {
@@ -122,7 +122,7 @@ scan_entry(struct scanning *scan, const char *path, struct err *err)
     return err_in_file(err, str_shown(shown, path, strlen(path)));
 }
 
-/* All files of a directory, each reported alone; what is neither a model nor a pickle is passed over. */
+/* Scans all files of a directory and reports each; skips what is neither a model nor a pickle. */
 static bool
 scan_folder(struct scanning *scan, const char *dir, struct err *err)
 {
@@ -141,9 +141,9 @@ scan_folder(struct scanning *scan, const char *dir, struct err *err)
     return ok;
 }
 
-/* --- */
+/* --- operands -------------------------------------------------------------------------------------------- */
 
-/* A directory, or the index of a model in one. */
+/* Scans a file, a directory, or the directory of a model index. */
 static bool
 scan_path(struct scanning *scan, const char *path, const char *operand, struct err *err)
 {
@@ -159,7 +159,7 @@ scan_path(struct scanning *scan, const char *path, const char *operand, struct e
     return ok;
 }
 
-/* What is wrong with a file that could be reported is told at once, and kept in ->status. */
+/* Scans an operand. A failure within a file that was reported is printed at once and kept in ->status. */
 static bool
 scan_operand(void *own, const char *operand, struct err *err)
 {
@@ -194,6 +194,6 @@ scan_operands(struct cli *cli)
     if (scan.dangerous && status != CLI_IO)
         return CLI_FOUND;
     status = status > scan.status ? status : scan.status;
-    bool broke = status == CLI_IO || status == CLI_LIMIT;       /* the machine, not the file */
+    bool broke = status == CLI_IO || status == CLI_LIMIT;       /* a failure of the machine, not of the file */
     return scan.suspicious && !broke ? CLI_UNSAFE : status;
 }

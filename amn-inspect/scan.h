@@ -4,8 +4,8 @@
 
 #include "cli/cli.h"
 
-/* Reports what the pickles of each operand would do. Returns CLI_FOUND when something dangerous is among them, CLI_UNSAFE
- * when it cannot be told, else the highest of the failures. */
+/* Reports what the pickles of each operand would do. Returns CLI_FOUND if something dangerous was found, CLI_UNSAFE if
+ * something suspicious was, otherwise the highest failure status. */
 enum cli_status scan_operands(struct cli *cli);
 
 #endif

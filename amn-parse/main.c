@@ -1,4 +1,4 @@
-/* amn-parse: decode and validate a model's headers; list every tensor. */
+/* amn-parse: validates the headers of a model and lists its tensors. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* amn-remember: a quantized model in, the same model in BF16, F16 or F32 safetensors out. */
+/* amn-remember: dequantizes a model to BF16, F16 or F32 safetensors. */
 #include "command/command.h"
 
 static bool

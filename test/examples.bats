@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The commands of the manual pages and of README.md work as they are; and the pages are whole.
+# The commands of the manual pages and of README.md work as written, and the pages are complete.
 
 setup() {
     root=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
@@ -58,7 +58,7 @@ page() {
     done
 }
 
-@test "every option of a tool is in its page or in amn(7), and the other way round" {
+@test "every option of a tool is in its page or in amn(7), and vice versa" {
     for tool in "$root"/amn-*/main.c; do
         tool=${tool%/main.c}
         tool=${tool##*/}

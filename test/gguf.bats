@@ -4,7 +4,7 @@ load helper
 
 forms() { "$helpers/gguf-forms" . ; }
 
-@test "big-endian gives what little-endian gives, for every block and scalar type" {
+@test "big-endian equals little-endian, for every block and scalar type" {
     forms
     for to in bf16 f32; do
         amn-remember --to $to little.gguf >little
@@ -24,7 +24,7 @@ forms() { "$helpers/gguf-forms" . ; }
     [ "$(amn-inspect align64.gguf | jq .gguf.alignment)" = 64 ]
 }
 
-@test "a split model gives what the merged one gives, by its first part and by its folder" {
+@test "a split model equals the merged one, by its first part and by its folder" {
     forms
     amn-remember little.gguf >merged
     mkdir folder && mv split-* folder
@@ -33,7 +33,7 @@ forms() { "$helpers/gguf-forms" . ; }
     [ "$(amn-parse folder | wc -l)" -eq "$(amn-parse little.gguf | wc -l)" ]
 }
 
-@test "one part alone: inspect shows which, a conversion refuses it by name" {
+@test "one part alone: inspect reports which, a conversion refuses it by name" {
     forms
     [ "$(amn-inspect split-00003-of-00003.gguf | jq -c '[.gguf.split, .remembered.size, .remembered.bytes != null]')" \
         = '[{"no":2,"count":3},null,true]' ]
@@ -79,7 +79,7 @@ END
 }
 
 # bats test_tags=full
-@test "a header of 300 000 tokens: the vocabulary is counted, the memory is that of the header" {
+@test "a header of 300 000 tokens: the vocabulary is counted, in the memory of the header" {
     forms
     [ "$(amn-inspect tokens.gguf | jq -c '[.gguf.tokenizer.model, .gguf.tokenizer.vocabulary]')" = '["gpt2",300000]' ]
     [ "$(amn-inspect --arrays tokens.gguf | jq '.metadata["tokenizer.ggml.tokens"] | length')" -eq 300000 ]

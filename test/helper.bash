@@ -41,15 +41,28 @@ teardown() {
     rm -rf "$dir"
 }
 
-# try STATUS COMMAND...: run it; stdout goes to the file out, stderr to err, or where the variables out and err say.
+# try STATUS COMMAND...: run it; stdout goes to the file out, stderr to err, or where the variables out and err say. A usage error
+# has to say what to type next.
 try() {
     local want=$1 got=0
     shift
     "$@" >"${out:-out}" 2>"${err:-err}" || got=$?
-    [ "$got" -eq "$want" ] && return
+    if [ "$got" -eq "$want" ]; then
+        [ "$got" -ne 2 ] || says_what_to_type "${err:-err}"
+        return
+    fi
     echo "status $got, expected $want: $*"
     cat "${err:-err}"
     return 1
+}
+
+# says_what_to_type FILE: its usage errors name an option, a program or page, a form that is expected, or what to do.
+says_what_to_type() {
+    local wrong
+    [ -f "$1" ] || return 0
+    wrong=$(sed -nE 's/^amn[a-z -]*: (.*: )?usage: //p' "$1" |
+        grep -vE "(^|[^[:alnum:]])--?[[:alpha:]]|amn[-( ]|did you mean|expected |(hf|ollama):[A-Z[]|(^|[ (])(choose|copy|give|name|remove|run|use) " || :)
+    [ -z "$wrong" ] || { echo "a usage error that does not say what to type: $wrong"; return 1; }
 }
 
 # bound COMMAND...: run it where permissions bind, also for root.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Arrays of NumPy: NPY and NPZ. test/check-corpus has what NumPy itself writes.
+# NumPy arrays: NPY and NPZ. test/check-corpus has files written by NumPy itself.
 load helper
 
-# arrays FILE: an archive of a few arrays, by the words behind it: deflated, mixed, order (column-major), big.
+# arrays FILE: makes an archive of a few arrays, according to further words: deflated, mixed, order (column-major), big.
 arrays() {
     python3 - "$@" <<'PYTHON'
 import struct, sys, zipfile
@@ -51,7 +51,7 @@ LIST
 }
 
 # bats test_tags=full
-@test "an archive comes byte by byte" {
+@test "an archive that arrives byte by byte" {
     for how in plain deflated; do
         arrays a.npz $how
         amn-remember a.npz >want
@@ -59,7 +59,7 @@ LIST
     done
 }
 
-@test "any range of a deflated archive is that of the whole output" {
+@test "any range of a deflated archive equals that range of the whole output" {
     arrays a.npz deflated many
     amn-remember a.npz >want
     size=$(amn-remember --size a.npz)
@@ -74,7 +74,7 @@ LIST
 }
 
 # bats test_tags=full,broken
-@test "cut anywhere: malformed, and nothing is written" {
+@test "truncated anywhere: malformed, and nothing is written" {
     for how in plain deflated; do
         arrays a.npz $how
         if is_sanitized; then step=5; else step=1; fi
@@ -83,7 +83,7 @@ LIST
 }
 
 # bats test_tags=broken
-@test "a flipped byte in the data of a member: malformed, named, and no file is left; --no-verify takes a stored one" {
+@test "a flipped byte in the data of a member: malformed, named, no file left; --no-verify accepts it in a stored one" {
     arrays plain.npz
     arrays deflated.npz deflated
     for f in plain deflated; do
@@ -105,7 +105,7 @@ PYTHON
     done
 }
 
-@test "an archive from a pipe: through memory when it is little, else through a temporary file, which --no-spool refuses" {
+@test "an archive from a pipe: in memory if it is small, else in a temporary file, which --no-spool refuses" {
     arrays small.npz
     arrays large.npz many
     amn-remember small.npz >want
@@ -118,7 +118,7 @@ PYTHON
     grep -q 'limit: spool: ' err && is_empty out
 }
 
-@test "inspect and parse list types that safetensors has not, a conversion refuses them by name" {
+@test "inspect and parse list types that safetensors lacks, a conversion refuses them by name" {
     both 0 "$corpus/npz-good/unsup.22.npz" amn-parse
     cmp out.file out.pipe
     jq -r .dtype out.file | diff - <(printf '%s\n' F32 'unknown(<U2)' 'unknown(<M8[s])' 'unknown(<c16)' 'unknown(structured)')
@@ -138,7 +138,7 @@ PYTHON
     done
 }
 
-@test "an array alone is arr_0; what follows it is left out, with a warning; inspect says what it is" {
+@test "an array alone is arr_0; trailing data are ignored with a warning; inspect shows what it is" {
     both 0 "$corpus/npy-bad/hdr_trailing.npy" amn-remember
     cmp out.file out.pipe
     [ "$(amn-parse <out.file | jq -c '[.name, .dtype, .shape]')" = '["arr_0","F32",[3]]' ]
@@ -147,7 +147,7 @@ PYTHON
     [ "$(amn-inspect "$corpus/npz-good/emptyz.22.npz" | jq -c '[.format, .version, .tensors]')" = '["NPZ",null,0]' ]
 }
 
-@test "arrays that lie in folders as those of a checkpoint do" {
+@test "arrays in folders like those of a checkpoint" {
     python3 - <<'PYTHON'
 import zipfile
 from modelfile import npy
@@ -160,7 +160,7 @@ PYTHON
 }
 
 # bats test_tags=broken
-@test "what is in an archive of something else is said; members that are no arrays are passed over" {
+@test "other archives are named; members that are not arrays are skipped" {
     python3 - <<'PYTHON'
 import zipfile
 with zipfile.ZipFile("text.zip", "w") as z:
@@ -175,7 +175,7 @@ PYTHON
     grep -q 'note: ignored members that are not arrays: 1' err
 }
 
-@test "limits are those of the user" {
+@test "the user's limits apply" {
     arrays a.npz deflated
     try 75 amn-parse --max-items 4 a.npz
     grep -q 'limit: arrays: 5 exceeds the limit of 4 (--max-items)' err
@@ -194,7 +194,7 @@ PYTHON
 }
 
 # bats test_tags=full
-@test "more than 16 times the archive and 1 GiB is not inflated" {
+@test "more than 16 times the archive plus 1 GiB is not inflated" {
     python3 - <<'PYTHON'
 import os, struct, zipfile
 from modelfile import npy
@@ -203,7 +203,7 @@ data = npy("|u1", (n,), os.urandom(1200000))
 with zipfile.ZipFile("claim.npz", "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr("a.npy", data)
 bytes = bytearray(open("claim.npz", "rb").read())
-for at in 22, bytes.rindex(b"PK\1\2") + 24:         # what it claims to hold
+for at in 22, bytes.rindex(b"PK\1\2") + 24:         # the declared size
     assert struct.unpack_from("<I", bytes, at)[0] == len(data)
     struct.pack_into("<I", bytes, at, n + 128)
 open("claim.npz", "wb").write(bytes)
@@ -213,7 +213,7 @@ PYTHON
 }
 
 # bats test_tags=full
-@test "the memory of a large deflated array is bounded" {
+@test "the memory for a large deflated array is bounded" {
     python3 - <<'PYTHON'
 import os, zipfile
 from modelfile import npy

@@ -1,5 +1,5 @@
-/* One model after the other is opened as amn-inspect opens it, and closed again. JSON goes out as it comes; the rows of the
- * text are kept until all are known, for they are aligned. */
+/* Opens one model after the other as amn-inspect does. JSON is written at once; the rows of the text are kept until all are
+ * known, because their columns are aligned. */
 #include "list.h"
 
 #include <stdio.h>
@@ -21,29 +21,29 @@
 enum { NAME, SIZE, FORMAT, SCHEME, PATH, CELLS };
 
 struct row {
-    struct str cell[CELLS];     /* owned; of text that may be shown */
+    struct str cell[CELLS];     /* owned; safe to print */
 };
 
 struct model_list {
     struct cli cli;
     struct page page;
     struct ndjson json;
-    struct err unread;          /* the first that this machine failed to read; all is listed that can be */
+    struct err unread;          /* the first system error; the other models are still listed */
     struct row *rows;           /* n of them; owned */
     size_t n, room;
 };
 
-/* What there is to tell of one model. */
+/* Everything that is reported about one model. */
 struct list_entry {
     const char *operand;
     const struct model *model;
     const struct summary *summary;
-    const struct err *why;      /* what is wrong with it */
+    const struct err *why;      /* the failure, or ERR_NONE */
 };
 
-/* --- of one model ---------------------------------------------------------------------------------------- */
+/* --- one model ------------------------------------------------------------------------------------------- */
 
-/* Bytes of its files as they lie there; false when not all of them are open. */
+/* Adds up the stored sizes of its files. Returns false if not all of them are open. */
 static bool
 size_of(uint64_t *size, const struct model *m)
 {
@@ -126,15 +126,15 @@ note(const struct cli *cli, const struct list_entry *f)
     cli_note(cli, operand, "%s%s%s: %s", file, *file ? ": " : "", err_kind_name(f->why->kind), f->why->text);
 }
 
-/* A file of it was there, and could not be read. */
+/* Returns true if a file exists but could not be read. */
 static bool
 is_unread(const struct err *why)
 {
     return why->sys != 0 && !err_absent(why->sys);
 }
 
-/* What is wrong with a model is told in its line, and in a note unless it is the failure that the listing ends with. Not
- * inlined: the failures of both have 3 KiB. */
+/* Lists one model. A failure is shown in its row, and in a note unless it is the error that the tool ends with. Not inlined:
+ * the error structs take 3 KiB of stack. */
 __attribute__((noinline)) static bool
 add_model(struct model_list *l, const char *operand, struct err *err)
 {
@@ -164,9 +164,9 @@ add_model(struct model_list *l, const char *operand, struct err *err)
     return ok;
 }
 
-/* --- of all ---------------------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------------------- */
 
-/* Columns of the terminal that the text goes to; without end when that is none. */
+/* Returns the width of the terminal on stdout; SIZE_MAX if stdout is not a terminal. */
 static size_t
 columns_of_stdout(void)
 {
@@ -190,7 +190,7 @@ pad(struct str *out, size_t n)
         str_text(out, " ");
 }
 
-/* The path is the last cell, and goes to a line of its own when the others leave no room for it. */
+/* Adds a row. `below`: the path, the last cell, goes to a line of its own because it does not fit. */
 static void
 add_text(struct model_list *l, const struct row *row, const size_t width[CELLS], bool below)
 {
@@ -250,8 +250,8 @@ is_wanted(const struct cli *cli, const char *word)
     return cli->noperands == 0;
 }
 
-/* The operands of all models, and where they were looked for, in words. A store that is named but not there is a failure; the
- * first of these is kept, and the others are listed all the same. */
+/* Collects the operands of all models, and as text the places that were searched. A store that the user named but that does
+ * not exist is a failure; the first is kept, and the other stores are still listed. */
 static void
 enumerate(struct names *operands, struct str *where, const struct cli *cli, struct err *err)
 {
@@ -270,8 +270,8 @@ enumerate(struct names *operands, struct str *where, const struct cli *cli, stru
         else
             str_format(where, "%s %s", there ? "none in" : "no", path);
         if (!there && cli->noperands != 0 && err->kind == ERR_NONE) {
-            err_set(err, ERR_OPEN, ERR_NO_OFFSET, root.len ? "no such directory; ENVIRONMENT in amn(7) tells how to set the "
-                "location of %s:" : "unknown location of %s:; ENVIRONMENT in amn(7) tells how to set it", store_word(i));
+            err_set(err, ERR_OPEN, ERR_NO_OFFSET, root.len ? "no such directory; to set the location of %s:, see "
+                "ENVIRONMENT in amn(7)" : "unknown location of %s:; to set it, see ENVIRONMENT in amn(7)", store_word(i));
             err_in_file(err, path);
         }
     }

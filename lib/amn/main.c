@@ -1,5 +1,5 @@
-/* amn: the front of the suite. `amn VERB ...` becomes `amn-VERB ...`, as git does it; the rest is done here: the list of
- * verbs, the manual pages, the list of models. */
+/* amn: the front end. `amn COMMAND ...` runs `amn-COMMAND ...`, as git does; the list of commands, the manual pages and the
+ * list of models are built in. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { LINE = 78 };
 
-/* The tools of the suite that are here, with their other names. */
+/* Prints the installed tools with their second names. */
 static bool
 print_tools(const char *folder, struct err *err)
 {
@@ -36,7 +36,7 @@ print_tools(const char *folder, struct err *err)
         else
             printf("  %-*s  %s\n", (int)width, names.p, tool->purpose);
     }
-    printf("  %-*s  %s\n", (int)width, "amn help", "manual page of a command, amn, formats or json");
+    printf("  %-*s  %s\n", (int)width, "amn help", "manual page of a command or topic");
     str_clear(&names);
     str_clear(&file);
     return err->kind == ERR_NONE;
@@ -112,7 +112,7 @@ unknown(const char *folder, const char *word, struct err *err)
     return false;
 }
 
-/* This process becomes the tool; it goes on here only when that fails. */
+/* Replaces this process by the tool. Returns only on failure. */
 static bool
 become(const char *folder, char **words, struct err *err)
 {
@@ -140,7 +140,7 @@ is_option(const char *word, const char *letter, const char *name)
     return strcmp(word, letter) == 0 || strcmp(word, name) == 0;
 }
 
-/* `words` end with NULL. */
+/* Runs the command; `words` ends with NULL. */
 static bool
 front(const char *folder, char **words, struct err *err)
 {

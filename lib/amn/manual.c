@@ -1,10 +1,11 @@
-/* A page is beside the tools, as in the source tree or as installed, perhaps compressed; installed is its text too, which
- * was made when amn was built:
+/* Finds a manual page next to the tools, in the source tree or installed, perhaps compressed; or else asks man. The
+ * installed files include the page as plain text, made when amn was built:
  *
  *      PREFIX/bin/amn      PREFIX/man/amn-inspect.1        PREFIX/share/man/man1/amn-inspect.1.gz
  *                                                          PREFIX/share/amn/amn-inspect.1.txt
  *
- * Else man may know it. The page is shown by man, or on a terminal by mandoc; where there is neither, its text is. */
+ * man shows the page, or mandoc on a terminal; without either, the plain text is shown.
+ */
 #include "manual.h"
 
 #include <stdio.h>
@@ -22,9 +23,9 @@ enum { TEXT_MAX = 4 << 20 };
 struct manual_page {
     struct str name;            /* "amn-inspect" */
     int section;
-    struct str verb;            /* whose options the page has; empty: of none */
-    struct str path;            /* of the page, once it is found */
-    struct str text;            /* the same of its text */
+    struct str verb;            /* the command whose options the page describes, or empty */
+    struct str path;            /* path of the page once found */
+    struct str text;            /* path of its plain text */
 };
 
 static void
@@ -36,9 +37,9 @@ page_clear(struct manual_page *page)
     str_clear(&page->text);
 }
 
-/* --- which ----------------------------------------------------------------------------------------------- */
+/* --- topics ---------------------------------------------------------------------------------------------- */
 
-/* Topics that are no tool. amn(7) and amn(1) have one name: the overview goes first. */
+/* Topics other than tools. amn(7) and amn(1) share a name: "amn" is the overview, amn(7). */
 static const struct topic {
     const char *word, *page;
     int section;
@@ -66,7 +67,7 @@ unknown(const char *folder, const char *topic, struct err *err)
     return false;
 }
 
-/* The page of a topic: its name and section. */
+/* Sets name and section of the page for a topic. */
 static bool
 page_of(struct manual_page *page, const char *folder, const char *topic, struct err *err)
 {
@@ -89,9 +90,9 @@ page_of(struct manual_page *page, const char *folder, const char *topic, struct 
     return !page->name.failed || err_memory(err, page->name.room);
 }
 
-/* --- where ----------------------------------------------------------------------------------------------- */
+/* --- finding a page -------------------------------------------------------------------------------------- */
 
-/* Finds a file of the page in a folder beside that of the tools. */
+/* Looks for a file of the page in folder `beside`, a sibling of the tools' folder. */
 static bool
 find_file(struct str *path, const struct manual_page *page, const char *folder, const char *beside, const char *end,
     struct err *err)
@@ -115,7 +116,7 @@ find_beside(struct manual_page *page, const char *folder, struct err *err)
         || find_file(&page->path, page, folder, "man", "", err);
 }
 
-/* Asks man for the path of the page. The name has nothing that a shell would read. */
+/* Asks man for the path of the page. The name contains no shell metacharacters. */
 static bool
 find_by_man(struct manual_page *page, struct err *err)
 {
@@ -136,7 +137,7 @@ find_by_man(struct manual_page *page, struct err *err)
     return page->path.failed ? err_memory(err, page->path.room) : line[0] == '/' && access(page->path.p, R_OK) == 0;
 }
 
-/* `found`: the page, but nothing that shows it. */
+/* Reports why the page cannot be shown. `found`: the page exists, but no program to show it. */
 static bool
 cannot_show(const struct manual_page *page, const char *folder, bool man, bool found, struct err *err)
 {
@@ -156,9 +157,9 @@ cannot_show(const struct manual_page *page, const char *folder, bool man, bool f
     return false;
 }
 
-/* --- how ------------------------------------------------------------------------------------------------- */
+/* --- showing it ------------------------------------------------------------------------------------------ */
 
-/* What shows a text by the screen, "" when there is nothing. As man chooses it. */
+/* Returns the pager, chosen as man does, or "" if there is none. */
 static const char *
 pager(struct err *err)
 {
@@ -175,8 +176,8 @@ pager(struct err *err)
     return found ? found : "";
 }
 
-/* Becomes the pager, or cat where that cannot be run. The shell waits until the pager ends, whatever is typed meanwhile.
- * Returns when there is no pager. */
+/* Replaces the process by the pager, or by cat if the pager cannot be run. The shell waits for the pager even if keys such
+ * as Ctrl-C are typed. Returns if there is no pager. */
 static void
 become_pager(const char *text, struct err *err)
 {

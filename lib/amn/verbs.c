@@ -12,7 +12,8 @@ enum { PREFIX = sizeof "amn-" - 1 };
 
 /* --- programs -------------------------------------------------------------------------------------------- */
 
-/* `ours`: it lies in the folder of this program. What may not be looked at elsewhere in PATH is passed, as a shell does. */
+/* Checks for an executable file. `ours`: it would be in the folder of this program. Elsewhere in PATH a folder that may not
+ * be searched is skipped, as a shell does. */
 static bool
 is_program(const char *path, bool ours, struct err *err)
 {
@@ -25,7 +26,8 @@ is_program(const char *path, bool ours, struct err *err)
     return false;
 }
 
-/* The next folder of PATH, *n bytes of it, and move *path behind it; NULL at the end. An empty one is this one. */
+/* Returns the next folder of PATH, *n bytes long, and moves *path past it; NULL at the end. An empty entry is the current
+ * folder. */
 static const char *
 next_folder(const char **path, size_t *n)
 {
@@ -40,7 +42,7 @@ next_folder(const char **path, size_t *n)
     return ".";
 }
 
-/* Whether dir[0..n) holds the program; its path in *file. */
+/* Checks whether the folder dir[0..n) contains the program, and sets *file to its path. */
 static bool
 try_folder(struct str *file, const char *dir, size_t n, const char *name, bool ours, struct err *err)
 {
@@ -99,7 +101,7 @@ verbs_folder(char **folder, const char *argv0, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-/* --- words ----------------------------------------------------------------------------------------------- */
+/* --- commands -------------------------------------------------------------------------------------------- */
 
 const char *
 verbs_word(const char *tool)
@@ -118,7 +120,7 @@ verbs_tool(const char *verb)
     return NULL;
 }
 
-/* The programs of a folder that could be verbs; one that cannot be read has none. */
+/* Adds the programs in a folder that could be commands. A folder that cannot be read has none. */
 static bool
 look_into(struct names *others, const char *dir, size_t n, struct err *err)
 {

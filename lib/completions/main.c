@@ -1,5 +1,5 @@
-/* completions SHELL: what bash, zsh or fish want to know to complete the command lines of amn, on standard output. Runs
- * while amn is built; everything comes from the tables that the tools themselves parse by. */
+/* completions SHELL: writes the completion script for bash, zsh or fish to standard output. Runs while amn is built; the
+ * scripts are made from the tables that the tools parse with. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +15,7 @@ verb_of(const struct cli_tool *tool)
     return tool->name + strlen("amn-");
 }
 
-/* The names under which a tool can be called, each behind `before`; without "amn-" when `verbs`. A part of amn is a verb
- * only. */
+/* Prints the names of a tool, each after `before`; `verbs`: without "amn-". Parts of amn have a name as a verb only. */
 static void
 put_names(const struct cli_tool *tool, const char *before, bool verbs)
 {
@@ -28,7 +27,8 @@ put_names(const struct cli_tool *tool, const char *before, bool verbs)
         printf("%s%s", before, tool->also + skip);
 }
 
-/* What the functions below call a tool: amn-VERB, also when that is no program, and its other name. */
+/* Prints the case label for a tool in the shell functions below: amn-VERB, even if that is not a program, and its second
+ * name. */
 static void
 put_case(const struct cli_tool *tool)
 {
@@ -38,7 +38,7 @@ put_case(const struct cli_tool *tool)
     puts(")");
 }
 
-/* All names, or all verbs. */
+/* Prints the names, or the verbs, of all tools. */
 static void
 put_all_names(const char *before, bool verbs)
 {
@@ -46,7 +46,8 @@ put_all_names(const char *before, bool verbs)
         put_names(&cli_tools[i], before, verbs);
 }
 
-/* Word i that an argument can be, or NULL. --scheme of amn-forget is one to encode by, others are ones to decode. */
+/* Returns possible argument i of an option, or NULL. --scheme of amn-forget names an encoder, that of the other tools a
+ * decoder. */
 static const char *
 word_at(const struct cli_option *o, size_t i)
 {
@@ -71,7 +72,7 @@ put_list(const char *const *words)
         printf("%s%s", i ? " " : "", words[i]);
 }
 
-/* What `amn help` shows. */
+/* Prints the topics of `amn help`. */
 static void
 put_pages(void)
 {
@@ -86,7 +87,7 @@ is_file(const struct cli_option *o)
     return o->arg && strcmp(o->arg, "FILE") == 0;
 }
 
-/* --- bash: two functions of data, one that uses them */
+/* --- bash: two functions that hold data, and one that uses them */
 
 static void
 bash_options(void)
@@ -117,7 +118,7 @@ bash_value(const struct cli_option *o)
     puts("' ;;");
 }
 
-/* What a word means depends on the tool: one of the same name may have other arguments, or none. */
+/* The arguments of an option depend on the tool: another tool's option of the same name may take others, or none. */
 static void
 bash_values(void)
 {
@@ -193,7 +194,8 @@ put_bash(void)
 
 /* --- zsh: the specs of _arguments */
 
-/* Inside single quotes and brackets; the tables have none of ' [ ] \ today, and a test runs what comes out. */
+/* Prints an option spec. The texts go inside single quotes and brackets: the tables must not contain ' [ ] \, and a test
+ * runs the result. */
 static void
 zsh_option(const struct cli_option *o)
 {
@@ -269,9 +271,9 @@ put_zsh(void)
         "_amn \"$@\"");
 }
 
-/* --- fish: one command an option */
+/* --- fish: one command for each option */
 
-/* `of`: which command lines it is for. */
+/* Prints an option; `of` is the condition for the command lines it applies to. */
 static void
 fish_option(const struct cli_option *o, const char *of)
 {

@@ -1,4 +1,4 @@
-/* Checkpoints: what the object of a pickle says of its tensors, wherever the storages lie. */
+/* Checkpoints: the tensors described by the object of a pickle, at any place of the storages. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -22,10 +22,10 @@ struct checkpoint_row {
     const char *pickle;
     size_t n;
     const char *root;
-    const char *text;           /* of all tensors, or "!" and the kind of error and words of it */
+    const char *text;           /* all tensors, or "!", the kind of error and part of its text */
 };
 
-/* Each storage is said to begin at a multiple of 1000. */
+/* Storages start at multiples of 1000. */
 static void
 describe(struct str *s, const struct checkpoint_row *row, bool big_endian, const struct limits *limits)
 {
@@ -155,7 +155,7 @@ test_refusals(void)
     check_rows(rows, sizeof rows / sizeof *rows, false);
 }
 
-/* T11, P8, and names that grow with their paths. */
+/* Graphs of shared objects, and names that grow with their paths. */
 static void
 test_amplification(void)
 {

@@ -1,4 +1,4 @@
-/* Pickles: the opcodes, the names that are allowed, and the machine. */
+/* Pickles: the opcodes, the allowed names, and the machine. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -107,7 +107,7 @@ test_names(void)
 
 /* --- the machine */
 
-/* A value as Python would write it, or nearly. */
+/* Appends a value in approximately Python's notation. */
 static void
 show(struct str *s, const struct pickle *k, const struct pickle_value *v, int depth)
 {
@@ -154,7 +154,7 @@ struct outcome {
 
 static const struct pickle_limits *own_limits;          /* NULL: the built-in ones */
 
-/* From a copy of its exact size, so that a sanitizer sees a read past the end. */
+/* Runs a copy of exactly its size, so that a sanitizer detects a read past the end. */
 static struct outcome
 run(const uint8_t *p, size_t n, const struct limits *limits)
 {
@@ -196,12 +196,12 @@ test_values(void)
         { BYTES("K\1K\2K\3\x87."), "(1,2,3)" }, { BYTES("(t."), "()" }, { BYTES("(K\1K\2t."), "(1,2)" },
         { BYTES("]K\1a(K\2K\3e."), "[1,2,3]" }, { BYTES("}X\1\0\0\0aK\1s(K\2K\3K\4K\5u."), "{'a':1,2:3,4:5}" },
         { BYTES("\x8f(K\1K\2\x90."), "<1,2>" },
-        /* shared: what is put in later is there */
+        /* shared: an item added later is visible */
         { BYTES("}q\0h\0K\1K\2s\x86."), "({1:2},{1:2})" }, { BYTES("]q\0h\0a."), "[[[[[...]]]]]" },
-        { BYTES("K\7q\xff" "0h\xff."), "7" }, { BYTES("Nq\5K\1\x94h\1."), "1" },        /* MEMOIZE counts what is set */
+        { BYTES("K\7q\xff" "0h\xff."), "7" }, { BYTES("Nq\5K\1\x94h\1."), "1" },        /* MEMOIZE counts set entries */
         { BYTES("Nr\3\0\0\0j\3\0\0\0."), "None" }, { BYTES("NK\1" "0."), "None" }, { BYTES("N(K\1K\2" "1."), "None" },
         { BYTES("N(0."), "None" }, { BYTES("NK\1."), "1" }, { BYTES("\x80\2\x80\4N."), "None" },
-        /* keys are equal as in Python; the first stays, the last value wins */
+        /* keys are compared as in Python; the first key is kept, with the last value */
         { BYTES("}(K\1X\1\0\0\0aK\2N\x88X\1\0\0\0bG\x3f\xf0\0\0\0\0\0\0X\1\0\0\0cu."), "{1:'c',2:None}" },
         { BYTES("}(X\1\0\0\0aK\1C\1aK\2U\1aK\3u."), "{'a':3,b'a':2}" }, { BYTES("}(K\0NJ\0\0\0\0K\1\x89K\2Nu."), "" },
         { BYTES("}(K\1K\2\x86NG\x3f\xf0\0\0\0\0\0\0K\2\x86K\1u."), "{(1,2):1}" },
@@ -224,14 +224,14 @@ test_values(void)
         struct outcome o = run(rows[i].p, rows[i].n, &limits_default);
         char what[ERR_TEXT + 600];
         snprintf(what, sizeof what, "row %zu: got %s%s, expected %s", i, o.text, o.err.text, rows[i].text);
-        if (*rows[i].text == '\0')      /* an odd number of values, or no pair */
+        if (*rows[i].text == '\0')      /* an odd number of values, or not a pair */
             CHECK_ROW(o.err.kind == ERR_MALFORMED, what);
         else
             CHECK_ROW(o.err.kind == ERR_NONE && strcmp(o.text, rows[i].text) == 0 && o.used == rows[i].n, what);
     }
 }
 
-/* Each with the words that say what was found. */
+/* Refused pickles, with part of the message. */
 static void
 test_refusals(void)
 {
@@ -281,7 +281,7 @@ test_refusals(void)
     }
 }
 
-/* n times the same bytes between two others. */
+/* Runs `before`, the same bytes n times, and `after`. */
 static struct outcome
 run_many(const char *before, const uint8_t *p, size_t len, size_t n, const char *after, const struct limits *limits)
 {
@@ -321,7 +321,7 @@ test_limits(void)
     CHECK(run_many("c", BYTES("evil"), 20000, "\nname\n.", &limits_default).err.kind == ERR_LIMIT);
 }
 
-/* Every cut of a pickle is malformed, and none is read past its end. */
+/* Every truncation of a pickle is malformed, and none is read past its end. */
 static void
 test_cuts(void)
 {

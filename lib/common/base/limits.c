@@ -8,7 +8,7 @@ const struct limits limits_default = {
     .alloc = UINT64_C(1) << 30,
     .total = UINT64_C(2) << 30,
     .items = 1000000,
-    .ratio = 40000,                     /* zstd makes 32768 of zeros, xz 7000, gzip 1032 */
+    .ratio = 40000,                     /* zstd reaches 32768 with zeros, xz 7000, gzip 1032 */
 };
 
 bool
@@ -25,7 +25,7 @@ limits_origin(uint64_t max, uint64_t ceiling, const char *option)
     return max < ceiling ? option : "built in";
 }
 
-/* A limit that an option can lower is passed. */
+/* Reports that a limit is exceeded that an option can lower. */
 static bool
 over(uint64_t n, const char *unit, uint64_t max, uint64_t ceiling, const char *option, const char *what, struct err *err)
 {

@@ -17,13 +17,13 @@
 #include "base/version.h"
 #include "cli/progress.h"
 
-enum { LINE_MAX_BYTES = 2048 };         /* of one message */
-#define JSON_EXACT (UINT64_C(1) << 53)   /* larger integers are strings in JSON */
+enum { LINE_MAX_BYTES = 2048 };         /* for one message */
+#define JSON_EXACT (UINT64_C(1) << 53)   /* larger integers become strings in JSON */
 
-/* What one line on stderr says. */
+/* One line on stderr. */
 struct remark {
-    const char *file, *tensor;          /* "" when none */
-    const char *kind, *word, *text;     /* the kind for people and for programs */
+    const char *file, *tensor;          /* "" if there is none */
+    const char *kind, *word, *text;     /* the kind as text and as a JSON value */
     enum cli_status status;             /* CLI_OK: a note or a warning */
     uint64_t at;                        /* or ERR_NO_OFFSET */
 };
@@ -39,7 +39,7 @@ cli_status(enum err_kind kind)
     return kind < ERR_KINDS ? statuses[kind] : statuses[ERR_BUG];
 }
 
-/* Null when the value is NULL or empty. */
+/* Appends null if the value is NULL or empty. */
 static void
 add_member(struct str *s, const char *name, const char *value)
 {
@@ -74,7 +74,7 @@ add_json(struct str *s, const struct cli *cli, const struct remark *r)
         str_format(s, ",\"offset\":%" PRIu64 "}", r->at);
 }
 
-/* Escaped again, which changes nothing that came escaped, for the text may be cut inside a character. */
+/* Escapes the texts again: a text may have been cut inside a character. Escaping what is already escaped changes nothing. */
 static void
 add_line(struct str *s, const struct cli *cli, const struct remark *r)
 {
@@ -118,7 +118,7 @@ say(const struct cli *cli, const struct remark *r)
     str_clear(&s);
 }
 
-/* End as a process does whose reader has left, also when SIGPIPE was ignored. */
+/* Ends the process as a broken pipe does by default, even if SIGPIPE was ignored. */
 static void
 die_of_sigpipe(void)
 {
@@ -143,7 +143,7 @@ cli_fail(const struct cli *cli, const struct err *err)
     return r.status;
 }
 
-static const struct cli *failing;           /* what says that there is no memory; set once, at the start */
+static const struct cli *failing;           /* reports that memory is exhausted; set once at start-up */
 
 static void
 end_without_memory(size_t n)
@@ -164,7 +164,7 @@ cli_fail_in_jansson(const struct cli *cli)
 static void
 vremark(const struct cli *cli, const char *file, const char *kind, const char *format, va_list args)
 {
-    struct err err;                     /* not a failure, but as one it tells text and tensor apart */
+    struct err err;                     /* not a failure, but err_vset() splits off the tensor name */
     err_init(&err);
     err_vset(&err, ERR_USAGE, ERR_NO_OFFSET, "", format, args);
     const struct remark r = { .file = file ? file : "", .tensor = err.tensor, .kind = kind, .word = kind,
@@ -219,29 +219,29 @@ cli_tell(const struct cli *cli, const char *text)
     say(cli, &r);
 }
 
-/* Standard descriptors that are closed are given to /dev/null the wrong way around: no file opened later gets one of
- * their numbers, and with it what is meant for them, and using them still fails. FD_CLOEXEC tells the sink that nobody
- * gave them to us. */
+/* Opens /dev/null in place of closed standard descriptors, with the wrong access mode: no file opened later can then get
+ * their numbers and receive output meant for them, and using them still fails. FD_CLOEXEC tells the sink that the descriptor
+ * was not inherited. */
 static void
 fill_standard(const char *tool)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_CLOEXEC | (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY)) < 0) {
-            /* The lowest free number is fd, so open() gives no other; but without it nothing may be opened. */
+            /* The lowest free number is fd, so open() cannot return another one; without it no file may be opened. */
             fprintf(stderr, "%s: input/output: descriptor %d is closed, and /dev/null cannot be opened: %s\n", tool, fd,
                 strerror(errno));
             _exit(CLI_IO);
         }
 }
 
-/* A model has up to thousands of files, all open at once; the usual soft limit is for programs that call select(). */
+/* Raises the soft limit on open files to the hard one: a model can have thousands of files, all open at once. */
 static void
 raise_file_limit(void)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != files.rlim_max) {
         files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);       /* one that stays low shows where a file cannot be opened */
+        setrlimit(RLIMIT_NOFILE, &files);       /* on failure, opening a file reports the limit */
     }
 }
 
@@ -249,7 +249,7 @@ void
 cli_start(const char *tool)
 {
     cli_progress_catch();
-    signal(SIGXFSZ, SIG_IGN);       /* a file size limit is an error like a full disk */
+    signal(SIGXFSZ, SIG_IGN);       /* exceeding the file size limit is then an error, as a full disk is */
     fill_standard(tool);
     raise_file_limit();
 }

@@ -1,6 +1,6 @@
-/* cli: what all tools have in common: exit statuses, the error line, notes, standard output, and their options.
- * It opens nothing and knows no formats: only how a tool is called and how it speaks. No layer below prints or exits.
- * Begin with this header, then tools.h (the tables of all options), options.h (how they are parsed), progress.h (the bar). */
+/* cli: the command-line conventions of all tools: exit statuses, error lines, notes, standard output and options. This layer
+ * opens no files and knows no formats. No layer below it prints or exits. Read this header first, then tools.h (the tables
+ * of options), options.h (parsing) and progress.h (the progress bar). */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -12,10 +12,10 @@
 
 #define CLI_VERSION "0.1.0"
 
-/* What a tool ends with. The numbers are a contract; 65 to 77 are those of sysexits(3). */
+/* Exit statuses. The numbers are part of the interface; 65 to 77 follow sysexits(3). */
 enum cli_status {
     CLI_OK = 0,
-    CLI_FOUND = 1,                  /* the answer is "no": a scan found something */
+    CLI_FOUND = 1,                  /* the answer is "no": a scan found something dangerous */
     CLI_USAGE = 2,
     CLI_MALFORMED = 65,
     CLI_OPEN = 66,
@@ -23,72 +23,72 @@ enum cli_status {
     CLI_BUG = 70,
     CLI_CREATE = 73,
     CLI_IO = 74,
-    CLI_LIMIT = 75,                 /* memory is one */
+    CLI_LIMIT = 75,                 /* including memory */
     CLI_UNSAFE = 77
 };
 
 enum cli_when { CLI_AUTO, CLI_ALWAYS, CLI_NEVER };
 enum cli_form { CLI_BY_TERMINAL, CLI_JSON, CLI_HUMAN };
 
-/* What the options that all tools share have set. Filled by cli_options(); read freely after it. */
+/* The options that all tools share. Filled by cli_options() and read freely after it. */
 struct cli {
-    const char *tool;               /* "amn-remember"; borrowed for ever */
-    unsigned verbose;               /* -v: how often */
+    const char *tool;               /* "amn-remember"; static */
+    unsigned verbose;               /* number of -v options */
     bool quiet;                     /* -q */
     bool json_errors;
     enum cli_when progress;
-    enum cli_form form;             /* --json, --human; only where cli_spec.forms */
+    enum cli_form form;             /* --json or --human */
     const char *root;               /* --root; borrowed from argv */
     const char *config;             /* --config: a file, "none", or NULL; borrowed from argv */
-    const char *scheme;             /* --scheme: the code of one, unchecked, or NULL; borrowed from argv */
-    struct limits limits;           /* the built-in ceilings, tightened by --max-* */
+    const char *scheme;             /* --scheme: the name of a scheme, unchecked, or NULL; borrowed from argv */
+    struct limits limits;           /* the built-in limits, lowered by --max-* */
     char *const *operands;          /* borrowed from argv */
     size_t noperands;
-    const char *operand;            /* the first one, or NULL: standard input */
-    struct cli_progress *bar;       /* progress.h: what is shown while the tool runs, or NULL; borrowed */
+    const char *operand;            /* the first one; NULL means standard input */
+    struct cli_progress *bar;       /* progress display (progress.h), or NULL; borrowed */
 };
 
-/* Make the process what the rest counts on; until then a SIGUSR1 kills. cli_options() does it first. SIGUSR1
- * asks for progress, standard descriptors that were closed are taken, as many files can be open as are allowed. */
+/* Prepares the process: catches SIGUSR1 (until then it is fatal), reserves closed standard descriptors, and raises the limit
+ * on open files. cli_options() calls it first. */
 void cli_start(const char *tool);
 
-/* The exit status of a failure; CLI_OK for ERR_NONE. */
+/* Returns the exit status for a kind of failure; CLI_OK for ERR_NONE. */
 enum cli_status cli_status(enum err_kind kind);
 
-/* Say on stderr what failed, as one line or with --json-errors as one JSON object, and return the exit
- * status. A reader that left (EPIPE) ends the process by SIGPIPE instead, without a word. Call it last. */
+/* Prints the failure on stderr, as one line or with --json-errors as one JSON object, and returns the exit status. If the
+ * failure is a closed pipe (EPIPE), ends the process by SIGPIPE without a message instead. Call it last. */
 enum cli_status cli_fail(const struct cli *cli, const struct err *err);
 
-/* Has jansson's lack of memory end the process like that, as a fatal signal would: files that are not whole are removed. */
+/* Makes running out of memory in jansson end the process with that message and status, after removing incomplete files as on
+ * a fatal signal. */
 void cli_fail_in_jansson(const struct cli *cli);
 
-/* A note on stderr under -v: "TOOL: FILE: note: text". `file` may be NULL. Names from a file must come
- * through str_shown(); a format that begins with ERR_TENSOR tells the tensor, as in err_set(). Silent without -v and
- * under -q. */
+/* Prints a note on stderr if -v is given and -q is not: "TOOL: FILE: note: text". `file` may be NULL. Pass names from a file
+ * through str_shown(). A format that begins with ERR_TENSOR names a tensor, as in err_set(). */
 void cli_note(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same as a result, which needs no -v. */
+/* Like cli_note(), but does not require -v: for results. */
 void cli_say(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same as a warning, which needs no -v: the output is not all that the user may expect. */
+/* Prints a warning; does not require -v. For an output that may differ from what the user expects. */
 void cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* What a catalog has to tell about its model: warnings, and with -v notes. `file`: the model, as messages show it. */
+/* Prints the warnings of a catalog, and its notes if -v is given. `file` is the model's name in messages. */
 void cli_remarks(const struct cli *cli, const char *file, const struct catalog *catalog);
 
-/* The answer to SIGUSR1: "TOOL: progress: text". Also under -q. */
+/* Answers SIGUSR1 with "TOOL: progress: text", even under -q. */
 void cli_tell(const struct cli *cli, const char *text);
 
 bool cli_stdin_is_terminal(void);
 bool cli_stdout_is_terminal(void);
 
-/* Whether a report should be text for people: as --human or --json say, else whether stdout is a terminal. */
+/* Returns true if a report should be text: with --human, or without --json if stdout is a terminal. */
 bool cli_human(const struct cli *cli);
 
-/* Flush and close standard output, once, after the last byte. A full disk shows here: ERR_IO. */
+/* Flushes and closes standard output; call it once, after the last byte. Fails with ERR_IO, for example on a full disk. */
 bool cli_finish_stdout(struct err *err);
 
 #endif

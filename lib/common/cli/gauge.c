@@ -11,14 +11,14 @@
 enum { BAR_MIN = 10, BAR_MAX = 40, WORD_ROOM = 64 };
 enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR, LEFT_MAX = 100 * DAY };
 
-/* As they stand in the line. */
+/* In the order of the line. */
 enum word { PHASE, BAR, FIGURE, BYTES, RATE, LEFT, WORDS };
 
 struct gauge {
-    char word[WORDS][WORD_ROOM];        /* "": it does not apply */
+    char word[WORDS][WORD_ROOM];        /* "" if not applicable */
 };
 
-/* "1.21 of 2.88 GiB": both in the unit of the whole. */
+/* Writes "1.21 of 2.88 GiB", both in the unit of the total. */
 static void
 say_bytes(char word[WORD_ROOM], uint64_t done, uint64_t total)
 {
@@ -41,7 +41,7 @@ say_left(char word[WORD_ROOM], double seconds)
         snprintf(word, WORD_ROOM, "%ud %uh left", t / DAY, t % DAY / HOUR);
 }
 
-/* All words but the bar. */
+/* Fills in all words except the bar. */
 static void
 gauge_init(struct gauge *g, const struct meter_reading *r)
 {
@@ -64,7 +64,7 @@ gauge_init(struct gauge *g, const struct meter_reading *r)
         say_left(g->word[LEFT], (double)(r->total - done) / rate);
 }
 
-/* The words that are there, one behind the other. */
+/* Joins the words that are present. Returns the length. */
 static size_t
 join(char buf[GAUGE_ROOM], const struct gauge *g, const char *between)
 {
@@ -76,7 +76,7 @@ join(char buf[GAUGE_ROOM], const struct gauge *g, const char *between)
     return n;
 }
 
-/* Fill what is left of the line with a bar, if that is enough for one. */
+/* Fills the rest of the line with a bar if there is enough room. */
 static void
 add_bar(struct gauge *g, const struct meter_reading *r, size_t room)
 {

@@ -15,9 +15,9 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum { OPTIONS_MAX = 128 };     /* rows of the table */
+enum { OPTIONS_MAX = 128 };     /* at least the number of table rows */
 
-/* The option of a tool with this key, or NULL. */
+/* Returns the option of a tool with this key, or NULL. */
 static const struct cli_option *
 find(enum cli_tool_id tool, int key)
 {
@@ -27,7 +27,7 @@ find(enum cli_tool_id tool, int key)
     return o->name ? o : NULL;
 }
 
-/* The same, or else one of another tool. */
+/* Returns the option of the tool, or else that of another tool. */
 static const struct cli_option *
 find_anywhere(enum cli_tool_id tool, int key)
 {
@@ -74,7 +74,7 @@ print_group(enum cli_tool_id id, enum cli_group group, bool all, int width)
         }
 }
 
-/* `all`: rare options too, which the short help leaves out to fit a screen. */
+/* Prints the help; `all` includes the rare options, which the short help leaves out to fit a screen. */
 static void
 print_help(enum cli_tool_id id, bool all)
 {
@@ -121,7 +121,7 @@ cli_number(uint64_t *out, const struct cli_option *option, const char *arg, uint
         option->name, str_shown(shown, arg, strlen(arg)), min, max);
 }
 
-/* The index of a word in a list, whatever the case; false with a hint at those that there are. */
+/* Finds the index of a word in a list, ignoring case. On failure appends a hint with the nearest or all words. */
 static bool
 find_word(unsigned *out, const char *const words[], const char *typed, struct str *hint)
 {
@@ -148,7 +148,7 @@ cli_choice(unsigned *out, const struct cli_option *option, const char *arg, stru
     return found;
 }
 
-/* A limit can only be lowered. */
+/* Lowers a limit; a larger value has no effect. */
 static bool
 tighten_size(uint64_t *limit, const struct cli_option *option, const char *arg, struct err *err)
 {
@@ -179,7 +179,7 @@ take_progress(struct cli *cli, const struct cli_option *option, const char *arg,
     return true;
 }
 
-/* An option that more than one tool has; *other when it is for the tool itself. */
+/* Handles an option that several tools share; sets *other if the tool itself has to handle it. */
 static bool
 take_common(struct cli *cli, const struct cli_option *option, const char *arg, bool *other, struct err *err)
 {
@@ -208,12 +208,12 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
 
 /* ---- the command line ---- */
 
-/* The table in the form that getopt_long reads: the long options of all tools, so that what is short for one of them means
- * the same everywhere, and stays so when another tool reads the same command line. */
+/* The option table as getopt_long() reads it. It holds the long options of all tools, so that an abbreviation has the same
+ * meaning in every tool. */
 struct getopt_form {
-    struct option *longs;       /* owned; n of them */
+    struct option *longs;       /* n elements, owned */
     size_t n;
-    struct str shorts;          /* of the tool */
+    struct str shorts;          /* short options of this tool */
 };
 
 static bool
@@ -234,10 +234,10 @@ getopt_form_make(struct getopt_form *form, enum cli_tool_id tool)
     *form = (struct getopt_form){ .longs = calloc(rows, sizeof *form->longs) };
     if (!form->longs)
         return false;
-    str_text(&form->shorts, ":");       /* a missing argument is told apart */
+    str_text(&form->shorts, ":");       /* makes getopt return ':' for a missing argument */
     for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
         if (!form_has(form, o->key)) {
-            const struct cli_option *own = find_anywhere(tool, o->key);     /* it says whether there is an argument */
+            const struct cli_option *own = find_anywhere(tool, o->key);     /* decides whether the option takes an argument */
             int argument = own->arg ? required_argument : own->key == 'h' ? optional_argument : no_argument;
             form->longs[form->n++] = (struct option){ o->name, argument, NULL, o->key };
         }
@@ -254,9 +254,9 @@ getopt_form_clear(struct getopt_form *form)
     str_clear(&form->shorts);
 }
 
-/* ---- what is wrong with it ---- */
+/* ---- usage errors ---- */
 
-/* "part" for "--part=3"; the word is cut at NAME_MAX_BYTES. */
+/* Copies "part" from "--part=3", cut off at NAME_MAX_BYTES. Returns the length. */
 enum { NAME_MAX_BYTES = 64 };
 static size_t
 long_name(char name[NAME_MAX_BYTES], const char *arg)
@@ -266,7 +266,7 @@ long_name(char name[NAME_MAX_BYTES], const char *arg)
     return strlen(name);
 }
 
-/* The options that the word is short for. */
+/* Collects the options that begin with the word. Returns their number. */
 static size_t
 candidates(const char *found[], const struct getopt_form *form, const char *word, size_t len)
 {
@@ -277,7 +277,7 @@ candidates(const char *found[], const struct getopt_form *form, const char *word
     return n;
 }
 
-/* The names of the tool's options that begin with `word`. */
+/* Collects the names of the tool's options that begin with `word`. Returns their number. */
 static size_t
 names_of(const char *names[], enum cli_tool_id tool, const char *word)
 {
@@ -288,8 +288,7 @@ names_of(const char *names[], enum cli_tool_id tool, const char *word)
     return n;
 }
 
-/* Reports a long option that no tool has, or an ambiguous abbreviation: of the options that it may mean, those of this tool are
- * shown. */
+/* Reports a long option that no tool has, or an ambiguous abbreviation, listing the tool's own options that it could mean. */
 static bool
 complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const char *arg, struct err *err)
 {
@@ -310,7 +309,7 @@ complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const ch
     return false;
 }
 
-/* Options that a user may look for in a tool that has another one for the purpose. */
+/* Options that users may expect in a tool that has another option for the purpose. */
 static const struct substitute {
     enum cli_tool_id tool;
     int key;
@@ -342,7 +341,7 @@ complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct 
     return false;
 }
 
-/* What getopt_long did not like: optopt is the key of an option misused, else a letter, else 0. */
+/* Reports what getopt_long() rejected: optopt is the key of a misused option, an unknown letter, or 0. */
 static bool
 complain(enum cli_tool_id tool, const struct getopt_form *form, int result, char **argv, struct err *err)
 {
@@ -405,7 +404,7 @@ check_operand(const struct cli_tool *tool, const char *operand, struct err *err)
     return found;
 }
 
-/* The first operand that could be a scheme: a plain word that is no file; or NULL. */
+/* Returns the first operand that may be meant as a scheme, a plain word that is not an existing file; or NULL. */
 static const char *
 find_scheme(const struct cli *cli)
 {
@@ -417,7 +416,7 @@ find_scheme(const struct cli *cli)
     return NULL;
 }
 
-/* Reports more operands than the tool takes, with what the user may have meant. */
+/* Reports a surplus operand, with a guess at what was meant: a scheme, the output, or another model. */
 static bool
 complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *err)
 {
@@ -451,7 +450,7 @@ take_operands(struct cli *cli, enum cli_tool_id id, int argc, char **argv, struc
     return true;
 }
 
-/* Goes on behind a usage error, so that a later --json-errors still shapes it; the first one is kept. */
+/* Parses on after a usage error, so that a later --json-errors still takes effect; the first error is kept. */
 void
 cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, int argc, char **argv)
 {
@@ -462,8 +461,8 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     *cli = (struct cli){ .tool = cli_tools[tool].name, .limits = limits_default };
     cli_fail_in_jansson(cli);
 #ifdef M_MMAP_THRESHOLD
-    /* What is large grows without being copied and goes back to the system when it is freed. glibc ends that when the
-     * first large piece was freed, unless it is told to go on. */
+    /* Large blocks come from mmap, so that they grow without being copied and return to the system when freed. Without this
+     * call, glibc raises the threshold when the first large block is freed. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
 #endif
 

@@ -15,15 +15,15 @@
 #include "cli/gauge.h"
 
 enum {
-    INTERVAL_NS = 100000000,            /* the bar changes this often */
+    INTERVAL_NS = 100000000,            /* between two updates of the bar */
     DEFAULT_COLUMNS = 80,
     MAX_COLUMNS = 160
 };
 
-/* Set by the handler of SIGUSR1, taken by the watcher: the one thing a handler can reach. */
+/* Set by the SIGUSR1 handler and cleared by the watcher; static, because a signal handler has no other way to reach it. */
 static atomic_bool status_wanted;
 
-/* SIGWINCH only wakes the watcher up. */
+/* SIGWINCH only wakes the watcher. */
 static void
 on_signal(int sig)
 {
@@ -62,7 +62,8 @@ terminal_columns(void)
     return (unsigned)num_min(size.ws_col, MAX_COLUMNS);
 }
 
-/* A job in the background leaves the terminal to others. What is no terminal of ours has no such thing. */
+/* Returns true if this process may draw on the terminal: a background job does not. stderr that is not our controlling
+ * terminal has no foreground group. */
 static bool
 in_foreground(void)
 {
@@ -70,10 +71,10 @@ in_foreground(void)
     return group <= 0 || group == getpgrp();
 }
 
-/* The cursor is left where the bar begins. When the window is narrowed, a terminal may break the bar into rows: they are
- * all behind the cursor then, and are erased as such. A bar for a window that has just been narrowed is cut by the
- * terminal, which does not wrap meanwhile. */
-#define ERASE_BEHIND "\033[J"
+/* The cursor stays at the start of the bar. When the window becomes narrower, a terminal may wrap the bar into rows; these
+ * come after the cursor and are erased with it. Wrapping is off while a bar is drawn, so that one that is already too wide
+ * is cut off. */
+#define ERASE_REST "\033[J"
 #define WRAP_OFF "\033[?7l"
 #define WRAP_ON "\033[?7h"
 
@@ -90,7 +91,7 @@ draw(struct cli_progress *p)
     unsigned width = terminal_columns() - 1, n = (unsigned)strlen(gauge_line(line, &r, width));
     unsigned old = (unsigned)num_min(p->shown, width);
     if (p->escapes)
-        fprintf(stderr, WRAP_OFF "%s" WRAP_ON ERASE_BEHIND "\r", line);
+        fprintf(stderr, WRAP_OFF "%s" WRAP_ON ERASE_REST "\r", line);
     else
         fprintf(stderr, "\r%s%*s", line, old > n ? (int)(old - n) : 0, "");
     p->shown = n;
@@ -101,7 +102,7 @@ static void
 wipe(struct cli_progress *p)
 {
     if (p->shown != 0 && p->escapes)
-        fputs(ERASE_BEHIND, stderr);
+        fputs(ERASE_REST, stderr);
     else if (p->shown != 0)
         fprintf(stderr, "\r%*s\r", (int)num_min(p->shown, terminal_columns() - 1), "");
     p->shown = 0;
@@ -142,7 +143,7 @@ answer(struct cli_progress *p)
     cli_tell(p->cli, gauge_words(words, &r));
 }
 
-/* Its signals come while it sleeps, and only then. */
+/* Signals arrive only while it sleeps in pselect(). */
 static void *
 watch(void *of)
 {
@@ -163,7 +164,7 @@ watch(void *of)
     }
 }
 
-/* All signals are blocked in it from its first moment on. */
+/* Starts the watcher with all signals blocked from its first instruction on. */
 static bool
 start_watcher(struct cli_progress *p)
 {

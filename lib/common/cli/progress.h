@@ -1,13 +1,13 @@
-/* progress: what is shown of a job while it runs: a bar on stderr, and an answer to SIGUSR1.
+/* progress: what is shown while a job runs: a bar on stderr, and an answer to SIGUSR1.
  *
  *     struct cli_progress progress;
  *     cli_progress_start(&progress, &cli, true);
- *     ... the job tells cli.bar->meter how far it is ...
+ *     ... the job updates cli.bar->meter ...
  *     cli_progress_stop(&progress);
  *
- * A thread of its own watches the meter, so that it shows and answers at once, also while the job waits for its input
- * or its reader. It takes no signal but SIGUSR1 and SIGWINCH, which no other thread takes: to everything that is about
- * the others the process is as if it were not there.
+ * A separate thread watches the meter, so that it updates and answers at once even while the job waits for its input or its
+ * reader. It receives SIGUSR1 and SIGWINCH only, and no other thread does; all other signals are delivered as if it did not
+ * exist.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
@@ -20,30 +20,30 @@
 
 struct cli_progress {
     struct meter meter;
-    const struct cli *cli;      /* borrowed until the stop */
-    atomic_bool bar;            /* a bar is wanted: as --progress says, never under -q */
-    bool escapes;               /* the terminal knows how to erase */
-    pthread_mutex_t lock;       /* of stderr, and of: */
-    unsigned shown;             /* columns of the bar that stands there, 0: none */
+    const struct cli *cli;      /* borrowed until cli_progress_stop() */
+    atomic_bool bar;            /* show a bar: as set by --progress, never under -q */
+    bool escapes;               /* the terminal understands escape sequences */
+    pthread_mutex_t lock;       /* protects stderr and `shown` */
+    unsigned shown;             /* columns of the bar on screen, 0 if there is none */
     pthread_t watcher;
-    bool watches;               /* there is one */
+    bool watches;               /* the watcher was started */
     atomic_bool stop;
 };
 
-/* Begin to watch, and let cli->bar be this. `bar`: the tool has one. Without a thread to be had nothing is shown. */
+/* Starts watching and sets cli->bar. `bar`: this tool shows one. If no thread can be started, nothing is shown. */
 void cli_progress_start(struct cli_progress *p, struct cli *cli, bool bar);
 
-/* Answer what has been asked, wipe the bar away, and show nothing more. A second time it does nothing. */
+/* Answers a pending SIGUSR1, erases the bar and stops watching. A second call does nothing. */
 void cli_progress_stop(struct cli_progress *p);
 
-/* Answer SIGUSR1 as before, but show no bar any more: standard output, which may be the same terminal, gets text. */
+/* Removes the bar because text goes to standard output, which may be the same terminal. SIGUSR1 is still answered. */
 void cli_progress_no_bar(struct cli_progress *p);
 
-/* Around a line that goes to stderr: wipe the bar away, and let it come again. Both take NULL. */
+/* Enclose the output of a line on stderr: erase the bar before, and let it be redrawn after. Both accept NULL. */
 void cli_progress_hold(struct cli_progress *p);
 void cli_progress_release(struct cli_progress *p);
 
-/* Let SIGUSR1 wait for cli_progress_start() from now on. cli_start() calls it, so that no tool dies of one. */
+/* Holds SIGUSR1 until cli_progress_start(), so that it does not end the tool. cli_start() calls it. */
 void cli_progress_catch(void);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "dtype/dtype.h"
 
-static const char *const stores[] = { "hf", "ollama", NULL };      /* the words of container/store.h */
+static const char *const stores[] = { "hf", "ollama", NULL };      /* as in model/store.h */
 
 const struct cli_tool cli_tools[CLI_TOOLS] = {
     [CLI_PARSE] = {
@@ -80,7 +80,7 @@ enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_R
 enum { REPORTS = PARSE | INSPECT | LIST, ENCODE = FORGET | CONVERT, WRITE = REMEMBER | ENCODE, OF_ONE = PARSE | INSPECT | WRITE,
     ALL = (1 << CLI_TOOLS) - 1 };
 
-/* key, tools, tools that show it under --help=all only, group, name, argument, words, help */
+/* key, tools, tools that list it only under --help=all, group, name, argument, words, help */
 const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_SCAN, INSPECT, 0, CLI_GROUP_REPORT, "scan", NULL, NULL, "report what the pickles in FILE would run if loaded" },
     { CLI_OPT_TO, INSPECT, 0, CLI_GROUP_REPORT, "to", "DTYPE", dtype_targets, "give the size as bf16 (default), f16 or f32" },

@@ -1,5 +1,5 @@
-/* tools: the tools, and all their options: one row each. Parsing, --help and the completions for shells are made from
- * these two tables, and nothing else knows what options there are. */
+/* tools: the tables of tools and options. Parsing, --help and shell completions are all made from them; an option is defined
+ * nowhere else. */
 #ifndef CLI_TOOLS_H
 #define CLI_TOOLS_H
 
@@ -10,19 +10,19 @@ enum cli_tool_id { CLI_PARSE, CLI_INSPECT, CLI_REMEMBER, CLI_FORGET, CLI_CONVERT
 _Static_assert(CLI_TOOLS < 31, "sets of tools are int and unsigned");
 
 struct cli_tool {
-    const char *name;               /* "amn-inspect"; "amn list" when it is no program of its own, but a part of amn */
-    const char *also;               /* the other name it is installed under, or NULL */
-    const char *operands;           /* how --help shows them: "[FILE]" */
-    const char *const *words;       /* all that an operand can be, ending with NULL; or NULL */
-    const char *purpose;            /* for a list of tools: lower case, no full stop */
+    const char *name;               /* "amn-inspect"; "amn list" for a command that is part of amn */
+    const char *also;               /* second name under which it is installed, or NULL */
+    const char *operands;           /* as shown by --help: "[FILE]" */
+    const char *const *words;       /* all possible operands, ending with NULL; or NULL */
+    const char *purpose;            /* for lists of tools: lower case, no final period */
     const char *summary;            /* for --help: a sentence */
     size_t max_operands;
-    bool reads_stdin;               /* when there is no operand */
+    bool reads_stdin;               /* if there is no operand */
 };
 
 extern const struct cli_tool cli_tools[CLI_TOOLS];
 
-/* An option is a short letter or CLI_LONG and more. All keys are listed here, for take() of a tool. */
+/* The key of an option is its letter, or CLI_LONG and above for options without one. */
 enum { CLI_LONG = 256 };
 enum cli_key {
     CLI_OPT_ARRAYS = CLI_LONG, CLI_OPT_METADATA, CLI_OPT_SCAN, CLI_OPT_TO, CLI_OPT_DTYPE, CLI_OPT_KEEP_QUANTIZED,
@@ -36,7 +36,7 @@ enum cli_key {
     CLI_OPT_PROGRESS, CLI_OPT_JSON_ERRORS, CLI_OPT_MAX_ALLOC, CLI_OPT_MAX_TOTAL, CLI_OPT_MAX_ITEMS, CLI_OPT_MAX_RATIO
 };
 
-/* The headings of --help, in this order. */
+/* The headings of --help, in order. */
 enum cli_group {
     CLI_GROUP_REPORT, CLI_GROUP_QUANTIZE, CLI_GROUP_OUTPUT, CLI_GROUP_TENSORS, CLI_GROUP_METADATA, CLI_GROUP_PREVIEW,
     CLI_GROUP_PARTS, CLI_GROUP_INPUT, CLI_GROUP_GENERAL, CLI_GROUP_LIMITS, CLI_GROUPS
@@ -46,20 +46,20 @@ extern const char *const cli_groups[CLI_GROUPS];
 
 struct cli_option {
     int key;
-    unsigned tools;                 /* bit 1 << CLI_PARSE: amn-parse has it */
-    unsigned rare;                  /* bits of the tools that show it under --help=all only */
+    unsigned tools;                 /* one bit per tool: 1 << CLI_PARSE if amn-parse has the option */
+    unsigned rare;                  /* bits of the tools that list it only under --help=all */
     enum cli_group group;
-    const char *name;               /* the long name without dashes */
-    const char *arg;                /* name of the required argument: "SIZE"; NULL when it takes none */
-    const char *const *words;       /* all that the argument can be, ending with NULL; or NULL */
-    const char *help;               /* without a full stop; a line of --help has 80 columns */
+    const char *name;               /* long name, without dashes */
+    const char *arg;                /* name of the required argument, as in "SIZE"; NULL if there is none */
+    const char *const *words;       /* all possible arguments, ending with NULL; or NULL */
+    const char *help;               /* no final period; a line of --help has 80 columns */
 };
 
-/* In the order of --help; a tool's own come first. Two tools may have options of one name in a row each, with the same
+/* In the order of --help. An option whose argument or text differs between tools has several rows with the same name and
  * key. Ends with a row without a name. */
 extern const struct cli_option cli_options_of_all[];
 
-/* Whether a tool is a program, and not a part of amn. */
+/* Returns true if a tool is a program of its own, not part of amn. */
 static inline bool
 cli_is_program(const struct cli_tool *tool)
 {
@@ -72,9 +72,9 @@ cli_has(enum cli_tool_id tool, const struct cli_option *option)
     return option->tools >> tool & 1;
 }
 
-/* The words of arguments that a tool turns into something by their place in the list. */
+/* Words that a tool converts by their index. */
 extern const char *const cli_when_words[];      /* auto always never: enum cli_when, enum sink_direct */
 extern const char *const cli_order_words[];     /* input name: enum writer_order */
-extern const char *const cli_format_words[];    /* what amn-convert writes, and the extensions of their files */
+extern const char *const cli_format_words[];    /* output formats of amn-convert, which are also file extensions */
 
 #endif

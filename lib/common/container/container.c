@@ -5,18 +5,18 @@
 #include "base/bytes.h"
 #include "container/foreign.h"
 
-/* In the order of trial. */
+/* In the order in which they are tried. */
 static const struct container *const rows[] = {
     &container_gguf,
-    &container_safetensors,             /* before what has a magic: its length can look like one, its object cannot */
+    &container_safetensors,             /* before formats with a magic: its header length can look like one, its '{' cannot */
     &container_zip,
     &container_npy,
     &container_stacked,
     &container_tar_form,
 };
 
-/* safetensors has no magic. A broken one still has a header length that could be one, or an object behind it: then its
- * reader says best what is wrong. */
+/* Returns true if an input that no container recognizes may be a damaged safetensors file: its first bytes are a possible
+ * header length, or an object follows them. The safetensors reader then gives the best error message. */
 static bool
 might_be_safetensors(const uint8_t *head, uint64_t have)
 {

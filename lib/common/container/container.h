@@ -1,6 +1,7 @@
 /* container: reads the header of one file format, checks it, and adds the tensors to the catalog. Tensor data is not read.
  * It knows neither schemes nor model families, nor which files form a model. A new format is one row in container.c and one
- * folder. Begin with container.c, then with a folder: safetensors/, gguf/, numpy/, torch/. */
+ * folder. Begin with container.c, then with a folder: safetensors/, gguf/, numpy/, torch/. Layouts: doc/gguf.md,
+ * doc/checkpoints.md; what is refused: doc/untrusted-input.md. */
 #ifndef CONTAINER_CONTAINER_H
 #define CONTAINER_CONTAINER_H
 

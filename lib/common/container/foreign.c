@@ -11,7 +11,7 @@
 #define ELSEWHERE ", which is not supported: look for the same model in safetensors or GGUF format"
 #define NO_MODEL ", not a model: give a .safetensors or .gguf file, or a directory that contains one"
 
-/* What has a magic: `len` bytes at offset `at`. */
+/* A file format with a magic: `len` bytes at offset `at`. */
 struct magic {
     const char *bytes;
     uint16_t len, at;
@@ -53,7 +53,7 @@ static const struct magic magics[] = {
     { "TFL3", 4, 4, ERR_UNSUPPORTED, tflite },
     { "MZqFpD", 6, 0, ERR_UNSUPPORTED, llamafile },
     { "ustar", 5, 257, ERR_UNSUPPORTED, tar },
-    { "\n\5<unk>", 7, 2, ERR_MALFORMED, tokenizer },      /* ModelProto: its first piece */
+    { "\n\5<unk>", 7, 2, ERR_MALFORMED, tokenizer },      /* the first piece of a ModelProto */
     { "\n\5<pad>", 7, 2, ERR_MALFORMED, tokenizer },
     { "PAR1", 4, 0, ERR_MALFORMED, parquet },
     { "\x7f" "ELF", 4, 0, ERR_MALFORMED, program },
@@ -107,7 +107,7 @@ foreign_check_pointer(const uint8_t *head, size_t n, struct err *err)
         size);
 }
 
-/* Whether it is text throughout, as a terminal shows it; its last character may be cut. */
+/* Returns true if all bytes are text that a terminal can show; the last character may be cut off. */
 static bool
 is_text(const uint8_t *p, size_t n)
 {
@@ -122,7 +122,7 @@ is_text(const uint8_t *p, size_t n)
     return true;
 }
 
-/* How a text begins, for a message, in one line. Returns buf. */
+/* Formats the start of a text as one line, for a message. Returns buf. */
 static const char *
 beginning(char buf[STR_SHOWN], const uint8_t *p, size_t n)
 {
@@ -134,7 +134,7 @@ beginning(char buf[STR_SHOWN], const uint8_t *p, size_t n)
     for (size_t i = 0, len = 1; i < n && used < MOST; i += len) {
         bool space = isspace(p[i]);
         len = space ? 1 : str_utf8_char((const char *)p + i, n - i, &code);
-        if (len == 0)                   /* cut */
+        if (len == 0)                   /* cut off */
             break;
         if (!space && gap)
             line[used++] = ' ';
@@ -192,10 +192,10 @@ refuse_text(const uint8_t *p, size_t n, struct err *err)
         beginning(shown, p, n));
 }
 
-/* --- the rest -------------------------------------------------------------------------------------------- */
+/* --- other formats --------------------------------------------------------------------------------------- */
 
-/* PROTO, a version, and an opcode that can come first. A safetensors file that is cut can begin so too: the rest of a
- * header length is zeros. */
+/* Recognizes PROTO, a version, and an opcode that can come first. A truncated safetensors file may begin the same way, but
+ * then the rest of its header length is zeros. */
 static bool
 is_pickle(const uint8_t *head, size_t n)
 {
@@ -207,7 +207,7 @@ is_pickle(const uint8_t *head, size_t n)
         && !length;
 }
 
-/* ModelProto: field 1 the version of the format, field 2 the text that names who wrote it. */
+/* Recognizes a ModelProto: field 1 is the format version, field 2 the name of the producer. */
 static bool
 is_onnx(const uint8_t *head, size_t n)
 {

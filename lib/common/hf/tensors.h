@@ -1,5 +1,5 @@
 /* tensors: converts the tensors of a Hugging Face model to the names and layout of llama.cpp. Sources: conversion/ of
- * llama.cpp's convert_hf_to_gguf.py, gguf-py's tensor_mapping. */
+ * llama.cpp's convert_hf_to_gguf.py, gguf-py's tensor_mapping. Tables: doc/gguf.md. */
 #ifndef HF_TENSORS_H
 #define HF_TENSORS_H
 

@@ -70,9 +70,9 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
         source_allow_spool(this, !m->no_spool);
     }
     m->nsrc += this != NULL;
-    ok = ok && source_unpack(this, how->limits, err) && check_plain(m, m->nsrc - 1, err) && container_detect(&container, this, err)
-        && container->read(m->catalog, this, m->nsrc - 1, how, err) && check_format(m, format, err)
-        && check_root(m, err);
+    ok = ok && source_unpack(this, how->limits, err) && check_plain(m, m->nsrc - 1, err)
+        && container_detect(&container, this, err) && container->read(m->catalog, this, m->nsrc - 1, how, err)
+        && check_format(m, format, err) && check_root(m, err);
     m->container = container;
     if (ok)
         source_head_done(this, catalog_facts_of(m->catalog)->header_end);

@@ -32,7 +32,7 @@ struct aqlm {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 /* The names are not specific to AQLM, so without scales the shapes must match too. */
 static bool

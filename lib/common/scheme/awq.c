@@ -40,7 +40,7 @@ struct awq {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- which it is */
+/* --- recognition */
 
 /* Returns the bits of GEMM's codes, which follow from the number of outputs that a row of words holds. 0: none fits. */
 static uint32_t
@@ -120,12 +120,12 @@ shape_weight(struct table_match *f, struct weight *w, const struct awq *awq, str
 static bool
 check_zeros(const struct table_match *f, const struct weight *w, struct awq *awq, struct err *err)
 {
-    const json_t *block = config_block(f->claims->config), *said = json_object_get(block, "zero_point");
+    const json_t *block = config_block(f->claims->config), *declared = json_object_get(block, "zero_point");
     char name[STR_SHOWN];
-    if (w->part[ZEROS] || json_is_false(said) || json_is_true(json_object_get(block, "sym")))
+    if (w->part[ZEROS] || json_is_false(declared) || json_is_true(json_object_get(block, "sym")))
         return true;
     awq->open = "without qzeros; config.json (--config) must declare it symmetric";
-    return !json_is_true(said) || claims_is_report_on_shard(f->claims)
+    return !json_is_true(declared) || claims_is_report_on_shard(f->claims)
         || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no qzeros, but config.json declares "
             "zero_point", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
 }

@@ -18,15 +18,15 @@ struct blocks {
 };
 
 /* How well the shape of the scales determines the blocks. If it leaves them open, config.json may decide. */
-enum blocks_told {
+enum blocks_result {
     BLOCKS_WRONG,               /* it fits no layout */
     BLOCKS_OPEN,                /* it fits two */
-    BLOCKS_TOLD
+    BLOCKS_FOUND
 };
 
 /* Maps scales to stacked matrices of rows x cols, as many as the codes have. Returns false with err set if config.json is
  * wrong. */
-bool blocks_find(struct blocks *b, enum blocks_told *told, const struct table_match *f, const struct tensor *scale,
+bool blocks_find(struct blocks *b, enum blocks_result *result, const struct table_match *f, const struct tensor *scale,
     uint64_t rows, uint64_t cols, struct err *err);
 
 /* Returns the index of the scale of a row, counted over all matrices, and a column. */

@@ -36,7 +36,7 @@ struct claims {
     struct catalog *catalog;
     struct config *config;
     const struct contents *contents;    /* NULL: only headers may be read */
-    const char *told;                   /* --scheme: the scheme of ambiguous weights, or NULL */
+    const char *forced;                 /* --scheme: the scheme of ambiguous weights, or NULL */
     struct comfy_markers *comfy;        /* the ComfyUI markers of the model */
     struct grids grids;
     struct left_name *left;             /* nleft names that only quantizers use */
@@ -49,9 +49,9 @@ struct claims {
 
 /* Returns true if --scheme names this scheme (by its code). */
 static inline bool
-claims_told(const struct claims *c, const char *code)
+claims_is_forced(const struct claims *c, const char *code)
 {
-    return c->told && strcasecmp(c->told, code) == 0;
+    return c->forced && strcasecmp(c->forced, code) == 0;
 }
 
 /* Returns the row of table_left_names that matches a tensor's name, and sets *p to the name without that suffix. NULL if

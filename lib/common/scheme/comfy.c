@@ -70,12 +70,12 @@ wrong(const struct comfy_checked *w, const char *key, const char *expected, stru
     return comfy_marker_wrong(w->marker, w->codes, key, expected, err);
 }
 
-/* Reads a positive integer from the marker; `otherwise` is its default. */
+/* Reads a positive integer from the marker; `fallback` is its default. */
 static bool
-number(const struct comfy_checked *w, const char *key, uint64_t otherwise, uint64_t *out, struct err *err)
+number(const struct comfy_checked *w, const char *key, uint64_t fallback, uint64_t *out, struct err *err)
 {
     const json_t *v = comfy_marker_get(w->marker, key);
-    *out = v ? (uint64_t)json_integer_value(v) : otherwise;
+    *out = v ? (uint64_t)json_integer_value(v) : fallback;
     return !v || (json_is_integer(v) && json_integer_value(v) > 0) || wrong(w, key, "a positive integer", err);
 }
 
@@ -148,12 +148,12 @@ w4a8_group(uint64_t gs)
 
 /* Guesses the group_size of a marker that was not read: that of 4 or of 6 bits, unless both are possible (then w->open). */
 static uint64_t
-w4a8_guess(struct comfy_checked *w, const struct tensor *scale, uint64_t otherwise)
+w4a8_guess(struct comfy_checked *w, const struct tensor *scale, uint64_t fallback)
 {
     uint64_t groups = num_max(dim_cols(scale), 1), four = w->stored / groups * 2, six = w->stored / 3 * 4 / groups;
     bool is_four = w4a8_group(four) && w4a8_fits(w, scale, four), is_six = w4a8_group(six) && w4a8_fits(w, scale, six);
     w->open = is_four && is_six;
-    return is_four ? four : is_six ? six : otherwise;
+    return is_four ? four : is_six ? six : fallback;
 }
 
 static bool
@@ -294,7 +294,7 @@ measure(struct comfy_checked *w, const struct comfy_format *f, struct err *err)
 
 /* Maps the scale to the tensor, to experts or to rows. */
 static struct blocks
-lay_scale(const struct comfy_checked *w, const struct tensor *scale)
+map_scale(const struct comfy_checked *w, const struct tensor *scale)
 {
     struct blocks b = { .rows = w->rows, .cols = w->cols };
     bool matrices = w->codes->shape.rank == 2 || w->stacked;
@@ -321,7 +321,7 @@ define(const struct comfy_checked *checked, struct table_match *f, struct weight
     struct comfy *c = claims_alloc(f->claims, sizeof *c, err);
     if (!c)
         return false;
-    *c = (struct comfy){ .scale = lay_scale(checked, w->part[COMFY_SCALE]), .rotated = checked->rotated,
+    *c = (struct comfy){ .scale = map_scale(checked, w->part[COMFY_SCALE]), .rotated = checked->rotated,
         .group = checked->block, .bits = format->per_byte == 1 ? 8 : 4, .unread = checked->marker->unread };
     w->own = c;
     w->vague = checked->open;

@@ -45,11 +45,11 @@ own(const struct weight *w)
     return w->own;
 }
 
-/* --- what a run needs */
+/* --- the bytes of a run */
 
 /* Extends elements [first, first + count) to whole rotated groups. */
 static void
-reach(const struct comfy *c, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+extend_to_groups(const struct comfy *c, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
     uint64_t g = num_max(c->rotated, 1);
     *from = first / g * g;
@@ -86,7 +86,7 @@ comfy_run(struct span *s, const struct weight *w, unsigned part, uint64_t first,
     const struct comfy *c = w->own;
     const struct tensor *t = w->part[part];
     uint64_t from, to, size = dtype_facts(t->dtype)->bytes;
-    reach(c, first, count, &from, &to);
+    extend_to_groups(c, first, count, &from, &to);
     if (part == COMFY_SCALE)
         blocks_span(s, &c->scale, t, first, count);
     else if (part == COMFY_GROUPS)
@@ -134,7 +134,7 @@ unpack_six(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
 
 /* Converts codes of asym_w4a8_int8, starting at column col of a row, to INT8. */
 static void
-remake(const struct decoding *d, uint8_t *q, uint64_t row, uint64_t col, uint64_t count)
+requantize(const struct decoding *d, uint8_t *q, uint64_t row, uint64_t col, uint64_t count)
 {
     const struct comfy *c = own(d->w);
     struct comfy_room *room = d->room;
@@ -168,7 +168,7 @@ find_codes(const struct decoding *d, uint64_t row, uint64_t col, uint64_t n)
     if (c->bits == 8)
         return decoding_bytes(d, COMFY_CODES, at);
     if (d->w->part[COMFY_GROUPS]) {
-        remake(d, room, row, col, n);
+        requantize(d, room, row, col, n);
         return room;
     }
     d->k->bits_stream(room, decoding_bytes(d, COMFY_CODES, at / 8 * 4), (size_t)at, (size_t)n, 4);

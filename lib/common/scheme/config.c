@@ -23,7 +23,7 @@ struct group {
 };
 
 /* Caches which groups target a module by name, because a weight looks up several keys. */
-struct asked {
+struct module_cache {
     const char *module;                 /* borrowed */
     size_t n;
     bool named[GROUPS];
@@ -37,10 +37,10 @@ struct config {
     struct modules ignored;
     struct group group[GROUPS];
     size_t ngroups;
-    struct asked *asked;                /* owned */
+    struct module_cache *cache;         /* owned */
 };
 
-/* --- where the block is */
+/* --- finding the block */
 
 /* The blocks of one text. The first one is used. */
 enum { KEYS = 3, PLACES = 4 };
@@ -136,7 +136,7 @@ read_block(struct config *config, const struct catalog_config *text, struct err 
     return !f.itself || tree_read(&config->block, text->text, text->n, text->name, err);
 }
 
-/* --- what it says */
+/* --- reading the block */
 
 /* Reads two positive numbers: [128, 128], or "128x128" as written by early compressed-tensors. */
 static bool
@@ -229,9 +229,9 @@ config_new(struct config **out, const struct catalog *catalog, struct err *err)
         return err_memory(err, sizeof *config);
     *out = config;
     config->cost = modules_cost_most;
-    config->asked = calloc(1, sizeof *config->asked);
-    if (!config->asked)
-        return err_memory(err, sizeof *config->asked);
+    config->cache = calloc(1, sizeof *config->cache);
+    if (!config->cache)
+        return err_memory(err, sizeof *config->cache);
     for (size_t i = 0; !config->block && i < catalog_config_count(catalog); i++)
         if (!read_block(config, catalog_config_at(catalog, i), err))
             return false;
@@ -249,7 +249,7 @@ config_free(struct config *config)
     modules_clear(&config->ignored);
     json_decref(config->block);
     json_decref(config->metadata);
-    free(config->asked);
+    free(config->cache);
     free(config);
 }
 
@@ -296,17 +296,17 @@ config_size(const struct config *config, enum config_size size)
 }
 
 static bool
-ask(const struct config *config, const char *module, size_t n, struct err *err)
+fill_cache(const struct config *config, const char *module, size_t n, struct err *err)
 {
-    struct asked *asked = config->asked;
-    if (asked->module == module && asked->n == n)
+    struct module_cache *cache = config->cache;
+    if (cache->module == module && cache->n == n)
         return true;
-    asked->module = NULL;
+    cache->module = NULL;
     for (size_t i = 0; i < config->ngroups; i++)
-        if (!modules_have(&config->group[i].targets, module, n, &asked->named[i], err))
+        if (!modules_have(&config->group[i].targets, module, n, &cache->named[i], err))
             return false;
-    asked->module = module;
-    asked->n = n;
+    cache->module = module;
+    cache->n = n;
     return true;
 }
 
@@ -316,18 +316,18 @@ config_weights(const struct config *config, const char *module, size_t n, const 
 {
     bool by_name = false, agree = true;
     *value = NULL;
-    if (!ask(config, module, n, err))
+    if (!fill_cache(config, module, n, err))
         return false;
     for (size_t i = 0; i < config->ngroups; i++) {
         const struct group *group = &config->group[i];
-        const json_t *said = json_object_get(group->weights, key);
-        bool named = config->asked->named[i];
-        if (!said || json_is_null(said) || (!named && !group->by_class) || (by_name && !named))
+        const json_t *declared = json_object_get(group->weights, key);
+        bool named = config->cache->named[i];
+        if (!declared || json_is_null(declared) || (!named && !group->by_class) || (by_name && !named))
             continue;
         if (named && !by_name)
             *value = NULL;              /* a match by name overrides the classes */
-        agree = !*value || (agree && json_equal(*value, said));
-        *value = *value ? *value : said;
+        agree = !*value || (agree && json_equal(*value, declared));
+        *value = *value ? *value : declared;
         by_name = named;
     }
     *value = agree ? *value : NULL;

@@ -168,16 +168,16 @@ find_cols(const struct weight *w, uint64_t bits, uint64_t group, uint64_t *in)
 /* Reports a weight_shape `dim` that contradicts the codes. Its last number is the columns; the others must equal those of
  * the codes. */
 static bool
-shape_lies(const struct table_match *f, const uint64_t *dim, struct err *err)
+wrong_shape(const struct table_match *f, const uint64_t *dim, struct err *err)
 {
     const struct tensor *t = table_found(f, ROLE_SHAPE);
-    char name[STR_SHOWN], weight[STR_SHOWN], codes[SHAPE_TEXT], said[SHAPE_TEXT];
+    char name[STR_SHOWN], weight[STR_SHOWN], codes[SHAPE_TEXT], expected[SHAPE_TEXT];
     uint8_t packed[RANK_MAX * SHAPE_DIM];
     struct shape shape = { f->codes->shape.rank, packed };
     shape_pack(packed, dim, shape.rank);
     return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: shape %s does not fit its weight %s I32 %s in any packing "
-        "of 1 to 8 bits", str_shown(name, t->name, t->name_len), shape_text(said, &shape), str_shown(weight, f->codes->name,
-        f->codes->name_len), shape_text(codes, &f->codes->shape));
+        "of 1 to 8 bits", str_shown(name, t->name, t->name_len), shape_text(expected, &shape),
+        str_shown(weight, f->codes->name, f->codes->name_len), shape_text(codes, &f->codes->shape));
 }
 
 /* Reports that no packing fits: blames the zero points if one would fit without them. */
@@ -188,7 +188,7 @@ no_packing(const struct table_match *f, const struct weight *w, const uint64_t *
     bool several;
     codes.part[ZERO] = NULL;
     if (find_packing(&codes, dim[f->codes->shape.rank - 1], 0, &several).bits == 0)
-        return shape_lies(f, dim, err);
+        return wrong_shape(f, dim, err);
     return table_wrong(w->part[ZERO], f->codes, err, "one value for each row of the weight, packed like its codes");
 }
 
@@ -217,7 +217,7 @@ read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct err *err)
         dim[i] = size == 8 ? load_le64(bytes + 8 * i) : (uint64_t)(int64_t)(int32_t)load_le32(bytes + 4 * i);
         ok = ok && dim[i] <= INT64_MAX && (i == rank - 1 || dim[i] == shape_dim(&f->codes->shape, i));
     }
-    return ok || shape_lies(f, dim, err);
+    return ok || wrong_shape(f, dim, err);
 }
 
 /* --- zero points and groups */
@@ -247,15 +247,15 @@ check_g_idx(const struct table_match *f, const struct ct *ct, uint64_t in, struc
     if (!config_weights(f->claims->config, f->base.base, f->base.base_len, "actorder", &order, err))
         return false;
     const char *text = json_string_value(order);
-    bool wanted = json_is_true(order) || (text && (strcmp(text, "group") == 0 || strcmp(text, "dynamic") == 0));
-    return !wanted || ct->groups == 1 || claims_is_report_on_shard(f->claims)
+    bool reordered = json_is_true(order) || (text && (strcmp(text, "group") == 0 || strcmp(text, "dynamic") == 0));
+    return !reordered || ct->groups == 1 || claims_is_report_on_shard(f->claims)
         || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_g_idx, but config.json "
             "declares actorder", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
 }
 
 /* Checks that g_idx is within the groups, and whether it reorders columns at all. */
 static bool
-look_at_g_idx(const struct table_match *f, const struct weight *w, struct ct *ct, struct err *err)
+read_g_idx(const struct table_match *f, const struct weight *w, struct ct *ct, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
     uint64_t in = ct->blocks.cols, ordered = 0;
@@ -289,20 +289,20 @@ fit_shape(struct table_match *f, struct weight *w, struct ct *ct, const uint64_t
     const struct tensor *scale = w->part[SCALE];
     uint32_t rank = f->codes->shape.rank;
     uint64_t in = dim[rank - 1];
-    enum blocks_told told;
+    enum blocks_result result;
     bool several;
     ct->packing = find_packing(w, in, bits, &several);
     if (ct->packing.bits == 0)
         return no_packing(f, w, dim, err);
-    if (!blocks_find(&ct->blocks, &told, f, scale, dim[rank - 2], in, err))
+    if (!blocks_find(&ct->blocks, &result, f, scale, dim[rank - 2], in, err))
         return false;
-    if (told == BLOCKS_WRONG)
+    if (result == BLOCKS_WRONG)
         return table_wrong(scale, f->codes, err, "one scale, one per row, or groups or blocks that cover %" PRIu64 " columns",
             in);
     ct->open = several ? "bits not given by config.json (--config)"
-        : told == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
+        : result == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
-    return check_g_idx(f, ct, in, err) && look_at_g_idx(f, w, ct, err) && check_groups(ct, w, err);
+    return check_g_idx(f, ct, in, err) && read_g_idx(f, w, ct, err) && check_groups(ct, w, err);
 }
 
 static bool

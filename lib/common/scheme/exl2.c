@@ -41,7 +41,7 @@ struct exl2 {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 static uint64_t
 padded(uint64_t out)
@@ -106,19 +106,19 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
     return ok;
 }
 
-/* Returns the rows of the weight without padding. *told is false if only config.json could decide and it does not. */
+/* Returns the rows of the weight without padding. *known is false if only config.json could decide and it does not. */
 static uint64_t
-find_rows(const struct table_match *f, bool *told)
+find_rows(const struct table_match *f, bool *known)
 {
     size_t len = f->base.base_len, n = len;
     const struct tensor *bias = claims_find(f->claims, f->base.base, len, ".bias");
     uint64_t out = dim_cols(f->codes), vocab = config_size(f->claims->config, CONFIG_VOCAB);
-    *told = true;
+    *known = true;
     if (bias && bias->shape.rank == 1 && padded(dim_cols(bias)) == out)
         return dim_cols(bias);
     if (!str_strip(f->base.base, &n, "lm_head") || (n != 0 && f->base.base[n - 1] != '.'))
         return out;
-    *told = vocab != 0;
+    *known = vocab != 0;
     return padded(vocab) == out ? vocab : out;
 }
 
@@ -126,7 +126,7 @@ static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct exl2 *q = claims_alloc(f->claims, sizeof *q, err);
-    bool told;
+    bool known;
     if (!q)
         return false;
     *q = (struct exl2){ .in = dim_cols(w->part[INVPERM]) };
@@ -137,9 +137,9 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         return table_wrong(w->part[MOST], f->codes, err, "at most %d groups", UNITS);
     if (!check_groups(f->claims, w, q->in, err) || !perm_check(f->claims, w->part[INVPERM], q->in, err))
         return false;
-    const uint64_t dim[2] = { find_rows(f, &told), q->in };
-    q->open = told ? NULL : "padding of rows unknown without vocab_size of config.json (--config)";
-    w->vague = !told;
+    const uint64_t dim[2] = { find_rows(f, &known), q->in };
+    q->open = known ? NULL : "padding of rows unknown without vocab_size of config.json (--config)";
+    w->vague = !known;
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
@@ -159,7 +159,7 @@ struct groups {
 };
 
 static void
-lay_out(struct groups *l, const struct decoding *d)
+index_groups(struct groups *l, const struct decoding *d)
 {
     const struct weight *w = d->w;
     uint64_t words = dim_rows(w->part[CODES]), count = dim_cols(w->part[GROUPS]) / 2, first, end, unit = 0;
@@ -202,7 +202,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const struct groups *l = &own->groups;
     const struct affine a = { own->factors, own->terms, 1, DTYPE_F16, .term_first = true };
     if (at == d->first)
-        lay_out(&own->groups, d);
+        index_groups(&own->groups, d);
     for (uint64_t g = 0; (at == d->first || col == 0) && g < dim_cols(d->w->part[MOST]); g++)
         own->scales[g] = group_scale(l, scales, g, row % 8);
     for (size_t i = 0; i < n; i++) {
@@ -232,7 +232,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
             groups, groups == 1 ? "" : "s");
 }
 
-#define BEHIND_SCALES COMPANION(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \
+#define OTHER_PARTS COMPANION(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \
     COMPANION(".q_groups", IS(I16), REQUIRED, STATE, .part = GROUPS), \
     COMPANION(".q_invperm", DTYPE_SET(HAS(I32), HAS(I16)), REQUIRED, G_IDX, .part = INVPERM), \
     COMPANION(".q_perm", DTYPE_SET(HAS(I32), HAS(I16)), OPTIONAL, G_IDX), COMPANION(".q_group_map", IS(I16), OPTIONAL, G_IDX)
@@ -243,7 +243,7 @@ const struct scheme exl2_schemes[] = {
         .name = "EXL2",
         ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .fits = fits,
             .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", .companions = {
-            COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), BEHIND_SCALES } }, {
+            COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), OTHER_PARTS } }, {
             .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .companions = {     /* without its scales */
             COMPANION(".q_groups", ANY, EVIDENCE, STATE), COMPANION(".q_scale", IS(I32), REQUIRED, SCALE) } }),
         .fit = fit,

@@ -25,7 +25,7 @@
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
-/* --- what a weight says of itself */
+/* --- weights */
 
 static bool
 set_own(struct claims *c, struct weight *w, const struct fp4 *form, struct err *err)
@@ -140,7 +140,7 @@ strip_gptoss(struct strip *strip, const struct weight *w, unsigned part)
         .unit_rows = unit_rows, .unit_bytes = 1 };
 }
 
-/* --- the rows: what the shapes say */
+/* --- the rows: tests of shapes */
 
 /* weight_scale, and the scale of the whole tensor */
 static bool
@@ -172,7 +172,7 @@ is_swizzled(const struct table_match *f)
 static bool
 is_comfy(const struct table_match *f)
 {
-    return claims_told(f->claims, SCHEME_NVFP4_COMFY) && is_swizzled(f);
+    return claims_is_forced(f->claims, SCHEME_NVFP4_COMFY) && is_swizzled(f);
 }
 
 static bool

@@ -28,7 +28,7 @@ map_of(const struct fp4 *f)
     return f->plus_zero ? plus_zero : fp4_values;
 }
 
-/* --- what a run needs */
+/* --- the bytes of a run */
 
 /* The position of an element. Rows are counted over all experts. */
 struct fp4_place {
@@ -113,7 +113,7 @@ find_scales(const struct decoding *d, uint64_t expert)
 
 /* Multiplies floats by the pre_quant_scale of their inputs, the first of which is `input`, and rounds them into y. */
 static void
-put(const struct decoding *d, uint8_t *y, float *v, uint64_t input, size_t n)
+emit(const struct decoding *d, uint8_t *y, float *v, uint64_t input, size_t n)
 {
     size_t step = ((const struct fp4 *)d->w->own)->lanes ? 1 : n;       /* a row of lanes is one input */
     for (size_t i = 0; d->w->part[FP4_SMOOTH] && i < n; i += step)
@@ -155,7 +155,7 @@ decode_row(const struct decoding *d, uint64_t row, uint64_t col, uint64_t count,
         d->k->codes4_bf16((void *)y, x, (size_t)col, n, &c);
     } else {
         d->k->codes4_f32(room->v, x, (size_t)col, n, &c);
-        put(d, y, room->v, col, n);
+        emit(d, y, room->v, col, n);
     }
     return n;
 }
@@ -177,7 +177,7 @@ decode_lanes(const struct decoding *d, uint64_t row, uint64_t end, uint64_t col,
     const struct fp4 *f = d->w->own;
     struct fp4_room *room = d->room;
     size_t size = dtype_facts(d->to)->bytes;
-    bool turned = weight_need(d->w, FP4_CODES) == NEED_STRIP;
+    bool strip = weight_need(d->w, FP4_CODES) == NEED_STRIP;
     for (uint64_t n; count != 0; count -= n, col += n, y += n * size) {
         uint8_t *to = y;
         const uint8_t *stored = lane_at(d, FP4_SCALE, row, col, f->group);
@@ -185,7 +185,7 @@ decode_lanes(const struct decoding *d, uint64_t row, uint64_t end, uint64_t col,
         for (size_t i = 0; i < n; i++)
             room->scales[i] = room->of_code[stored[i]];
         struct codes4_lanes l = { .map = map_of(f), .scales = room->scales, .cols = (size_t)n,
-            .x_stride = turned ? d->in[FP4_CODES].stride : f->cols };
+            .x_stride = strip ? d->in[FP4_CODES].stride : f->cols };
         for (uint64_t r = row; r < end; r += l.rows, to += l.rows * f->cols * size) {
             l.x = lane_at(d, FP4_CODES, r, col, 2);
             l.first = r % 2;
@@ -194,7 +194,7 @@ decode_lanes(const struct decoding *d, uint64_t row, uint64_t end, uint64_t col,
                 d->k->codes4_lanes_bf16((void *)to, f->cols, &l);
             } else {
                 d->k->codes4_lanes_f32(room->v, n, &l);
-                put(d, to, room->v, r % f->rows, (size_t)n);
+                emit(d, to, room->v, r % f->rows, (size_t)n);
             }
         }
     }

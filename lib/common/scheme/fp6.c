@@ -32,7 +32,7 @@ struct fp6 {
     enum fp6_type type;
 };
 
-/* --- which of the two it is */
+/* --- the type */
 
 static bool
 find_type(const struct claims *c, const struct tensor *codes, enum fp6_type *type, struct err *err)

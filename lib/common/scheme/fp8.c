@@ -41,7 +41,7 @@ matrices(const struct weight *w, struct fp8_weight *f)
     return m;
 }
 
-/* --- experts under a fused scale */
+/* --- experts with a fused scale */
 
 enum expert { GATE, UP, DOWN, EXPERT_KINDS };
 
@@ -98,7 +98,7 @@ find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover 
     return NULL;
 }
 
-/* --- what lies beside */
+/* --- companions */
 
 /* Checks that a zero point is all zero. compressed-tensors writes such a tensor for symmetric weights. */
 static bool
@@ -205,7 +205,7 @@ fp8_is_scaled(const struct weight *w)
     return w->part[SCALE] != NULL;
 }
 
-/* --- when all weights are known */
+/* --- checks of the whole model */
 
 /* Assigns the markers to the first weight of that form. */
 static bool
@@ -260,7 +260,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     bool all_rows = f->b0 >= f->rows, all_cols = f->b1 >= f->cols;
     if (!w->part[SCALE])
         snprintf(buf, SCHEME_DETAIL, "%s, no scale", type);
-    else if (f->advice == ADVICE_WANTED)
+    else if (f->advice == ADVICE_NEEDED)
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained scale, block size unknown", type);
     else if (f->tiles != 0)
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained 1x32 scale in tiles", type);

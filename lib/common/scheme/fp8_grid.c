@@ -73,7 +73,7 @@ static bool
 unclear(const struct claims *c, const struct weight *w, struct fp8_weight *f, const char *readings, const char *ask,
     struct err *err)
 {
-    f->advice = ADVICE_WANTED;
+    f->advice = ADVICE_NEEDED;
     if (!c->contents)
         return true;
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
@@ -109,26 +109,26 @@ find_blocks(const struct claims *c, const struct weight *w, struct fp8_weight *f
     if (!config_block_size(c->config, module.base, module.base_len, advised, &known, err))
         return false;
     enum dim_axis rows = dim_axis(m->rows, grid[0], &block[0]), cols = dim_axis(m->cols, grid[1], &block[1]);
-    bool told = rows == DIM_AXIS_ONE && cols == DIM_AXIS_ONE;
+    bool unique = rows == DIM_AXIS_ONE && cols == DIM_AXIS_ONE;
     if (known && covers(m, advised, grid)) {
-        bool same = told && num_min(advised[0], m->rows) == num_min(block[0], m->rows)
+        bool same = unique && num_min(advised[0], m->rows) == num_min(block[0], m->rows)
             && num_min(advised[1], m->cols) == num_min(block[1], m->cols);
-        f->advice = told && !same ? ADVICE_TAKEN : ADVICE_NONE;
+        f->advice = unique && !same ? ADVICE_TAKEN : ADVICE_NONE;
         memcpy(block, advised, sizeof advised);
         return true;
     }
     bool possible = !known && grid[0] > 0 && grid[0] <= m->rows && grid[1] > 0 && grid[1] <= m->cols;
     if (rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE)
         return misfit(w, possible ? "; a config.json (--config) may declare its blocks" : "", err);
-    bool turned = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != DIM_USUAL;
-    if (told && turned && !known)
+    bool transposed = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != DIM_USUAL;
+    if (unique && transposed && !known)
         return unclear(c, w, f, "one per row, transposed, or blocks", ASK_CONFIG, err);
     bool usual = is_usual(m->rows, grid[0], block[0]) || is_usual(m->cols, grid[1], block[1]);
     f->advice = known ? ADVICE_REFUSED : usual ? ADVICE_MISSED : ADVICE_NONE;
-    return told || unclear(c, w, f, "blocks of a power of two or an even division", ASK_CONFIG, err);
+    return unique || unclear(c, w, f, "blocks of a power of two or an even division", ASK_CONFIG, err);
 }
 
-/* --- what only other tensors or config.json tell */
+/* --- layouts that only other tensors or config.json decide */
 
 /* Detects stacked experts.down_proj [E, I, H] of FBGEMM with a scale [E, H, 1] for its columns, even if I = H. */
 static bool
@@ -139,10 +139,10 @@ fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight
     struct part_name p;
     *columns = false;
     if (!m->stacked || grid[0] != m->cols || grid[1] != 1 || !claims_strip_name(w->part[SCALE], "down_proj_scale", &p)
-        || fp8_told(c, FP8_PLAIN))
+        || fp8_is_forced(c, FP8_PLAIN))
         return true;
     const struct tensor *other = claims_find(c, p.base, p.base_len, "gate_up_proj_scale");
-    *columns = fp8_told(c, FP8_FBGEMM) || (method && strcmp(method, "fbgemm_fp8") == 0)
+    *columns = fp8_is_forced(c, FP8_FBGEMM) || (method && strcmp(method, "fbgemm_fp8") == 0)
         || (other && other->shape.rank == 3 && shape_dim(&other->shape, 1) == 1 && shape_dim(&other->shape, 2) != 1);
     return *columns || m->cols == m->rows || unclear(c, w, f, "FBGEMM's columns or blocks of rows",
         ASK_CONFIG ", or --scheme fp8-fbgemm or fp8", err);
@@ -150,16 +150,16 @@ fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight
 
 /* Rejects P.scale [1, C] without a config: SDNQ stores some weights as [in, out], with such a scale. */
 static bool
-check_turned(const struct claims *c, const struct weight *w, struct fp8_weight *f, const uint64_t grid[2], struct err *err)
+check_transposed(const struct claims *c, const struct weight *w, struct fp8_weight *f, const uint64_t grid[2], struct err *err)
 {
     struct part_name p;
     return grid[0] != 1 || grid[1] == 1 || f->rows == 1 || config_method(c->config)
-        || !claims_strip_name(w->part[SCALE], ".scale", &p) || fp8_told(c, FP8_PLAIN)
+        || !claims_strip_name(w->part[SCALE], ".scale", &p) || fp8_is_forced(c, FP8_PLAIN)
         || unclear(c, w, f, "one per column, or one per row of a weight that SDNQ stored transposed",
             ASK_CONFIG ", or --scheme fp8", err);
 }
 
-/* --- E8M0 scales for 32 columns each: plain, or in the tiles of the tensor cores? */
+/* --- E8M0 scales for 32 columns each: plain, or in the tiles of the tensor cores */
 
 static bool
 is_e8m0(const struct tensor *scale)
@@ -184,7 +184,7 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, cons
     const struct tensor *scale = w->part[SCALE];
     switch (is_e8m0(scale) ? swizzle_of(c, w->part[CODES], scale) : GRID_NONE) {
     case GRID_SWIZZLED:
-        if (!fp8_told(c, FP8_MX_TILES))
+        if (!fp8_is_forced(c, FP8_MX_TILES))
             return unclear(c, w, f, "MXFP8 in ComfyUI's tiles only", "if so, give --scheme "
                 SCHEME_MXFP8_COMFY, err);
         set_tiles(w, f, m);
@@ -193,7 +193,7 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, cons
         return unclear(c, w, f, "MXFP8 row by row or in ComfyUI's tiles", ASK_CONFIG ", or --scheme "
             SCHEME_MXFP8 " or " SCHEME_MXFP8_COMFY, err);
     case GRID_DENIED:
-        return misfit(w, c->told ? "; --scheme requires the other order"
+        return misfit(w, c->forced ? "; --scheme requires the other order"
             : "; the method in config.json stores scales row by row", err);
     case GRID_PLAIN:
         w->scheme = &fp8_schemes[FP8_MX];
@@ -211,13 +211,13 @@ map_grid(struct claims *c, struct weight *w, struct fp8_weight *f, const struct 
     uint64_t block[2];
     bool columns;
     if (!fbgemm_columns(c, w, f, m, grid, &columns, err) || !check_tiles(c, w, f, m, err)
-        || !check_turned(c, w, f, grid, err))
+        || !check_transposed(c, w, f, grid, err))
         return false;
     if (columns)
         w->scheme = &fp8_schemes[FP8_FBGEMM];
     if (f->tiles != 0)
         return true;
-    if (f->advice == ADVICE_WANTED)
+    if (f->advice == ADVICE_NEEDED)
         fp8_set_single(w, f, 0);
     else if (columns || (grid[0] == 1 && grid[1] == m->cols))
         set_blocks(f, m->rows, 1, 0, own ? m->cols : 0);

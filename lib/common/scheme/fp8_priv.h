@@ -12,7 +12,7 @@ enum advice {
     ADVICE_REFUSED,             /* it contradicts the shapes, which were followed */
     ADVICE_TAKEN,               /* it was followed; the shapes alone would give other blocks */
     ADVICE_MISSED,              /* it has none; the usual block size was chosen, but an even division fits too */
-    ADVICE_WANTED               /* undecidable; only in a report */
+    ADVICE_NEEDED               /* undecidable; only in a report */
 };
 
 /* A weight is seen as matrices of rows x cols, one per expert. Element (e, r, c) uses
@@ -42,7 +42,7 @@ struct fp8_cover {
 };
 
 /* Maps w->part[SCALE] to the elements of the weight: sets the members of f from b0 on, and the weight's scheme. Fails with
- * ERR_MALFORMED if the shape fits no layout. If it fits more than one, fails with ERR_UNSUPPORTED, or sets ADVICE_WANTED in
+ * ERR_MALFORMED if the shape fits no layout. If it fits more than one, fails with ERR_UNSUPPORTED, or sets ADVICE_NEEDED in
  * a report. */
 bool fp8_map_scale(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *cover, struct err *err);
 
@@ -54,9 +54,9 @@ enum fp8_kind { FP8_PLAIN, FP8_FBGEMM, FP8_MX, FP8_MX_TILES };          /* index
 
 /* Returns true if --scheme names it. */
 static inline bool
-fp8_told(const struct claims *c, enum fp8_kind kind)
+fp8_is_forced(const struct claims *c, enum fp8_kind kind)
 {
-    return claims_told(c, fp8_schemes[kind].code);
+    return claims_is_forced(c, fp8_schemes[kind].code);
 }
 
 /* The scratch memory (`room`) of fp8_decode(). */

@@ -35,25 +35,25 @@ add_key(struct str *s, const struct weight *w)
 }
 
 /* Whether the method in config.json gives the weight a scale, or excludes its module. */
-enum wanted { WANTED_UNKNOWN, WANTED, WANTED_NOT };
+enum expected_scale { SCALE_UNKNOWN, SCALE_EXPECTED, SCALE_EXCLUDED };
 
 static bool
-config_wants_scale(const struct config *config, const struct weight *w, enum wanted *wanted, struct err *err)
+find_expected(const struct config *config, const struct weight *w, enum expected_scale *expected, struct err *err)
 {
     static const char *const methods[] = { "fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "quark", NULL };
     struct part_name p = claims_module_name(w->part[0]);
     bool ignored;
-    *wanted = WANTED_UNKNOWN;
+    *expected = SCALE_UNKNOWN;
     if (!config_method_is(config, methods))
         return true;
     if (!config_ignores(config, p.base, p.base_len, &ignored, err))
         return false;
-    *wanted = ignored ? WANTED_NOT : WANTED;
+    *expected = ignored ? SCALE_EXCLUDED : SCALE_EXPECTED;
     return true;
 }
 
 static bool
-lost(const struct claims *c, const struct weight *w, const char *why, struct err *err)
+scale_lost(const struct claims *c, const struct weight *w, const char *why, struct err *err)
 {
     char shown[STR_SHOWN];
     if (claims_is_report_on_shard(c))
@@ -66,13 +66,13 @@ lost(const struct claims *c, const struct weight *w, const char *why, struct err
 static bool
 check_bare(const struct claims *c, const struct weight *w, struct err *err)
 {
-    enum wanted wanted;
-    if (!config_wants_scale(c->config, w, &wanted, err))
+    enum expected_scale expected;
+    if (!find_expected(c->config, w, &expected, err))
         return false;
-    if (wanted == WANTED)
-        return lost(c, w, "but the method in config.json has one", err);
-    return wanted == WANTED_NOT || catalog_facts_of(c->catalog)->shards == 0
-        || lost(c, w, "which may be in another file", err);
+    if (expected == SCALE_EXPECTED)
+        return scale_lost(c, w, "but the method in config.json has one", err);
+    return expected == SCALE_EXCLUDED || catalog_facts_of(c->catalog)->shards == 0
+        || scale_lost(c, w, "which may be in another file", err);
 }
 
 /* Compares weights with the same key: if some have a scale, one without has lost it. */
@@ -89,7 +89,7 @@ check_alike(const struct claims *c, struct unscaled_name *list, size_t n, struct
                 bare = list[end].w;
         }
         if (bare && scaled)
-            return lost(c, bare, "but weights of the same name in other layers have one", err);
+            return scale_lost(c, bare, "but weights of the same name in other layers have one", err);
     }
     return true;
 }

@@ -80,7 +80,7 @@ enum { STEP = 1024 };
 
 struct ggml_room {
     float v[STEP];
-    uint8_t turned[2 * STEP];           /* no type needs more bytes for this many elements */
+    uint8_t swapped[2 * STEP];          /* no type needs more bytes for this many elements */
 };
 
 /* Decodes whole blocks directly. Partial blocks, and those with a scale or in another byte order, are converted through
@@ -101,9 +101,9 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     uint64_t blocks = careful ? num_min(num_ceil_div(cut + count, f->elems), STEP / f->elems) : 1;
     uint64_t n = num_min(count, blocks * f->elems - cut);
     if (codes->big_endian) {
-        memcpy(room->turned, x, (size_t)blocks * f->bytes);
-        ggml_block_swap(codes->dtype, room->turned, (size_t)blocks);
-        x = room->turned;
+        memcpy(room->swapped, x, (size_t)blocks * f->bytes);
+        ggml_block_swap(codes->dtype, room->swapped, (size_t)blocks);
+        x = room->swapped;
     }
     d->k->block_f32[codes->dtype](room->v, x, (size_t)blocks);
     if (d->w->part[SCALE])

@@ -37,7 +37,7 @@ struct gptq {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is: bits, groups, zero points */
+/* --- recognition: bits, groups, zero points */
 
 static bool
 bits_fit(const struct tensor *codes, const struct tensor *zeros, const struct tensor *g_idx, uint32_t bits)
@@ -66,7 +66,7 @@ static bool
 is_gptq(const struct table_match *f)
 {
     static const char *const awq[] = { "awq", NULL };
-    bool other = may_be_gemv(f) && (claims_told(f->claims, "awq-gemv") || config_method_is(f->claims->config, awq));
+    bool other = may_be_gemv(f) && (claims_is_forced(f->claims, "awq-gemv") || config_method_is(f->claims->config, awq));
     return f->with[WITH_G_IDX]
         || (f->codes->shape.rank == 2 && dim_cols(f->codes) == dim_cols(f->with[WITH_SCALES]) && !other);
 }
@@ -135,7 +135,7 @@ g_idx_at(const uint8_t *p, uint64_t i, uint64_t groups)
 
 /* Checks that g_idx is within the groups, and whether it reorders inputs at all. All zeros: it does not. */
 static bool
-look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
+read_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
     bool zero = true, ordered = true;
@@ -222,14 +222,14 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     bool open = q->open != NULL;
     uint64_t dim[2] = { dim_cols(w->part[CODES]), q->in };
     if (!open) {
-        if (!claims_shape(c, w, 0, dim, 2, err) || !look_at_g_idx(c, w, q, err))
+        if (!claims_shape(c, w, 0, dim, 2, err) || !read_g_idx(c, w, q, err))
             return false;
         find_format(c, q);
         if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(c->config), "sym")))
             q->open = "without qzeros; config.json (--config) must declare it symmetric";
         if (w->part[SCALES]->dtype == DTYPE_F64)
             q->open = "with scales of F64";
-        if (may_be_gemv(f) && !claims_told(c, f->scheme->code) && !config_method_is(c->config, gptq))
+        if (may_be_gemv(f) && !claims_is_forced(c, f->scheme->code) && !config_method_is(c->config, gptq))
             q->open = "or AWQ GEMV; config.json or --scheme decides";
     }
     w->vague = q->open != NULL;

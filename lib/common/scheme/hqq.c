@@ -28,17 +28,17 @@
 enum { CODES, SCALE, ZERO };                            /* parts */
 
 /* The elements of the matrix of codes that share a scale. */
-enum lie { OF_ALL, OF_ROW, OF_COL };
+enum scale_axis { OF_ALL, OF_ROW, OF_COL };
 
 struct hqq {
     struct planes planes;
     uint64_t rows, cols;
     enum dtype in;                                      /* C */
-    enum lie lie[ZERO + 1];                             /* by part */
+    enum scale_axis axis[ZERO + 1];                     /* by part */
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 /* Companions, in the order of the row. */
 enum { WITH_SCALE, WITH_ZERO, WITH_SCALE_Q, WITH_ZERO_Q };
@@ -158,13 +158,13 @@ find_matrix(const struct table_match *f, struct hqq *q, uint64_t numel, bool vie
 }
 
 static bool
-find_lie(const struct table_match *f, const struct weight *w, struct hqq *q, unsigned part, struct err *err)
+find_axis(const struct table_match *f, const struct weight *w, struct hqq *q, unsigned part, struct err *err)
 {
     const struct tensor *t = w->part[part];
     uint64_t rows = dim_rows(t), cols = dim_cols(t);
     bool is_row = cols == 1 && rows == q->rows, is_col = rows == 1 && cols == q->cols;
-    q->lie[part] = dim_is_one(t) ? OF_ALL : is_row ? OF_ROW : OF_COL;
-    return q->lie[part] == OF_ALL || (t->shape.rank == 2 && (is_row || is_col))
+    q->axis[part] = dim_is_one(t) ? OF_ALL : is_row ? OF_ROW : OF_COL;
+    return q->axis[part] == OF_ALL || (t->shape.rank == 2 && (is_row || is_col))
         || table_wrong(t, f->codes, err, "[%" PRIu64 ", 1] or [1, %" PRIu64 "]", q->rows, q->cols);
 }
 
@@ -231,7 +231,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         return false;
     w->vague = q->open != NULL;
     return w->vague || (read_shape(f, w, &numel, err) && find_matrix(f, q, numel, viewed, err)
-        && find_lie(f, w, q, SCALE, err) && find_lie(f, w, q, ZERO, err));
+        && find_axis(f, w, q, SCALE, err) && find_axis(f, w, q, ZERO, err));
 }
 
 /* --- decoding */
@@ -244,10 +244,10 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     uint32_t size = dtype_facts(w->part[part]->dtype)->bytes;
     if (part == CODES)
         *s = planes_run(&q->planes, first, count);
-    else if (q->lie[part] == OF_COL)
+    else if (q->axis[part] == OF_COL)
         *s = planes_lap(q->cols, size, first, count);
     else
-        *s = q->lie[part] == OF_ROW ? (struct span){ from * size, (to - from + 1) * size } : (struct span){ 0, size };
+        *s = q->axis[part] == OF_ROW ? (struct span){ from * size, (to - from + 1) * size } : (struct span){ 0, size };
 }
 
 /* Reads the scales or zeros of n elements (`each`) or of n rows, starting at element `at`. */
@@ -258,7 +258,7 @@ fill(float *v, const struct decoding *d, unsigned part, uint64_t at, size_t n, b
     enum dtype type = d->w->part[part]->dtype;
     uint64_t row = at / q->cols, col = at % q->cols;
     for (size_t i = 0; i < n; i++) {
-        float value = scale_at(d, part, q->lie[part] == OF_ALL ? 0 : q->lie[part] == OF_ROW ? row : col);
+        float value = scale_at(d, part, q->axis[part] == OF_ALL ? 0 : q->axis[part] == OF_ROW ? row : col);
         v[i] = type == q->in ? value : scale_round(q->in, value);
         if (!each) {
             row++;
@@ -274,7 +274,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct hqq *q = d->w->own;
     struct step_room *own = d->room;
-    bool each = q->lie[SCALE] == OF_COL || q->lie[ZERO] == OF_COL;
+    bool each = q->axis[SCALE] == OF_COL || q->axis[ZERO] == OF_COL;
     uint64_t group = each ? 1 : q->cols;
     const struct affine a = { own->scales, own->terms, (size_t)group, q->in, .term_first = true,
         .narrow = q->planes.bits <= 4 };
@@ -296,7 +296,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         *buf = '\0';
     else
         snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, groups of %" PRIu64, q->planes.bits,
-            q->lie[SCALE] == OF_COL ? q->rows : q->cols);
+            q->axis[SCALE] == OF_COL ? q->rows : q->cols);
 }
 
 static const struct companion fields[] = {

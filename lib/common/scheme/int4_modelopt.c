@@ -42,16 +42,16 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     uint32_t rank = codes->shape.rank;
     struct int4 *own = claims_alloc(f->claims, sizeof *own, err);
     const uint64_t dim[2] = { dim_rows(scale), dim_cols(codes) };
-    enum blocks_told told;
+    enum blocks_result result;
     if (!own)
         return false;
     if (rank > RANK_MAX)
         return table_wrong(codes, codes, err, "INT4 codes [out/2, in]");
-    if (!blocks_find(&own->blocks, &told, f, scale, dim[0], dim[1], err))
+    if (!blocks_find(&own->blocks, &result, f, scale, dim[0], dim[1], err))
         return false;
-    if (told == BLOCKS_WRONG)
+    if (result == BLOCKS_WRONG)
         return table_wrong(scale, codes, err, "groups that cover the columns");
-    own->open = told == BLOCKS_OPEN ? "groups not given by config.json (--config)"
+    own->open = result == BLOCKS_OPEN ? "groups not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
     w->own = own;
     w->vague = own->open != NULL;

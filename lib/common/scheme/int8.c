@@ -33,19 +33,19 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     struct int8 *own = claims_alloc(f->claims, sizeof *own, err);
-    enum blocks_told told = BLOCKS_WRONG;
+    enum blocks_result result = BLOCKS_WRONG;
     if (!own)
         return false;
     w->own = own;
     if (codes->shape.rank < 2)
         return table_wrong(codes, codes, err, "INT8 codes [out, in]");
-    if (!blocks_find(&own->blocks, &told, f, scale, dim_rows(codes), dim_cols(codes), err))
+    if (!blocks_find(&own->blocks, &result, f, scale, dim_rows(codes), dim_cols(codes), err))
         return false;
-    if (told == BLOCKS_WRONG)
+    if (result == BLOCKS_WRONG)
         return table_wrong(scale, codes, err, "one scale, one per row, or groups or blocks");
     if (zero && !dim_same_shape(zero, scale))
         return table_wrong(zero, codes, err, "the shape of weight_scale");
-    own->open = told == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
+    own->open = result == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
     w->vague = own->open != NULL;
     return codes_check_zeros(f, zero, err) && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
@@ -77,22 +77,22 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     return codes_emit(p, d, decoding_bytes(d, CODES, at), true, zeros != NULL, y);
 }
 
-/* --- turned around */
+/* --- transposed */
 
 /* Matches groups of rows, if config.json or --scheme names Quark. Otherwise the same shapes are INT8 in blocks. */
 static bool
-is_turned(const struct table_match *f)
+is_transposed(const struct table_match *f)
 {
     static const char *const quark[] = { "quark", NULL };
     const struct tensor *scale = f->with[0];
     uint64_t groups = dim_rows(scale), in = dim_rows(f->codes);
     return f->codes->shape.rank == 2 && scale->shape.rank == 2 && dim_cols(scale) == dim_cols(f->codes)
         && dim_cols(scale) > 1 && groups != 0 && groups != in && in % groups == 0
-        && (claims_told(f->claims, f->scheme->code) || config_method_is(f->claims->config, quark));
+        && (claims_is_forced(f->claims, f->scheme->code) || config_method_is(f->claims->config, quark));
 }
 
 static bool
-turned_fit(struct table_match *f, struct weight *w, struct err *err)
+transposed_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     const uint64_t dim[2] = { dim_cols(codes), dim_rows(codes) };
@@ -109,7 +109,7 @@ turned_fit(struct table_match *f, struct weight *w, struct err *err)
 }
 
 static uint64_t
-turned_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+transposed_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct blocks *b = &((const struct int8 *)d->w->own)->blocks;
     struct codes_piece *p = codes_begin(d, at, count, b->cols, b->b1);
@@ -138,12 +138,12 @@ const struct scheme int8_schemes[] = {
     {
         .code = "int8-quark",
         .name = "Quark INT8",
-        INT8_ROW(is_turned),
-        .fit = turned_fit,
+        INT8_ROW(is_transposed),
+        .fit = transposed_fit,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP, [SMOOTH] = NEED_WHOLE },
         .strip = table_strip,
         .room = sizeof(struct codes_piece),
-        .decode = turned_decode,
+        .decode = transposed_decode,
         .describe = describe,
     },
     {

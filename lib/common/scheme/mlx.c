@@ -47,7 +47,7 @@ struct mlx {
     uint64_t open;                                      /* group * bits if several pairs fit; otherwise 0 */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 /* Companions of affine codes, in the order of the row. */
 enum { WITH_SCALES, WITH_BIASES };
@@ -72,15 +72,15 @@ bits_in(uint64_t product, uint32_t group)
 enum { SIZES = 3 };
 static const uint32_t sizes[SIZES] = { 64, 32, 128 };
 
-/* Finds the pair with `told` bits, or the first pair if that is 0. Returns the number of pairs that fit. */
+/* Finds the pair with `hint` bits, or the first pair if that is 0. Returns the number of pairs that fit. */
 static unsigned
-find_pair(struct mlx *m, uint64_t product, uint32_t told)
+find_pair(struct mlx *m, uint64_t product, uint32_t hint)
 {
     unsigned fitting = 0, same = 0;
     for (size_t i = 0; i < SIZES; i++) {
         uint32_t bits = bits_in(product, sizes[i]);
         fitting += bits != 0;
-        if (bits != 0 && (told == 0 || bits == told) && same++ == 0)
+        if (bits != 0 && (hint == 0 || bits == hint) && same++ == 0)
             *m = (struct mlx){ .bits = bits, .group = sizes[i] };
     }
     return fitting;
@@ -180,10 +180,10 @@ scheme_of_bits(uint32_t bits)
 
 /* Takes the pair whose bits --scheme or the metadata name. If --scheme does, w->scheme becomes the scheme of these bits. */
 static bool
-take_told(const struct claims *c, struct mlx *m, struct weight *w, uint64_t product)
+take_named(const struct claims *c, struct mlx *m, struct weight *w, uint64_t product)
 {
     for (uint32_t bits = 2; bits <= 8; bits++) {
-        if (bits == 7 || !claims_told(c, scheme_of_bits(bits)->code))
+        if (bits == 7 || !claims_is_forced(c, scheme_of_bits(bits)->code))
             continue;
         find_pair(m, product, bits);
         w->scheme = m->bits == bits ? scheme_of_bits(bits) : w->scheme;
@@ -211,7 +211,7 @@ find_numbers(struct claims *c, const struct table_match *f, struct weight *w, st
     else if (find_pair(m, product, 0) > 1 && !take_group(m, block, product)
         && !take_block(m, find_block(c, config_metadata(c->config), &f->base), product)) {
         *m = (struct mlx){ .group = 1 };
-        m->open = take_told(c, m, w, product) ? 0 : product;
+        m->open = take_named(c, m, w, product) ? 0 : product;
     }
 }
 

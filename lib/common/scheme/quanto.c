@@ -37,7 +37,7 @@ struct quanto {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 /* Companions, in the order of the rows. */
 enum { WITH_SCALE, WITH_SHIFT };
@@ -94,10 +94,10 @@ bits_fit(const struct table_match *f)
 static uint32_t
 find_bits(const struct claims *c, uint64_t height, uint64_t rows)
 {
-    const char *said = json_string_value(json_object_get(config_block(c->config), "weights"));
+    const char *declared = json_string_value(json_object_get(config_block(c->config), "weights"));
     if (num_ceil_div(rows, 2) != num_ceil_div(rows, 4) || rows == 0)
         return height == num_ceil_div(rows, 2) ? 4 : 2;
-    return said && strcmp(said, "int4") == 0 ? 4 : said && strcmp(said, "int2") == 0 ? 2 : 0;
+    return declared && strcmp(declared, "int4") == 0 ? 4 : declared && strcmp(declared, "int2") == 0 ? 2 : 0;
 }
 
 /* Returns the bias of the module that this weight belongs to, or NULL. */
@@ -143,7 +143,7 @@ find_rows_alone(const struct table_match *f, struct weight *w, uint64_t dim[2])
     if (size != 0 && num_mul(&numel, rows, group) && numel % size == 0 && (out ? numel / size : size) % group == 0) {
         dim[0] = out ? size : numel / size;
         dim[1] = out ? numel / size : size;
-    } else if (claims_told(f->claims, f->scheme->code)) {
+    } else if (claims_is_forced(f->claims, f->scheme->code)) {
         claims_warn_once(f->claims, "quanto weights without a bias are written as [groups, group], because their shape is not "
             "stored");
     } else {

@@ -57,7 +57,7 @@ compare_names(const void *pa, const void *pb)
 }
 
 static bool
-taken(const struct tensor *a, const struct tensor *b, struct err *err)
+same_name(const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char first[STR_SHOWN], second[STR_SHOWN];
     return err_set(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s would have the same name after dequantizing",
@@ -81,26 +81,26 @@ check_names(const struct claims *c, struct err *err)
         renamed[n++] = w;
         const struct tensor *other = catalog_find(c->catalog, w->name, w->name_len);
         if (other && !roles_is_companion(r, catalog_index(c->catalog, other)))
-            ok = taken(w->part[0], other, err);
+            ok = same_name(w->part[0], other, err);
     }
     qsort(renamed, n, sizeof *renamed, compare_names);
     for (size_t i = 1; ok && i < n; i++)
         if (compare_names(&renamed[i - 1], &renamed[i]) == 0)
-            ok = taken(renamed[i - 1]->part[0], renamed[i]->part[0], err);
+            ok = same_name(renamed[i - 1]->part[0], renamed[i]->part[0], err);
     free(renamed);
     return ok;
 }
 
 /* Checks that some weight is of the scheme given by --scheme. */
 static bool
-check_told(const struct claims *c, struct err *err)
+check_forced(const struct claims *c, struct err *err)
 {
     const struct roles *r = c->roles;
-    bool used = !c->told;
+    bool used = !c->forced;
     for (size_t i = 0; i < r->nweights && !used; i++)
-        used = r->weights[i].scheme->code && strcasecmp(r->weights[i].scheme->code, c->told) == 0;
+        used = r->weights[i].scheme->code && strcasecmp(r->weights[i].scheme->code, c->forced) == 0;
     return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s: no weight in the model can have this scheme",
-        c->told);
+        c->forced);
 }
 
 static bool
@@ -120,10 +120,10 @@ claim_everything(struct claims *c, struct err *err)
         ok = claim_all(scheme, c, err);
     if (ok) {
         smooth_finish(c->roles, c);
-        c->roles->rotated = rotation_told(c);
+        c->roles->rotated = rotation_evidence(c);
     }
     return ok && fp8_finish(c->roles, c, err) && leftover_check(c->roles, c, err) && unclaimed_claim(c->roles, c, err)
-        && check_names(c, err) && check_told(c, err);
+        && check_names(c, err) && check_forced(c, err);
 }
 
 bool
@@ -140,7 +140,7 @@ roles_assign(struct roles **out, struct catalog *catalog, const char *scheme, co
     r->role = calloc(n + 1, sizeof *r->role);
     if (!r->owner || !r->role)
         return err_memory(err, n * (sizeof *r->owner + sizeof *r->role));
-    struct claims c = { .roles = r, .catalog = catalog, .contents = contents, .told = scheme };
+    struct claims c = { .roles = r, .catalog = catalog, .contents = contents, .forced = scheme };
     for (size_t i = 0; i < n; i++)
         c.longest = num_max(c.longest, catalog_at(catalog, i)->name_len);
     c.scratch = malloc(c.longest + 1);

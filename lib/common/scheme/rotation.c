@@ -14,7 +14,7 @@ says_something(const json_t *v)
 }
 
 const char *
-rotation_told(const struct claims *c)
+rotation_evidence(const struct claims *c)
 {
     static const char *const keys[] = { "transform_config", "hadamard_config", "rotation_config", "spinquant_config" };
     static const char *const suffixes[] = { ".forward_hadamard_transform", ".spinquant_r1_type", ".spinquant_r4_type" };

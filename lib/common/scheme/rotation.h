@@ -6,6 +6,6 @@
 #include "scheme/claims.h"
 
 /* Returns the evidence, a key of the configuration or the suffix of a tensor (static), or NULL if there is none. */
-const char *rotation_told(const struct claims *c);
+const char *rotation_evidence(const struct claims *c);
 
 #endif

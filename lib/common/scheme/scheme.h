@@ -1,6 +1,7 @@
 /* Layer scheme: recognises quantized weights and decodes them. It holds the engine and one file for each scheme. It does not
  * know containers, descriptors or outputs, opens no files and reads only what it is given. Start with this header; then
- * bnb8.c, a small scheme; table.h, the rows of all schemes; and roles.h, which finds the weights of a model. */
+ * bnb8.c, a small scheme; table.h, the rows of all schemes; and roles.h, which finds the weights of a model.
+ * doc/schemes.md has the tensors and formulas of every scheme. */
 
 /* scheme: the parts of a quantized weight, and how a run of its elements is decoded.
  *

@@ -110,7 +110,7 @@ find_type(struct sdnq_type *type, const char *name)
 
 /* Charges n steps of matching. Returns false when the budget is used up. */
 static bool
-pay(struct modules_cost *cost, size_t n)
+charge(struct modules_cost *cost, size_t n)
 {
     cost->steps -= n < cost->steps ? n : cost->steps;
     return cost->steps != 0;
@@ -137,7 +137,7 @@ static bool
 names_weight(const char *pattern, const struct tensor *t, struct modules_cost *cost, const char **open)
 {
     size_t n = t->name_len, len = strlen(pattern);
-    if (!pay(cost, n + len))
+    if (!charge(cost, n + len))
         return false;
     if (*pattern == '.')
         return len - 1 <= n && memcmp(t->name, pattern + 1, len - 1) == 0;
@@ -161,7 +161,7 @@ names_weight(const char *pattern, const struct tensor *t, struct modules_cost *c
 static bool
 any_names_weight(const json_t *list, const struct tensor *t, struct modules_cost *cost, const char **open)
 {
-    for (size_t i = 0; i < json_array_size(list) && pay(cost, 1); i++) {
+    for (size_t i = 0; i < json_array_size(list) && charge(cost, 1); i++) {
         const char *pattern = json_string_value(json_array_get(list, i));
         if (pattern && names_weight(pattern, t, cost, open))
             return true;
@@ -204,7 +204,7 @@ configure(struct module *m, struct err *err)
     const char *key;
     json_t *value;
     json_object_foreach(json_object_get(m->block, "modules_quant_config"), key, value)
-        if (!pay(m->cost, 1) || (json_is_object(value) && names_weight(key, m->codes, m->cost, &m->open))) {
+        if (!charge(m->cost, 1) || (json_is_object(value) && names_weight(key, m->codes, m->cost, &m->open))) {
             m->own = value;
             break;
         }
@@ -213,7 +213,7 @@ configure(struct module *m, struct err *err)
         struct sdnq_type type;
         unsigned least;
         bool is_signed;
-        if (!pay(m->cost, 1))
+        if (!charge(m->cost, 1))
             break;
         if (!any_names_weight(value, m->codes, m->cost, &m->open))
             continue;
@@ -233,7 +233,7 @@ configure(struct module *m, struct err *err)
 /* --- a weight */
 
 static const struct tensor *
-beside(const struct module *m, const char *suffix)
+find_companion(const struct module *m, const char *suffix)
 {
     return claims_find(m->claims, m->p.base, m->p.base_len, suffix);
 }
@@ -253,7 +253,7 @@ unsupported_part(const struct module *m)
     const struct shape *s = &m->scale->shape;
     struct sdnq_type type;
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
-        if (beside(m, tensors[i][0]))
+        if (find_companion(m, tensors[i][0]))
             return tensors[i][1];
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *v = setting(m, keys[i][0]);
@@ -319,9 +319,9 @@ fit_packed(const struct module *m, struct sdnq *q, uint64_t dim[2], struct err *
     return true;
 }
 
-/* Like fit_packed, for codes of one byte. *turned: they are stored as [in, out]. */
+/* Like fit_packed, for codes of one byte. *transposed: they are stored as [in, out]. */
 static bool
-fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *turned, struct err *err)
+fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *transposed, struct err *err)
 {
     const struct shape *s = &m->scale->shape, *w = &m->codes->shape;
     uint64_t rows = shape_dim(s, 0), across = shape_dim(s, 1);
@@ -334,9 +334,9 @@ fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *turned,
     if (s->rank != 2 || w->rank != 2 || (across == 1 ? rows != shape_dim(w, 0) && rows != 1
             : rows != 1 || across != shape_dim(w, 1)))
         return bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] for codes [in, out]", err);
-    *turned = across != 1;
-    dim[0] = shape_dim(w, *turned ? 1 : 0);
-    dim[1] = shape_dim(w, *turned ? 0 : 1);
+    *transposed = across != 1;
+    dim[0] = shape_dim(w, *transposed ? 1 : 0);
+    dim[1] = shape_dim(w, *transposed ? 0 : 1);
     q->group = dim_is_one(m->scale) ? m->codes->extent.nbytes : dim[1];
     return true;
 }
@@ -361,7 +361,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     const struct module *m = f->hint;
     struct sdnq *q = claims_alloc(f->claims, sizeof *q, err);
     uint64_t dim[2];
-    bool turned = false;
+    bool transposed = false;
     if (!q)
         return false;
     *q = (struct sdnq){ .open = false };
@@ -373,9 +373,9 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (q->open)
         return true;
     if (!check_companions(m, &q->type, err)
-        || !(q->type.packed ? fit_packed(m, q, dim, err) : fit_plain(m, q, dim, &turned, err)))
+        || !(q->type.packed ? fit_packed(m, q, dim, err) : fit_plain(m, q, dim, &transposed, err)))
         return false;
-    w->scheme = &sdnq_schemes[turned ? IN_COLUMNS : IN_ROWS];
+    w->scheme = &sdnq_schemes[transposed ? IN_COLUMNS : IN_ROWS];
     q->cols = num_max(dim[1], 1);
     q->group = num_max(q->group, 1);
     return claims_shape(f->claims, w, 0, dim, 2, err);
@@ -405,7 +405,7 @@ static enum claim
 choose_unconfigured(struct table_match *f, struct module *m, struct weight *w, struct err *err)
 {
     bool codes = m->codes->dtype == DTYPE_I8 || m->codes->dtype == DTYPE_U8;
-    bool svd = dtype_is_float8(m->codes->dtype) && beside(m, ".svd_up");
+    bool svd = dtype_is_float8(m->codes->dtype) && find_companion(m, ".svd_up");
     if (!dtype_in(FLOAT_16, m->scale->dtype) || (!codes && !svd))
         return CLAIM_NO;
     m->open = svd ? "with svd_up" : "without its configuration";
@@ -421,14 +421,14 @@ choose(struct table_match *f, struct weight *w, struct err *err)
     const struct config *config = f->claims->config;
     struct module m = { .claims = f->claims, .codes = f->codes, .p = f->base };
     const char *method = config_method(config);
-    m.scale = beside(&m, ".scale");
+    m.scale = find_companion(&m, ".scale");
     f->hint = &m;
     if (method ? strcmp(method, "sdnq") != 0 : !m.scale)
         return CLAIM_NO;
     if (!method)
         return choose_unconfigured(f, &m, w, err);
     m.block = config_block(config);
-    m.zero = beside(&m, ".zero_point");
+    m.zero = find_companion(&m, ".zero_point");
     m.cost = config_cost(config);
     if (!configure(&m, err))
         return CLAIM_FAIL;

@@ -73,9 +73,9 @@ swizzle_of(const struct claims *c, const struct tensor *codes, const struct tens
     bool mxfp8 = dtype_is_float8(codes->dtype);
     if (kind == GRID_NONE)
         return kind;
-    if (claims_told(c, mxfp8 ? SCHEME_MXFP8_COMFY : SCHEME_NVFP4_COMFY))
+    if (claims_is_forced(c, mxfp8 ? SCHEME_MXFP8_COMFY : SCHEME_NVFP4_COMFY))
         return kind == GRID_PLAIN ? GRID_DENIED : GRID_SWIZZLED;
-    if (g->config || claims_told(c, mxfp8 ? SCHEME_MXFP8 : SCHEME_NVFP4))
+    if (g->config || claims_is_forced(c, mxfp8 ? SCHEME_MXFP8 : SCHEME_NVFP4))
         return kind == GRID_SWIZZLED ? GRID_DENIED : GRID_PLAIN;
     return kind == GRID_EITHER && (mxfp8 ? g->mxfp8 : g->nvfp4) ? GRID_PLAIN : kind;
 }

@@ -200,7 +200,7 @@ static bool
 bad_shapes(const struct table_match *f, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT], found[3 * SHAPE_TEXT] = "";
-    const char *told = f->claims->told;
+    const char *forced = f->claims->forced;
     size_t n = 0;
     for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
         if (f->with[i] && n < sizeof found)
@@ -208,8 +208,8 @@ bad_shapes(const struct table_match *f, struct err *err)
                 f->row->companions[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
     return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s does not fit %s: expected %s%s%s%s",
         str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype),
-        shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, told ? "; --scheme is " : "",
-        told ? told : "");
+        shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, forced ? "; --scheme is " : "",
+        forced ? forced : "");
 }
 
 /* Finds all companions of a weight that exist. */

@@ -63,7 +63,7 @@ struct torchao {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 /* Companions, in the order of the row. */
 enum { WITH_SCALE, WITH_ZERO, WITH_WHOLE, WITH_PRE_SCALE };

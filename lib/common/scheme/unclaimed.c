@@ -15,7 +15,7 @@ struct owner {
     size_t n;
     const struct tensor *scale;
     bool other;                 /* this is P.x */
-    bool vague;                 /* a table or zeros, which can be beside an FP8 weight too */
+    bool vague;                 /* a table or zeros, which an FP8 weight can have too */
 };
 
 struct owners {
@@ -141,17 +141,17 @@ enum { CODES, COMPANION };
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    const struct tensor *beside = w->part[COMPANION];
+    const struct tensor *companion = w->part[COMPANION];
     const char *type = dtype_name(w->part[CODES]->dtype);
     char shown[STR_SHOWN];
     size_t last;
-    if (!beside) {
+    if (!companion) {
         snprintf(buf, SCHEME_DETAIL, "%s, quantized according to config.json", type);
         return;
     }
-    module_len(beside, &last);
+    module_len(companion, &last);
     snprintf(buf, SCHEME_DETAIL, "%s, beside %.50s", type,
-        str_shown(shown, beside->name + last, beside->name_len - last));
+        str_shown(shown, companion->name + last, companion->name_len - last));
 }
 
 const struct scheme unclaimed_schemes[] = {
@@ -177,7 +177,7 @@ find_scale(const struct claims *c, const struct owners *o, const struct tensor *
 
 /* Examines one tensor that no weight claimed. */
 static bool
-look(struct claims *c, const struct owners *o, const struct tensor *t, struct err *err)
+examine(struct claims *c, const struct owners *o, const struct tensor *t, struct err *err)
 {
     static const char *const words[] = { "weight", "kernel", "codes", "packed", "quantized", NULL };
     size_t last, module = module_len(t, &last), n = t->name_len - last;
@@ -195,9 +195,9 @@ look(struct claims *c, const struct owners *o, const struct tensor *t, struct er
     return (!scale || claims_is_taken(c, scale) || claims_take(c, scale, t, ROLE_SCALE, err)) && claims_add(c, &w, err);
 }
 
-/* Rejects an FP8 weight that has no scale its scheme knows but has another one beside it: it is not a plain cast. */
+/* Rejects an FP8 weight that has no scale its scheme knows but is next to another scale: it is not a plain cast. */
 static bool
-look_at_fp8(const struct claims *c, const struct owners *o, const struct weight *w, struct err *err)
+examine_fp8(const struct claims *c, const struct owners *o, const struct weight *w, struct err *err)
 {
     const struct tensor *t = w->part[CODES], *scale;
     char name[STR_SHOWN], shown[STR_SHOWN];
@@ -230,10 +230,10 @@ unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err)
     for (size_t i = 0; i < catalog_count(catalog) && ok; i++) {
         const struct tensor *t = catalog_at(catalog, i);
         if (is_code(t) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i))
-            ok = look(c, &o, t, err);
+            ok = examine(c, &o, t, err);
     }
     for (size_t i = 0; i < roles_weight_count(roles) && ok; i++)
-        ok = look_at_fp8(c, &o, roles_weight(roles, i), err);
+        ok = examine_fp8(c, &o, roles_weight(roles, i), err);
     free(o.list);
     return ok;
 }

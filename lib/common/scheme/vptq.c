@@ -40,7 +40,7 @@ struct vptq {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what config.json says of a layer */
+/* --- a layer in config.json */
 
 static const json_t *
 find_layer(const struct table_match *f)
@@ -106,7 +106,7 @@ why_open(const struct table_match *f, const json_t *layer)
     return residuals > main_of(layer, "num_centroids", 1) ? "with more residual centroids than centroids" : NULL;
 }
 
-/* --- what it is */
+/* --- recognition */
 
 static bool
 check_book(const struct table_match *f, const struct tensor *t, uint64_t entries, uint64_t length, struct err *err)
@@ -117,14 +117,15 @@ check_book(const struct table_match *f, const struct tensor *t, uint64_t entries
 
 /* Checks a tensor with one element per column, which must exist if and only if config.json declares it. */
 static bool
-check_columns(const struct table_match *f, const struct tensor *t, const char *name, bool said, uint64_t in, struct err *err)
+check_columns(const struct table_match *f, const struct tensor *t, const char *name, bool declared, uint64_t in,
+    struct err *err)
 {
     char shown[STR_SHOWN];
-    if (!t && said)
+    if (!t && declared)
         return claims_is_report_on_shard(f->claims)
             || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: quantized (VPTQ), but has no %s, "
                 "which config.json declares", str_shown(shown, f->codes->name, f->codes->name_len), name);
-    if (t && !said)
+    if (t && !declared)
         return table_wrong(t, f->codes, err, "no such tensor according to config.json");
     return !t || (t->shape.rank == 1 && dim_cols(t) == in) || table_wrong(t, f->codes, err, "[%" PRIu64 "]", in);
 }

@@ -6,9 +6,9 @@
  *      | zeros up to a multiple of A |                         A: general.alignment, else 32
  *      | tensor data, each padded to a multiple of A |
  *
- * Versions 2 and 3 are the same but that 3 may be big-endian, in the data too: such a file has the magic
- * "FUGG", or a version that is nothing in its low 16 bits when it is read as little-endian.
- * From docs/gguf.md and src/gguf.cpp of ggml; where they differ, or are too trusting, hostile.md decides.
+ * Versions 2 and 3 are the same, except that version 3 may be big-endian, including the data: such a file has the magic
+ * "FUGG", or a version whose low 16 bits are zero when read as little-endian. Source: docs/gguf.md and src/gguf.cpp of ggml.
+ * Where they disagree, or trust the file too much, the checks here are stricter.
  */
 #include "container/gguf/gguf_priv.h"
 
@@ -21,13 +21,13 @@
 #include "base/str.h"
 
 enum {
-    PREFIX = 4 + 4, HEADER = 24,                            /* magic and version; with the counts */
+    PREFIX = 4 + 4, HEADER = 24,                            /* magic and version; the same plus both counts */
     LEAST_KEY = 8 + 4 + 1, LEAST_TENSOR = 8 + 4 + 4 + 8,    /* bytes of the shortest records */
     DEFAULT_ALIGNMENT = 32, LEAST_ALIGNMENT = 8,
-    STEP = 256 << 10,                                       /* the head grows by this */
+    STEP = 256 << 10,                                       /* bytes by which the head grows */
 };
 
-/* --- for all three files --------------------------------------------------------------------------------- */
+/* --- shared by all three files --------------------------------------------------------------------------- */
 
 bool
 gguf_fail(const struct gguf *g, struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
@@ -52,7 +52,7 @@ gguf_at(const struct gguf *g, uint64_t at)
     return (const char *)g->c.p - (g->c.at - at);
 }
 
-/* Ask for the memory of the head up to byte `end`. */
+/* Charges the budget for the head up to byte `end`. */
 static bool
 charge(struct gguf *g, uint64_t end, struct err *err)
 {
@@ -81,7 +81,7 @@ gguf_need(struct gguf *g, uint64_t n, struct err *err)
         if (!source_head(g->src, want, &p, &have, err))
             return false;
         if (have < want)
-            g->size = have;     /* a pipe has come to its end */
+            g->size = have;     /* the pipe has ended */
         g->c.p = p + g->c.at;
         g->c.left = have - g->c.at;
         if (n <= g->c.left)
@@ -126,7 +126,7 @@ gguf_probe(const uint8_t *head, size_t n, uint64_t size)
     return n >= 4 && (memcmp(head, "GGUF", 4) == 0 || memcmp(head, "FUGG", 4) == 0);
 }
 
-/* One count of the header, at byte `at`: can it be true? */
+/* Checks that a count in the header, at byte `at`, is possible: not negative, and not more than the file can hold. */
 static bool
 check_count(struct gguf *g, const char *what, uint64_t n, uint64_t least, uint64_t at, struct err *err)
 {
@@ -159,7 +159,7 @@ read_header(struct gguf *g, uint32_t *version, uint64_t *ntensors, uint64_t *nke
         && check_count(g, "keys", *nkeys, LEAST_KEY, 16, err);
 }
 
-/* The keys of a split model agree with each other, those of this part alone. */
+/* Checks that the split keys of this part agree with each other. */
 static bool
 check_split(const struct gguf *g, struct err *err)
 {

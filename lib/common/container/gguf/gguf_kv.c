@@ -1,10 +1,10 @@
-/* gguf_kv: the keys of a GGUF file.
+/* gguf_kv: reads the keys of a GGUF file.
  *
  *      | key: length u64, bytes | type of the value u32 | value |      n_kv times
  *
- * Nothing says how long a value is, so the walk goes through all of it, once, and leaves it where it lies
- * (catalog/metadata.c draws the values). The head of the source grows, and may move, as the walk asks for more, so
- * that places are offsets until a value is whole; then the catalog copies it.
+ * Values do not declare their length, so every value is walked once, in place (catalog/metadata.c formats them). The head of
+ * the source grows, and may move, as the walk needs more, so positions are offsets until a value is complete; then the
+ * catalog copies it.
  */
 #include "container/gguf/gguf_priv.h"
 
@@ -17,9 +17,9 @@
 #include "base/str.h"
 #include "base/table.h"
 
-enum { ARRAY_HEAD = 4 + 8, STRING_LEAST = 8, NAME = 8 };     /* NAME: of a record, behind its length */
+enum { ARRAY_HEAD = 4 + 8, STRING_LEAST = 8, NAME = 8 };     /* NAME: bytes of the length before a name */
 
-/* Where a key lies, to find one that is there twice. */
+/* The position of a key, to find duplicates. */
 struct key {
     uint64_t at;        /* file offset of its record */
     uint64_t n;         /* bytes of its name */
@@ -32,7 +32,7 @@ struct gguf_keys {
     struct table names;
 };
 
-/* The type id of a value or of the elements of an array. */
+/* Reads the type id of a value, or of the elements of an array. */
 static bool
 read_type(struct gguf *g, const char *what, enum meta_type *type, struct err *err)
 {
@@ -46,8 +46,8 @@ read_type(struct gguf *g, const char *what, enum meta_type *type, struct err *er
     return true;
 }
 
-/* str_is_utf8, quick about what vocabularies are made of: ASCII, and characters of two or three bytes.
- * `left` bytes, at least n, may be looked at. */
+/* Like str_is_utf8(), but fast for what vocabularies contain: ASCII, and characters of two or three bytes. It may read
+ * `left` bytes, which is at least n. */
 static bool
 is_utf8(const uint8_t *p, uint64_t n, uint64_t left)
 {
@@ -80,13 +80,13 @@ is_utf8(const uint8_t *p, uint64_t n, uint64_t left)
 static bool
 skip_strings(struct gguf *g, uint64_t count, struct err *err)
 {
-    struct cursor c = g->c;     /* in registers: vocabularies have hundreds of thousands of them */
+    struct cursor c = g->c;     /* in registers: vocabularies have hundreds of thousands of strings */
     while (count != 0) {
         uint64_t n = 0;
         if (c.left >= STRING_LEAST)
             n = c.big ? load_be64(c.p) : load_le64(c.p);
         if (c.left < STRING_LEAST || n > c.left - STRING_LEAST) {
-            /* Not all of it is here yet: the careful way, once per step of the head. */
+            /* The string is not all here yet: read it the careful way, once per step of the head. */
             const char *p;
             g->c = c;
             if (!gguf_string(g, "string in the array", GGUF_STRING_MAX, &p, &n, err))
@@ -109,7 +109,7 @@ skip_strings(struct gguf *g, uint64_t count, struct err *err)
     return true;
 }
 
-/* `depth`: levels of arrays that may still follow inside. */
+/* Reads an array; `depth` is the number of array levels still allowed, this one included. */
 static bool
 read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err)
 {
@@ -182,7 +182,7 @@ read_value(struct gguf *g, struct meta_value *value, enum meta_type type, struct
     return true;
 }
 
-/* The name of a key. Borrowed until the next gguf_need. */
+/* Reads the name of a key. Borrowed until the next gguf_need. */
 static bool
 read_name(struct gguf *g, const char **name, uint64_t *n, struct err *err)
 {
@@ -206,7 +206,7 @@ read_key(struct gguf *g, struct err *err)
     const char *name;
     if (!read_name(g, &name, &n, err))
         return false;
-    /* Words of lower case letters, digits and _, joined by dots; "-" is in the names of architectures. */
+    /* Words of lower-case letters, digits and _, joined by dots; names of architectures contain "-". */
     bool good = name[0] != '.' && name[n - 1] != '.';
     for (uint64_t i = 0; i < n; i++) {
         char k = name[i];
@@ -238,7 +238,7 @@ note_alignment(struct gguf *g, const struct meta_value *value, uint64_t at, stru
     return true;
 }
 
-/* Keep the values that say how to read the file. */
+/* Notes the values that the reader itself needs. */
 static bool
 note_value(struct gguf *g, const struct meta *m, uint64_t at, struct err *err)
 {
@@ -263,7 +263,8 @@ name_of_key(const void *of, uint32_t i, size_t *n)
     return gguf_at(keys->g, keys->key[i].at + NAME);
 }
 
-/* Two readers may take the value of either of two keys of one name, so neither is right. `at`: of the key's record. */
+/* Refuses a duplicate key: readers differ in which of its values they use, so neither is right. `at`: offset of the key's
+ * record. */
 static bool
 check_new(struct gguf *g, struct gguf_keys *keys, const struct meta *m, uint64_t at, struct err *err)
 {
@@ -301,7 +302,7 @@ gguf_read_keys(struct gguf *g, uint64_t count, struct err *err)
             break;
         m.key = gguf_at(g, at + NAME);
         m.key_len = (uint32_t)g->name_len;      /* at most META_KEY_MAX */
-        /* Parts of a split model after the first only repeat what the first says of the split. */
+        /* The parts of a split model after the first only repeat what its first part declares about the split. */
         ok = note_value(g, &m, value_at, err)
             && check_new(g, &keys, &m, at, err)
             && (g->file != 0 || catalog_add_meta(g->catalog, &m, &again, err));

@@ -1,11 +1,11 @@
-/* gguf_tensors: the tensor infos of a GGUF file, and where they say that the data lie.
+/* gguf_tensors: reads the tensor infos of a GGUF file, and checks the layout of the data that they declare.
  *
  *      | name: length u64, bytes | n_dims u32 | n_dims x u64 | type u32 | offset u64 |      n_tensors times
  *
- * The first dimension varies fastest; the catalog has them turned around, row-major. A row (the first
- * dimension) is a whole number of blocks. Offsets count from the first data byte and are multiples of the
- * alignment. ggml wants the data in the order of the infos, each behind the padding of the one before; any
- * other order is accepted here with a warning, but neither holes nor overlaps.
+ * The first dimension varies fastest; the catalog has dimensions in reverse, row-major. A row (the first dimension) is a
+ * whole number of blocks. Offsets count from the first data byte and are multiples of the alignment. ggml requires the data
+ * in the order of the infos, each tensor after the padding of the previous one; any other order is accepted here with a
+ * warning, but not holes or overlaps.
  */
 #include "container/gguf/gguf_priv.h"
 
@@ -22,8 +22,8 @@
 enum {
     NAME = 8,               /* bytes of the length of a name */
     MAX_DIMS = 4,           /* GGML_MAX_DIMS */
-    MAX_NAME = 63,          /* GGML_MAX_NAME, less its NUL */
-    FORK_TYPE = 40,         /* forks of ggml give ids from here on to blocks of their own */
+    MAX_NAME = 63,          /* GGML_MAX_NAME without its NUL */
+    FORK_TYPE = 40,         /* from this id on, forks of ggml define block types of their own */
 };
 
 struct info {
@@ -33,9 +33,9 @@ struct info {
     uint32_t id;
     enum dtype dtype;
     uint64_t offset;
-    uint64_t nbytes;        /* 0 when the type is not known */
-    uint64_t least;         /* nbytes, but 1 when there are elements of a type that is not known */
-    uint64_t at;            /* file offset of the record; its name is NAME bytes on */
+    uint64_t nbytes;        /* 0 if the type is unknown */
+    uint64_t least;         /* nbytes, or 1 for a non-empty tensor of unknown type */
+    uint64_t at;            /* file offset of the record; its name is NAME bytes further */
 };
 
 struct infos {
@@ -67,7 +67,7 @@ read_name(struct gguf *g, struct info *t, struct err *err)
     return true;
 }
 
-/* The type of an id, which stands at byte `at`. */
+/* Looks up the type of an id, which is at byte `at`. */
 static bool
 find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
 {
@@ -82,7 +82,7 @@ find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
     return true;
 }
 
-/* Number of elements, which ggml counts in a signed 64-bit integer. A zero anywhere makes it 0. */
+/* Counts elements, in a signed 64-bit integer like ggml. The count is 0 if any dimension is. */
 static bool
 count_elements(const struct info *t, uint64_t *numel)
 {
@@ -159,7 +159,7 @@ add_info(struct infos *infos, struct budget *budget, struct err *err)
     return &infos->info[infos->count++];
 }
 
-/* --- how the data lie ------------------------------------------------------------------------------------ */
+/* --- the layout of the data ------------------------------------------------------------------------------ */
 
 static int
 compare_offsets(const void *pa, const void *pb)
@@ -172,7 +172,7 @@ compare_offsets(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Bring them into the order of their data. True when they were not in it. */
+/* Sorts the infos by data offset. Returns true if they were not sorted before. */
 static bool
 sort_infos(struct infos *infos)
 {
@@ -184,7 +184,7 @@ sort_infos(struct infos *infos)
     return false;
 }
 
-/* A failure of tensor t, and a word on t or the one before it when its size may be another. */
+/* Sets an error about tensor t. Adds a hint if the type of `suspect`, t or the one before it, may mean another block format. */
 static bool
 fail_layout(struct gguf *g, const struct info *t, const struct info *suspect, struct err *err, const char *text)
 {
@@ -197,11 +197,11 @@ fail_layout(struct gguf *g, const struct info *t, const struct info *suspect, st
     return gguf_fail(g, err, ERR_MALFORMED, t->at, "%s%s", text, fork);
 }
 
-/* Whether t begins at `expected`, an offset in the data, behind the padding of the tensor before it. */
+/* Checks that t begins at `expected`, an offset in the data: after the padding of the previous tensor. */
 static bool
 check_place(struct gguf *g, const struct info *t, const struct info *before, uint64_t expected, struct err *err)
 {
-    bool loose = before && before->dtype == DTYPE_UNKNOWN;      /* it may reach further than `expected` */
+    bool loose = before && before->dtype == DTYPE_UNKNOWN;      /* it may extend beyond `expected` */
     if (t->offset == expected || (loose && t->offset > expected))
         return true;
     char text[STR_SHOWN + 160], shown[STR_SHOWN] = "the start of the data";
@@ -213,8 +213,8 @@ check_place(struct gguf *g, const struct info *t, const struct info *before, uin
     return fail_layout(g, t, before, err, text);
 }
 
-/* The data, which begin at byte `start` of the file: no overlap, no hole, no end beyond the file's.
- * The infos are in the order of their data. */
+/* Checks the data, which begins at byte `start` of the file: no overlap, no hole, nothing beyond the end of the file. The
+ * infos must be sorted by data offset. */
 static bool
 check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct err *err)
 {
@@ -283,7 +283,7 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
     g->name_at = 0;
     num_align(&start, g->c.at, g->alignment);       /* cannot fail: the header is at most SOURCE_HEAD_MAX */
 
-    /* Added in the order listed, checked in the order of the data. */
+    /* Added in the order listed, checked in data order. */
     ok = ok && add_tensors(g, &infos, start, err);
     if (ok && sort_infos(&infos))
         catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp cannot load this file");

@@ -4,9 +4,10 @@
  *      dict    {key: value, key: value, ...}        field   (name, descr) | (name, descr, dims)
  *      dims    (n, n, ...) | n within a descr       name    TEXT | (TEXT, TEXT)
  *
- * as Python writes literals: "" or '', blanks and comments between words, a comma behind the last item or none. From
- * numpy/lib/format.py; npz.md 1 to 3. What Python would compute (1+2, escapes, other bases, texts side by side) is
- * ERR_UNSUPPORTED: no writer makes it. */
+ * written as Python literals: "" or '', blanks and comments between tokens, an optional trailing comma. Source:
+ * numpy/lib/format.py. Literals that Python would have to evaluate (1+2, escapes, other bases, adjacent strings) are
+ * ERR_UNSUPPORTED, because no writer produces them.
+ */
 #include "container/numpy/npy_priv.h"
 
 #include <inttypes.h>
@@ -27,10 +28,10 @@ is(const struct npy_text *t, const char *word)
 
 /* --- descr -------------------------------------------------------------------------------------------------- */
 
-/* What a type's letter stands for. */
+/* The meaning of a type letter. */
 struct npy_kind {
     char letter;
-    uint8_t unit;               /* bytes of an element for each 1 of its number; 0: it has one number, `only` */
+    uint8_t unit;               /* bytes per unit of its number; 0: the number must be `only` */
     uint8_t only;
 };
 
@@ -51,10 +52,10 @@ static const struct scalar scalars[] = {
     { 'u', 1, DTYPE_U8 }, { 'u', 2, DTYPE_U16 }, { 'u', 4, DTYPE_U32 }, { 'u', 8, DTYPE_U64 },
     { 'f', 2, DTYPE_F16 }, { 'f', 4, DTYPE_F32 }, { 'f', 8, DTYPE_F64 },
     { 'c', 8, DTYPE_C64 },
-    { 'V', 2, DTYPE_BF16 },     /* NumPy has no bfloat16: what has one writes it so */
+    { 'V', 2, DTYPE_BF16 },     /* NumPy has no bfloat16; libraries that do write it so */
 };
 
-/* A type that is told by one text: an order of bytes, a letter, a number, and of a time the unit. */
+/* A type given as one string: byte order, letter, number, and the unit of a time. */
 struct simple {
     char order, letter;
     uint64_t number;
@@ -91,7 +92,7 @@ split_simple(struct simple *s, const uint8_t *p, size_t n)
     return number && (s->unit_len == 0 || (time && s->unit_len <= UNIT_MAX && p[0] == '[' && end[-1] == ']'));
 }
 
-/* The array's type, when it is one text. */
+/* Sets the array's type from such a string. */
 static bool
 read_simple(struct npy *npy, const struct npy_text *t, const struct simple *s)
 {
@@ -126,19 +127,19 @@ refuse_objects(const struct npy_text *t)
     return npy_fail(t, ERR_UNSAFE, "elements are Python objects (|O), stored as a pickle: save it as an array of numbers");
 }
 
-/* What a place in a descr takes. */
+/* What may stand at a position in a descr. */
 enum npy_place { DESCR, FIELDS, FIELD, NAME, DIMS, SIZE };
 
 enum { DEPTH = 8 };
 
-/* A bracket that is open: of a FIELD or a NAME or a DESCR that is (descr, dims), or a list of FIELDS, or of DIMS. */
+/* An open bracket: of a FIELD, a NAME, a DESCR that is (descr, dims), a list of FIELDS, or DIMS. */
 struct open {
     enum npy_place of;
-    uint32_t items;             /* that were begun */
-    bool comma;                 /* one can come, or the end: an item was read */
+    uint32_t items;             /* items begun so far */
+    bool comma;                 /* an item was read: a comma may follow, or the end */
 };
 
-/* What item number i of an open bracket is; how many there are at least and at most. */
+/* Returns the kind of the next item of an open bracket, and the smallest and largest number of items in it. */
 static enum npy_place
 place_in(const struct open *o, uint32_t *least, uint32_t *most)
 {
@@ -154,7 +155,7 @@ place_in(const struct open *o, uint32_t *least, uint32_t *most)
     }
 }
 
-/* A word that stands alone at a place, or opens a bracket there: *opens. */
+/* Checks a token at a position: a value, or an opening bracket, which sets *opens. */
 static bool
 read_item(struct npy_text *t, enum npy_place place, bool *opens, enum npy_place *of)
 {
@@ -172,7 +173,7 @@ read_item(struct npy_text *t, enum npy_place place, bool *opens, enum npy_place 
         || npy_fail(t, ERR_MALFORMED, "descr is not a type: expected a string or a list of fields");
 }
 
-/* A descr of several types; its first word, a bracket, has been read. Python objects anywhere in it are refused. */
+/* Reads a structured descr, whose first token, a bracket, was just read. Refuses Python objects anywhere in it. */
 static bool
 read_structured(struct npy_text *t)
 {
@@ -193,7 +194,7 @@ read_structured(struct npy_text *t)
         if (o->comma && t->mark == ',') {
             o->comma = false;
         } else if (t->mark == close) {
-            /* (3) is 3 in brackets */
+            /* (3) is just 3 in parentheses */
             if (o->items < least || (o->of == DIMS && o->items == 1 && o->comma))
                 return npy_fail(t, ERR_MALFORMED, "a tuple in descr has too few items");
             n--;
@@ -246,7 +247,7 @@ read_fortran(struct npy *npy, struct npy_text *t)
 static bool
 read_shape(struct npy *npy, struct npy_text *t)
 {
-    bool comma = true;          /* an item can come */
+    bool comma = true;          /* an item may follow */
     uint64_t rank = 0;
     if (!npy_next(t))
         return false;
@@ -273,14 +274,14 @@ read_shape(struct npy *npy, struct npy_text *t)
     return limits_check(rank, NPY_RANK, "dimensions", t->err);
 }
 
-/* The whole text: a dictionary of exactly these keys. */
+/* Reads the whole text: a dictionary of exactly these keys. */
 static bool
 read_dict(struct npy *npy, struct npy_text *t)
 {
     static const char *const keys[] = { "descr", "fortran_order", "shape" };
     enum { NKEYS = sizeof keys / sizeof *keys };
     bool have[NKEYS] = { false };
-    bool comma = true, descr = false;       /* another key can come; the value before was a descr */
+    bool comma = true, descr = false;       /* another key may follow; the last value was a descr */
     if (!npy_next(t))
         return false;
     if (t->mark != '{')
@@ -322,7 +323,6 @@ read_dict(struct npy *npy, struct npy_text *t)
     return t->word == NPY_END || npy_fail(t, ERR_MALFORMED, "trailing data after the dictionary");
 }
 
-/* --- */
 
 bool
 npy_is(const uint8_t *p, size_t n)
@@ -349,7 +349,7 @@ npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err)
     return true;
 }
 
-/* Elements and bytes: all sizes but those of 0 multiply within 63 bits, as NumPy has it. */
+/* Computes the numbers of elements and bytes. The product of all nonzero sizes must fit in 63 bits, as in NumPy. */
 static bool
 measure(struct npy *npy, const struct npy_text *t)
 {

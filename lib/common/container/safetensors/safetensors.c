@@ -5,10 +5,10 @@
  *
  *      {"__metadata__":{"format":"pt"}, "name":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}, ...}
  *
- * Offsets count from 8 + N. Sorted by them, the tensors tile the rest of the file: no hole, no overlap, no
- * tail. The order of the checks and the names in parentheses are those of the reference library
- * (huggingface/safetensors, tensor.rs, read_metadata and validate). Stricter than it: a name given twice, also
- * in __metadata__, is malformed, and there are limits.
+ * Offsets count from 8 + N. In offset order, the tensors tile the rest of the file: no hole, no overlap, no trailing bytes.
+ * The checks come in the order of the reference library (huggingface/safetensors, tensor.rs, read_metadata and validate),
+ * and the names in parentheses are its errors. Two things are stricter: duplicate names, also in __metadata__, are
+ * malformed, and there are limits.
  */
 #include "container/safetensors/safetensors_priv.h"
 
@@ -29,7 +29,7 @@ compare_offsets(const void *pa, const void *pb)
         return a->begin < b->begin ? -1 : 1;
     if (a->end != b->end)
         return a->end < b->end ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);       /* as listed: one buffer holds all names */
+    return (a->name > b->name) - (a->name < b->name);       /* header order: names point into one buffer */
 }
 
 static void
@@ -42,7 +42,7 @@ sort_entries(struct safetensors_reader *r)
         }
 }
 
-/* Tensor i does not begin where the one before it ends, or ends before it begins. */
+/* Sets the error for tensor i, which does not begin where the previous one ends, or ends before it begins. */
 static bool
 bad_offset(struct safetensors_reader *r, size_t i, uint64_t expected)
 {
@@ -61,7 +61,7 @@ bad_offset(struct safetensors_reader *r, size_t i, uint64_t expected)
         e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
 }
 
-/* Pack the dimensions of a shape that read_shape() found good, of the entry's rank. */
+/* Packs the dimensions of a shape, e->rank of them, that read_shape() has checked. */
 static void
 pack_shape(uint8_t *out, const struct safetensors_entry *e)
 {
@@ -113,8 +113,8 @@ add_tensor(struct safetensors_reader *r, const struct safetensors_entry *e, cons
     return name && catalog_add(r->catalog, &t, r->err);
 }
 
-/* Check that the tensors tile the data, in order of their offsets, and put them into the catalog.
- * *data_end: where the last one ends in the file. */
+/* Checks that the tensors tile the data, and adds them to the catalog in offset order. Sets *data_end to the file offset
+ * where the last one ends. */
 static bool
 lay_out(struct safetensors_reader *r, uint64_t *data_end)
 {
@@ -144,7 +144,7 @@ lay_out(struct safetensors_reader *r, uint64_t *data_end)
     return ok;
 }
 
-/* The N bytes of the header, where to find them and where they end. */
+/* Finds the JSON header, *n bytes at *p, and checks its length. */
 static bool
 take_header(struct source *src, const struct limits *limits, struct budget *budget, const uint8_t **p, uint64_t *n,
     struct err *err)
@@ -206,8 +206,8 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     return ok;
 }
 
-/* A length that can be one, and an object. One that is cut, be it in its header, has the object and its first name:
- * nothing else begins so, while its first bytes may be the magic of another container. */
+/* Recognizes a plausible header length followed by an object. In a truncated file, where the length exceeds the size,
+ * requires {" as well: only safetensors begins so, but the length bytes alone may be another container's magic. */
 static bool
 safetensors_probe(const uint8_t *head, size_t n, uint64_t size)
 {
@@ -221,7 +221,7 @@ safetensors_probe(const uint8_t *head, size_t n, uint64_t size)
     for (size_t i = PREFIX; i < n && i < PREFIX + header; i++)
         if (head[i] != ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r')
             return head[i] == '{';
-    return n < PREFIX + header;     /* all white space so far; no other container begins so */
+    return n < PREFIX + header;     /* only white space so far; no other container begins so */
 }
 
 const struct container container_safetensors = {

@@ -1,5 +1,5 @@
-/* The JSON of a safetensors header, read straight down into a compact list of entries. Typing rules, and what
- * may repeat: serde's derive in huggingface/safetensors, tensor.rs, HashMetadata and TensorInfo. */
+/* Parses the JSON of a safetensors header in one pass into a compact list of entries. Types, and which keys may repeat,
+ * follow serde's derive in huggingface/safetensors, tensor.rs, HashMetadata and TensorInfo. */
 #include "container/safetensors/safetensors_priv.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ json_fault(struct safetensors_reader *r)
         name);
 }
 
-/* The characters of a string; in the scratch, until its next use, when it has escapes. NULL on failure. */
+/* Returns the characters of a string: in the scratch, until its next use, if it has escapes. NULL on failure. */
 static const char *
 decoded_in(struct safetensors_reader *r, struct scratch *scratch, const struct pull_text *text, size_t *n)
 {
@@ -46,7 +46,7 @@ decoded(struct safetensors_reader *r, const struct pull_text *text, size_t *n)
     return decoded_in(r, &r->text, text, n);
 }
 
-/* A string as a message may show it. */
+/* Formats a string for a message. */
 static const char *
 shown(struct safetensors_reader *r, char buf[STR_SHOWN], const struct pull_text *text)
 {
@@ -81,7 +81,7 @@ entry_shown(struct safetensors_reader *r, char buf[STR_SHOWN], const struct safe
     return shown(r, buf, &text);
 }
 
-/* A failure about the field `what` of the tensor, at the last token. */
+/* Sets an error about the field `what` of a tensor, at the last token. */
 static bool
 bad_field(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, const char *expected)
 {
@@ -100,7 +100,7 @@ given_twice(struct safetensors_reader *r, const struct safetensors_entry *e, con
         "tensor %s: duplicate key %s (InvalidHeaderDeserialization)", entry_shown(r, name, e), what);
 }
 
-/* Whether the next token is `token`; if not, a failure about that field. */
+/* Reads the next token, which must be `token`; otherwise sets an error about the field `what`. */
 static bool
 expect(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, enum pull_token token)
 {
@@ -110,9 +110,10 @@ expect(struct safetensors_reader *r, const struct safetensors_entry *e, const ch
     return found == PULL_BAD ? json_fault(r) : bad_field(r, e, what, pull_token_name(token));
 }
 
-/* A plain integer in 0 .. 2^64-1, whose token was read. */
+/* Converts the token just read to an integer in 0 .. 2^64-1. */
 static bool
-read_u64(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, enum pull_token token, uint64_t *out)
+read_u64(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, enum pull_token token,
+    uint64_t *out)
 {
     if (token == PULL_BAD)
         return json_fault(r);
@@ -141,7 +142,7 @@ read_dtype(struct safetensors_reader *r, struct safetensors_entry *e)
     return true;
 }
 
-/* Checks and counts the dimensions; pack_shape() reads them when they are needed. */
+/* Checks and counts the dimensions; pack_shape() reads them later. */
 static bool
 read_shape(struct safetensors_reader *r, struct safetensors_entry *e)
 {
@@ -177,11 +178,12 @@ read_offsets(struct safetensors_reader *r, struct safetensors_entry *e)
 enum { FIELD_DTYPE, FIELD_SHAPE, FIELD_OFFSETS, FIELDS };
 static const char *const field_names[FIELDS] = { "dtype", "shape", "data_offsets" };
 
-/* The value of the field whose key was just read; any other field is passed over. */
+/* Reads the value of the field whose key was just read. Unknown fields are skipped. */
 static bool
 read_field(struct safetensors_reader *r, struct safetensors_entry *e, bool seen[FIELDS])
 {
-    static bool (*const read[FIELDS])(struct safetensors_reader *, struct safetensors_entry *) = { read_dtype, read_shape, read_offsets };
+    static bool (*const read[FIELDS])(struct safetensors_reader *, struct safetensors_entry *)
+        = { read_dtype, read_shape, read_offsets };
     size_t n;
     const char *key = decoded(r, &r->json.token, &n);
     if (!key)
@@ -210,7 +212,7 @@ new_entry(struct safetensors_reader *r)
     return &r->entries[r->count++];
 }
 
-/* The entry of a tensor, whose name was just read. */
+/* Reads the entry of the tensor whose name was just read. */
 static bool
 read_tensor(struct safetensors_reader *r)
 {
@@ -234,7 +236,7 @@ read_tensor(struct safetensors_reader *r)
     return true;
 }
 
-/* Add a key, which stands at byte `at`; of the shards of one model the first that has it counts. */
+/* Adds a metadata key found at byte `at`. If several shards of a model have it, the first one counts. */
 static bool
 add_key(struct safetensors_reader *r, const struct meta *m, uint64_t at)
 {
@@ -255,7 +257,7 @@ bad_metadata(struct safetensors_reader *r, enum pull_token found, const char *ex
         "__metadata__: found %s, expected %s (InvalidHeaderDeserialization)", pull_token_name(found), expected);
 }
 
-/* An object of strings, or null, which is the same as none. Its key was just read. */
+/* Reads __metadata__, whose key was just read: an object of strings, or null, which means none. */
 static bool
 read_metadata(struct safetensors_reader *r)
 {
@@ -273,7 +275,7 @@ read_metadata(struct safetensors_reader *r)
         uint64_t at = pull_token_at(&r->json);
         size_t n;
         m.key = decoded_in(r, &r->key, &r->json.token, &n);
-        m.key_len = (uint32_t)n;        /* the header is no longer */
+        m.key_len = (uint32_t)n;        /* the header is not longer */
         if (!m.key || !budget_items(catalog_budget(r->catalog), 1, "tensors and keys", r->err))
             return false;
         token = pull_next(&r->json);

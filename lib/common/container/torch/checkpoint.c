@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "container/torch/checkpoint_priv.h"
 
-enum { STORAGE_FIELDS = 5 };            /* 'storage', class, key, location, numel; stacked pickles have a view as well */
+enum { STORAGE_FIELDS = 5 };            /* 'storage', class, key, location, numel; stacked pickles add a view */
 
 /* --- storages */
 
@@ -40,7 +40,7 @@ read_key(struct storage_id *id, const struct pickle_value *key, struct err *err)
     return true;
 }
 
-/* None, or (key, offset, numel): a part of the storage, in files older than 0.4. */
+/* Reads a view: None, or (key, offset, numel), a part of the storage, in files older than 0.4. */
 static bool
 read_view(struct storage_id *id, const struct pickle_value *view, struct err *err)
 {
@@ -96,7 +96,7 @@ checkpoint_find(const struct checkpoint *c, const char *key, size_t n)
     return table_find(&c->keys, name_of_storage, c, key, n, &i) ? &c->storage[i] : NULL;
 }
 
-/* One storage more, unless it is there: then it is the same. */
+/* Adds a storage. One that exists already must have the same type and size. */
 static bool
 add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *budget, struct err *err)
 {
@@ -124,7 +124,7 @@ add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *bu
     return true;
 }
 
-/* All that the pickle names, whether a tensor is made of it or not. */
+/* Adds all storages that the pickle names, whether a tensor uses them or not. */
 static bool
 add_storages(struct checkpoint *c, struct budget *budget, struct err *err)
 {
@@ -145,7 +145,7 @@ shown_name(const struct checkpoint *c, const struct checkpoint_tensor *t, char b
     return str_shown(buf, c->names.p + t->name_at, t->name_len);
 }
 
-/* Much output from few bytes: views that expand one, and many views of one. */
+/* Limits the output that few bytes can produce: by views that expand a storage, and by many views of one. */
 static bool
 check_expansion(const struct checkpoint *c, struct err *err)
 {

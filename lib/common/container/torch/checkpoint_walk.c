@@ -1,5 +1,5 @@
-/* Names: the path of keys from the root to a tensor, joined by dots. What is shared is met as often as it is reached,
- * so that the number of steps is bounded, and so is the text that they make. */
+/* Names: the path of keys from the root to a tensor, joined by dots. A shared value is visited each time it is reached, so
+ * the number of steps is limited, and so is the length of the names. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { NODES_MAX = 4000000, DEEPEST = 64, NAME_MOST = 65535, NUMBER = 24, TEXT_RATIO = 16, TEXT_FREE = 1 << 20 };
 
-/* A container on the way. */
+/* A container on the path. */
 struct frame {
     const struct pickle_value *v;
     struct pickle_walk walk;
@@ -34,7 +34,7 @@ is_container(const struct pickle_value *v)
     return v->kind == PICKLE_TUPLE || v->kind == PICKLE_LIST || v->kind == PICKLE_DICT || v->kind == PICKLE_SET;
 }
 
-/* The text of a key, in buf or where it lies; NULL when none can be made of it. */
+/* Returns the text of a key, in buf or in place; NULL if it has none. */
 static const char *
 key_text(const struct pickle_value *key, char buf[NUMBER], size_t *n, uint8_t *unnamed)
 {
@@ -62,7 +62,7 @@ key_text(const struct pickle_value *key, char buf[NUMBER], size_t *n, uint8_t *u
     }
 }
 
-/* Ask for n more bytes of names and paths. */
+/* Charges n more bytes of names and paths. */
 static bool
 charge_text(struct walker *w, size_t n)
 {
@@ -72,7 +72,7 @@ charge_text(struct walker *w, size_t n)
         "%" PRIu64 " bytes, %d times the size of its pickle (built in)", max, TEXT_RATIO);
 }
 
-/* Go on with the path by a key, or by number i of a list: *unnamed when that cannot be. */
+/* Appends a key, or index i of a list, to the path. Sets *unnamed if that is not possible. */
 static bool
 extend(struct walker *w, const struct frame *f, const struct pickle_value *key, uint32_t i, uint8_t *unnamed)
 {
@@ -179,7 +179,7 @@ checkpoint_walk(struct checkpoint *c, const struct pickle_value *root, struct bu
 
 /* --- the root */
 
-/* What trainers keep the weights under, the likeliest first. */
+/* The keys under which trainers store the weights, most likely first. */
 static const char *const roots[] = { "state_dict", "model_state_dict", "model", "module", "net", "ema", "params",
     "params_ema", "model_ema", "generator" };
 
@@ -189,7 +189,7 @@ first_is(const struct checkpoint *c, const struct checkpoint_tensor *t, const ch
     return t->depth > 1 && t->first == strlen(key) && memcmp(c->names.p + t->name_at, key, t->first) == 0;
 }
 
-/* The root for --root auto: none when a tensor lies at the top, or nothing is known. */
+/* Finds the root for --root auto: NULL if a tensor is at the top level, or no known root exists. */
 static const char *
 find_root(const struct checkpoint *c)
 {
@@ -212,7 +212,7 @@ rename_tensor(struct checkpoint *c, struct checkpoint_tensor *t)
     str_text(&c->names, alone);
 }
 
-/* Cut the root off the name of a tensor; false when it lies elsewhere. */
+/* Removes the root from the name of a tensor; false if the tensor is not under it. */
 static bool
 below(struct checkpoint_tensor *t, const char *name, const char *root, size_t n)
 {
@@ -222,7 +222,7 @@ below(struct checkpoint_tensor *t, const char *name, const char *root, size_t n)
     t->name_at += cut;
     t->name_len -= (uint32_t)cut;
     if (cut == n && t->unnamed == NAMED)
-        t->depth = 0;           /* it is the root itself */
+        t->depth = 0;           /* the tensor is the root */
     return true;
 }
 

@@ -8,13 +8,13 @@
 #include "base/str.h"
 #include "container/torch/checkpoint_zip_priv.h"
 
-enum { RECORD = 96 + 24 };              /* bytes of data/KEY that are looked up: keys are decimal numbers */
+enum { RECORD = 96 + 24 };              /* longest data/KEY to look up, in bytes: keys are decimal numbers */
 
 static const char data_pkl[] = "data.pkl";
 
 /* --- names ----------------------------------------------------------------------------------------------- */
 
-/* Bytes in front of the first slash; SIZE_MAX: there is none. */
+/* Returns the bytes before the first slash; SIZE_MAX if there is none. */
 static size_t
 prefix_of(const struct zip_member *m)
 {
@@ -22,7 +22,7 @@ prefix_of(const struct zip_member *m)
     return slash ? (size_t)(slash - m->name) : SIZE_MAX;
 }
 
-/* Whether a path has a component that is "..". */
+/* Returns true if a path has a component "..". */
 static bool
 climbs(const char *p, size_t n)
 {
@@ -35,7 +35,7 @@ climbs(const char *p, size_t n)
     return false;
 }
 
-/* Every member is PREFIX/record, with one prefix. */
+/* Checks that every member is PREFIX/record, with one prefix. */
 static bool
 check_names(struct archive *a, struct err *err)
 {
@@ -70,7 +70,7 @@ find(const struct archive *a, const char *record, size_t n)
         memcpy(name + a->prefix_len + 1, record, n);
         return zip_find(a->zip, name, a->prefix_len + 1 + n);
     }
-    for (size_t i = 0; i < a->zip->n; i++) {            /* a prefix of a length that nobody has */
+    for (size_t i = 0; i < a->zip->n; i++) {            /* a prefix longer than any real one */
         const struct zip_member *m = &a->zip->member[i];
         if (m->name_len == a->prefix_len + 1 + n && memcmp(m->name + a->prefix_len + 1, record, n) == 0)
             return m;
@@ -80,9 +80,9 @@ find(const struct archive *a, const char *record, size_t n)
 
 /* --- small members --------------------------------------------------------------------------------------- */
 
-enum { SMALL = 64 };                    /* bytes of a member that says one word */
+enum { SMALL = 64 };                    /* bytes to read of a one-word member */
 
-/* A member that says one word: what follows byte SMALL makes it another one. */
+/* Reads a one-word member, up to SMALL bytes; a longer one reads as empty. */
 static bool
 read_small(struct source *src, const struct zip_member *m, char text[SMALL + 1], struct err *err)
 {
@@ -114,7 +114,7 @@ check_version(const struct archive *a, struct source *src, struct err *err)
         "%d to %d", version, OLDEST, NEWEST);
 }
 
-/* Returns the record that torch takes for byteorder, in any case of its letters, or NULL. Without one it is little. */
+/* Returns the record that torch uses as byteorder, in any letter case, or NULL. Without one, the file is little-endian. */
 static const struct zip_member *
 find_byte_order(const struct archive *a)
 {
@@ -127,7 +127,7 @@ find_byte_order(const struct archive *a)
     return NULL;
 }
 
-/* Reads "little" or "big", and not a byte more: torch refuses any other spelling. */
+/* Reads exactly "little" or "big": torch refuses any other spelling. */
 static bool
 read_byte_order(struct archive *a, struct source *src, struct err *err)
 {
@@ -201,10 +201,10 @@ archive_facts(struct catalog *c, bool big_endian, uint64_t header_end, uint64_t 
     f->file_end = file_end;
 }
 
-/* Every storage that the object names, and where it is. */
+/* State of a search for every storage that the object names. */
 struct zip_storage {
-    const struct zip_member **member;   /* one a storage; owned */
-    bool deflated;                      /* some are */
+    const struct zip_member **member;   /* one per storage; owned */
+    bool deflated;                      /* some are deflated */
     size_t unchecked;                   /* have no CRC-32 */
 };
 
@@ -224,7 +224,7 @@ find_storages(struct zip_storage *f, const struct archive *a, const struct check
     return true;
 }
 
-/* The places of all storages, and what their bytes are checked by. */
+/* Sets the offsets of all storages, and adds their checksums. */
 static bool
 place_storages(const struct zip_storage *f, struct catalog *c, struct checkpoint *cp, uint32_t file, struct err *err)
 {
@@ -251,7 +251,7 @@ note_storages(struct catalog *c, const struct archive *a, const struct zip_stora
         catalog_note(c, "storages without a CRC-32, where damage goes unnoticed: %zu", f->unchecked);
 }
 
-/* All of data.pkl; the caller frees *p. */
+/* Reads all of data.pkl. The caller frees *p. */
 static bool
 read_object(uint8_t **p, struct source *src, const struct zip_member *m, struct budget *budget, struct err *err)
 {

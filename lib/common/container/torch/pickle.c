@@ -1,4 +1,4 @@
-/* The machine. What torch reads under weights_only, what protocol 4 writes in its place, and the few opcodes more that
+/* The pickle machine: the opcodes that torch reads with weights_only, their protocol 4 equivalents, and the few more that
  * Python itself writes; each is a row of `run`. No opcode costs more than what it takes from the stack and the buffer. */
 #include "container/torch/pickle.h"
 
@@ -16,14 +16,14 @@ enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5, SHORT_MEMO = 255 };
 struct pickle_machine {
     struct pickle *k;
     struct err *err;
-    struct pickle_step step;            /* the opcode that runs */
+    struct pickle_step step;            /* the current opcode */
     uint64_t nops;
     struct pickle_value **stack;
     size_t nstack, room_stack;
-    size_t *mark;                       /* heights of the stack */
+    size_t *mark;                       /* stack heights */
     size_t nmarks, room_marks;
     struct pickle_value **memo;         /* NULL: not set */
-    size_t nmemo, room_memo;            /* how many are set */
+    size_t nmemo, room_memo;            /* nmemo: entries that are set */
 };
 
 static bool
@@ -50,7 +50,7 @@ push(struct pickle_machine *m, struct pickle_value *v)
     return true;
 }
 
-/* Values above the last mark. */
+/* Returns the number of values above the last mark. */
 static size_t
 height(const struct pickle_machine *m)
 {
@@ -69,7 +69,7 @@ top(const struct pickle_machine *m, size_t below)
     return m->stack[m->nstack - 1 - below];
 }
 
-/* The values above the last mark, which is gone: *n of them, still there, from the returned one on. NULL: no mark. */
+/* Removes the last mark and returns the *n values above it, valid until the next push. NULL: no mark. */
 static struct pickle_value **
 take_mark(struct pickle_machine *m, size_t *n)
 {
@@ -82,7 +82,7 @@ take_mark(struct pickle_machine *m, size_t *n)
     return m->stack + m->nstack;
 }
 
-/* One value in the place of the n on top. */
+/* Replaces the top n values by one. */
 static bool
 replace(struct pickle_machine *m, size_t n, struct pickle_value *v)
 {
@@ -130,7 +130,7 @@ memo_set(struct pickle_machine *m, uint64_t i)
 {
     if (!has(m, 1))
         return false;
-    if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0; memory is for what they can have set */
+    if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0: allocate no more than they can have set */
         return fail(m, ERR_LIMIT, "sets memo entry %" PRIu64 ", which exceeds the limit of %" PRIu64 ", the number of opcodes "
             "so far", i, m->nops);
     while (i >= m->room_memo) {
@@ -177,7 +177,7 @@ op_proto(struct pickle_machine *m)
 }
 
 static bool
-op_frame(struct pickle_machine *m)             /* a hint for buffers, which says nothing */
+op_frame(struct pickle_machine *m)             /* a hint about buffering, with no effect here */
 {
     (void)m;
     return true;
@@ -210,7 +210,7 @@ op_int(struct pickle_machine *m)
     return push_integer(m, PICKLE_INT, (int64_t)m->step.number);
 }
 
-/* Bytes that stay where they are. */
+/* Pushes bytes, or a text, that stay in the buffer. */
 static bool
 push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, uint64_t n, bool odd)
 {
@@ -226,7 +226,7 @@ push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, ui
     return push(m, v);
 }
 
-/* Two's complement, little-endian, of any length. */
+/* Pushes an integer of any length: two's complement, little-endian. */
 static bool
 op_long(struct pickle_machine *m)
 {
@@ -256,7 +256,7 @@ op_bytes(struct pickle_machine *m)
     return push_bytes(m, PICKLE_BYTES, m->step.text, m->step.text_len, false);
 }
 
-/* Whether it is UTF-8, but that Python may write halves of surrogate pairs alone: then *odd. */
+/* Returns true for UTF-8, and for the lone surrogates that Python may write, which set *odd. */
 static bool
 is_text(const uint8_t *p, uint64_t n, bool *odd)
 {
@@ -277,7 +277,7 @@ is_text(const uint8_t *p, uint64_t n, bool *odd)
     return true;
 }
 
-/* Also the strings of Python 2, which torch takes for UTF-8 too, but without surrogates. */
+/* Also the strings of Python 2, which torch decodes as UTF-8 too, but without surrogates. */
 static bool
 op_text(struct pickle_machine *m)
 {
@@ -312,7 +312,7 @@ op_container(struct pickle_machine *m)
         : m->step.byte == OP_EMPTY_SET ? PICKLE_SET : PICKLE_DICT));
 }
 
-/* The container that gets what was above it. */
+/* Returns v, the container that the values above it go into, if it is of this kind. */
 static struct pickle_value *
 target(struct pickle_machine *m, struct pickle_value *v, enum pickle_kind kind, const char *expected)
 {
@@ -334,7 +334,7 @@ op_append(struct pickle_machine *m)
 }
 
 static bool
-op_appends(struct pickle_machine *m)           /* ADDITEMS too */
+op_appends(struct pickle_machine *m)           /* and ADDITEMS */
 {
     size_t n;
     bool set = m->step.byte == OP_ADDITEMS;
@@ -422,7 +422,7 @@ op_stack_global(struct pickle_machine *m)
     return push_global(m, module->of.text, module->n, name->of.text, name->n);
 }
 
-/* Whether a pair of a list for OrderedDict() is one: its parts. */
+/* Splits an item of the list given to OrderedDict() into key and value. */
 static bool
 split_pair(struct pickle_machine *m, const struct pickle_value *pair, struct pickle_value *part[2])
 {
@@ -434,7 +434,7 @@ split_pair(struct pickle_machine *m, const struct pickle_value *pair, struct pic
     return pickle_next(m->k, pair, &walk, &key, &part[0]) && pickle_next(m->k, pair, &walk, &key, &part[1]);
 }
 
-/* OrderedDict(), OrderedDict(dict), OrderedDict(list of pairs); Counter() and Counter(dict). */
+/* Calls OrderedDict(), OrderedDict(dict), OrderedDict(list of pairs), Counter() or Counter(dict). */
 static struct pickle_value *
 call_dict(struct pickle_machine *m, const struct pickle_value *args, bool pairs)
 {
@@ -475,7 +475,7 @@ call_set(struct pickle_machine *m, const struct pickle_value *args)
     return set;
 }
 
-/* _codecs.encode(text, 'latin1') is how protocol 2 writes bytes; NULL when it is anything else. */
+/* Calls _codecs.encode(text, 'latin1'), which is how protocol 2 writes bytes. Any other arguments fail. */
 static struct pickle_value *
 call_encode(struct pickle_machine *m, const struct pickle_value *args)
 {
@@ -501,7 +501,7 @@ call_encode(struct pickle_machine *m, const struct pickle_value *args)
     return v;
 }
 
-/* What REDUCE and NEWOBJ make of a global and its arguments, below it on the stack. */
+/* REDUCE and NEWOBJ: replaces a global and its arguments by the result of the call. */
 static bool
 op_call(struct pickle_machine *m)
 {
@@ -535,7 +535,8 @@ op_call(struct pickle_machine *m)
     return v && replace(m, 2, v);
 }
 
-/* What BUILD may give a state: attributes of an OrderedDict, which are no items; and what old files make tensors of. */
+/* BUILD: drops the state of an OrderedDict, whose attributes are not items, and keeps that of the objects that old files turn
+ * into tensors. */
 static bool
 op_build(struct pickle_machine *m)
 {
@@ -591,7 +592,7 @@ static bool (*const run[256])(struct pickle_machine *) = {
     [OP_BUILD] = op_build, [OP_BINPERSID] = op_persistent,
 };
 
-/* Why there is no whole opcode here. */
+/* Sets the error that explains why there is no supported, complete opcode here. */
 static bool
 refuse(struct pickle_machine *m, enum pickle_step_end end, uint64_t left)
 {
@@ -610,7 +611,7 @@ refuse(struct pickle_machine *m, enum pickle_step_end end, uint64_t left)
     return fail(m, ERR_MALFORMED, "is truncated: only %" PRIu64 " bytes are left in the pickle, opcode included", left);
 }
 
-/* From opcode to opcode up to STOP: *used bytes. */
+/* Runs opcodes up to STOP; *used: bytes consumed. */
 static bool
 run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
 {

@@ -1,4 +1,4 @@
-/* The values of a pickle: all of them in chunks that are given back together, what they take asked of the limits. */
+/* The values of a pickle: allocated in chunks that are freed together, and charged to its limits. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -131,7 +131,7 @@ heap_container(struct pickle *k, enum pickle_kind kind)
     return v;
 }
 
-/* A new last cell. */
+/* Appends a cell. */
 static struct pickle_cell *
 add_cell(struct pickle *k, struct pickle_value *v, struct pickle_value *item)
 {
@@ -177,13 +177,13 @@ name_of_pair(const void *pickle, uint32_t i, size_t *n)
     return (const char *)&cell->container;
 }
 
-/* Give a key the number of all that are equal to it. */
+/* Numbers a key; equal keys get the same number. */
 static bool
 number_like(struct pickle *k, struct pickle_value *v, int table, const uint8_t *p, size_t n)
 {
     uint32_t i = (uint32_t)k->nlikes;
     bool again;
-    enum { SLOTS = 16 };                /* bytes that the table takes for one */
+    enum { SLOTS = 16 };                /* bytes charged for an entry of the table */
     struct like *like = heap_grow(k, k->like, k->nlikes, &k->room_likes, sizeof *like);
     if (!like)
         return false;
@@ -196,7 +196,7 @@ number_like(struct pickle *k, struct pickle_value *v, int table, const uint8_t *
     return true;
 }
 
-/* The same for what is no text: a letter and n bytes, copied. */
+/* Like number_like(), for keys that are not texts: the form is a letter and n bytes, copied. */
 static bool
 number_form(struct pickle *k, struct pickle_value *v, char letter, const void *p, size_t n)
 {
@@ -223,7 +223,7 @@ number_float(struct pickle *k, struct pickle_value *v)
         : number_form(k, v, 'F', &x, sizeof x);
 }
 
-/* Of the numbers of its items: tuples in tuples have theirs before them, as they are made. */
+/* The form is the numbers of its items, which get theirs first. */
 static bool
 number_tuple(struct pickle *k, struct pickle_value *v)
 {
@@ -236,7 +236,7 @@ number_tuple(struct pickle *k, struct pickle_value *v)
     return number_like(k, v, LIKE_OTHER, (const uint8_t *)form, ((size_t)v->n + 1) * sizeof *form);
 }
 
-/* A key that has its parts numbered. */
+/* Numbers a key whose parts have numbers. */
 static bool
 number_one(struct pickle *k, struct pickle_value *v)
 {
@@ -259,7 +259,7 @@ number_one(struct pickle *k, struct pickle_value *v)
     case PICKLE_GLOBAL:
         return number_form(k, v, 'G', v->of.name->text, strlen(v->of.name->text));
     case PICKLE_CALL:
-    case PICKLE_PERSISTENT:             /* equal to nothing but itself */
+    case PICKLE_PERSISTENT:             /* equal only to itself */
         return number_form(k, v, 'C', &v, sizeof v);
     case PICKLE_LIST:
     case PICKLE_DICT:
@@ -276,7 +276,7 @@ is_numbered(const struct pickle_value *v)
     return v->number != 0 && v->kind != PICKLE_LIST && v->kind != PICKLE_DICT && v->kind != PICKLE_SET;
 }
 
-/* The next item of a tuple that has no number yet, or NULL. */
+/* Returns the next item of a tuple without a number, or NULL. */
 static struct pickle_value *
 next_unnumbered(const struct pickle_value *v, uint32_t *i)
 {
@@ -286,11 +286,11 @@ next_unnumbered(const struct pickle_value *v, uint32_t *i)
     return NULL;
 }
 
-/* Parts first, by a path of its own. What is in a tuple was there before it: there are no cycles. */
+/* Numbers a key, parts first, without recursion. Tuples cannot form cycles, since their items exist before them. */
 static bool
 number_key(struct pickle *k, struct pickle_value *key)
 {
-    enum { DEEPEST = 257 };             /* pickle_depth, and the key */
+    enum { DEEPEST = 257 };             /* the limit on depth, plus the key */
     struct { struct pickle_value *v; uint32_t i; } path[DEEPEST];
     size_t depth = 1;
     path[0].v = key;

@@ -1,4 +1,4 @@
-/* What the calls of torch's rebuild functions describe. Arguments, in order (torch, _utils.py and _tensor.py):
+/* The tensors that calls of torch's rebuild functions describe. Arguments, in order (torch, _utils.py and _tensor.py):
  *
  *      _rebuild_tensor               storage, offset, size, stride
  *      _rebuild_tensor_v2            the same, requires_grad, hooks [, metadata]
@@ -12,7 +12,8 @@
  *      _rebuild_wrapper_subclass     class, dtype, size, stride, ...
  *      torch.FloatTensor()           and by BUILD: storage, offset, size, stride
  *
- * Offsets and strides count elements of the tensor's type, whatever the storage is of. */
+ * Offsets and strides count elements of the tensor's type, regardless of the storage's type.
+ */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,9 +71,10 @@ take_count(const struct rebuild_job *j, const struct pickle_value *v, const char
     return true;
 }
 
-/* A size or strides: a tuple, a list or a torch.Size of integers. */
+/* Reads a size or strides: a tuple, a list or a torch.Size of integers. */
 static bool
-take_counts(const struct rebuild_job *j, const struct pickle_value *v, const char *what, uint64_t n[LAYOUT_RANK], uint32_t *rank)
+take_counts(const struct rebuild_job *j, const struct pickle_value *v, const char *what, uint64_t n[LAYOUT_RANK],
+    uint32_t *rank)
 {
     struct pickle_walk walk = { 0 };
     struct pickle_value *key, *item;
@@ -98,7 +100,7 @@ take_dtype(const struct rebuild_job *j, const struct pickle_value *v, const stru
     return true;
 }
 
-/* The storage, and which bytes of it: those of a view come before the tensor's own offset. */
+/* Reads the storage, and where the tensor begins in it, in bytes: a view's offset adds to the tensor's own. */
 static bool
 take_storage(const struct rebuild_job *j, const struct pickle_value *v, uint64_t *begin)
 {
@@ -115,7 +117,8 @@ take_storage(const struct rebuild_job *j, const struct pickle_value *v, uint64_t
     return true;
 }
 
-/* {'conj': True, 'neg': True}: what is stored is the conjugate, the negative of the value. Other keys say nothing. */
+/* Reads the metadata {'conj': True, 'neg': True}: the stored value is the conjugate, or the negative. Other keys are
+ * ignored. */
 static bool
 take_metadata(const struct rebuild_job *j, const struct pickle_value *v)
 {
@@ -152,7 +155,7 @@ is_empty(const struct rebuilt *r)
     return false;
 }
 
-/* Elements from the start of the storage to the last one that is used. */
+/* Computes the number of elements from the start of the storage to the last one used. */
 static bool
 find_end(const struct rebuilt *r, uint64_t *end)
 {
@@ -186,7 +189,7 @@ rebuild_check(struct rebuilt *r, const char *name, struct err *err)
     return true;
 }
 
-/* storage, offset, size and stride, the first four of the arguments. */
+/* Reads storage, offset, size and stride, the first four arguments. */
 static bool
 take_geometry(const struct rebuild_job *j, const struct pickle_value *args, const struct torch_type *type)
 {
@@ -202,7 +205,7 @@ take_geometry(const struct rebuild_job *j, const struct pickle_value *args, cons
             (unsigned)strides);
     if (type)
         r->type = type;
-    if (r->type->item == 0)             /* nobody knows what torch would write */
+    if (r->type->item == 0)             /* torch never writes it, so its format is unknown */
         return bad(j, ERR_UNSUPPORTED, "dtype is %s, which torch cannot save", r->type->name);
     if (begin % r->type->item != 0 || !num_add(&r->offset, r->offset, begin / r->type->item))
         return bad(j, ERR_MALFORMED, "offset is not valid in its storage");
@@ -238,7 +241,7 @@ take_v3(const struct rebuild_job *j, const struct pickle_value *args)
         && (args->n == METADATA || take_metadata(j, args->of.item[METADATA]));
 }
 
-/* Without bytes of its own: its size, as far as it says one. */
+/* Describes a tensor without data: its size, as far as it is known. */
 static bool
 take_form(const struct rebuild_job *j, const char *form, const struct pickle_value *size)
 {
@@ -282,7 +285,7 @@ open_call(const struct rebuild_job *j, const struct pickle_value *v, struct call
     return true;
 }
 
-/* Files older than 0.4: a tensor by BUILD, or a parameter around one. */
+/* Reads the forms of files older than 0.4: a tensor by BUILD, or a parameter around one. */
 static bool
 take_old(const struct rebuild_job *j, const struct call *call, const struct pickle_value **inner)
 {
@@ -302,7 +305,7 @@ take_old(const struct rebuild_job *j, const struct call *call, const struct pick
     return true;
 }
 
-/* A class or a function applied: what it describes, or *inner, the tensor that it only wraps. */
+/* Interprets a call of a class or function: describes its tensor, or sets *inner to the tensor that it wraps. */
 static bool
 take_call(const struct rebuild_job *j, struct call *call, const struct pickle_value **inner)
 {
@@ -344,7 +347,7 @@ take_call(const struct rebuild_job *j, struct call *call, const struct pickle_va
     }
 }
 
-/* _rebuild_from_type_v2: the function that it names takes its place. */
+/* _rebuild_from_type_v2: replaced by the function it names. */
 static bool
 open_function(const struct rebuild_job *j, struct call *call)
 {
@@ -373,7 +376,7 @@ rebuild(const struct checkpoint *c, const struct pickle_value *v, const char *na
             return c->options.tensor_of(c->options.of, v->of.item[0], r);
         if (!open_call(&j, v, &call))
             return false;
-        while (call.role == GLOBAL_FROM_TYPE)           /* each in the arguments of the one before: it ends */
+        while (call.role == GLOBAL_FROM_TYPE)           /* each is in the previous one's arguments, so this ends */
             if (!open_function(&j, &call))
                 return false;
         if (call.role == GLOBAL_FROM_CPU && call.args->n == 4 && !take_dtype(&j, call.args->of.item[1], &expected))

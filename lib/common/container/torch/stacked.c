@@ -1,11 +1,11 @@
-/* stacked: checkpoints of torch 0.1.10 to 1.5, and later ones that were asked for:
+/* stacked: checkpoints of torch 0.1.10 to 1.5, and later ones saved in this format on request:
  *
  *      | magic number | protocol version | facts of the machine | object | list of storage keys |      five pickles
  *      | numel i64 | elements | numel i64 | elements | ...                  a storage for each key, in that order
  *
- * The object names each storage with its numel, so that everything is known once the pickles are read; the counts between
- * the storages must agree. Elements are little-endian, whatever the machine was. Source: torch, serialization.py,
- * _legacy_load(). */
+ * The object gives the numel of each storage, so everything is known once the pickles have been read; the counts between the
+ * storages must agree. Elements are little-endian on every machine. Source: torch, serialization.py, _legacy_load().
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -24,15 +24,15 @@ struct stacked {
     const struct container_options *options;
     struct err *err;
     const uint8_t *head;
-    uint64_t have, size;                /* size: SOURCE_SIZE_UNKNOWN until a pipe has come to its end */
-    uint64_t begin[PICKLES + 1];        /* of each pickle, and of what follows them */
+    uint64_t have, size;                /* size: SOURCE_SIZE_UNKNOWN until a pipe ends */
+    uint64_t begin[PICKLES + 1];        /* start of each pickle, and of what follows them */
     struct pickle *pickle[PICKLES];
     const struct pickle_value *root[PICKLES];
     struct checkpoint checkpoint;
 };
 
-/* PROTO 2 to 5, perhaps FRAME, and 0x1950a86a20f9469cfc6c as a LONG1; nothing that would have to be run. One that is cut
- * in there is ours too. */
+/* Recognizes PROTO 2 to 5, an optional FRAME, and 0x1950a86a20f9469cfc6c as a LONG1, without running anything. An input
+ * truncated within them matches too. */
 static bool
 stacked_probe(const uint8_t *head, size_t n, uint64_t size)
 {
@@ -46,7 +46,7 @@ stacked_probe(const uint8_t *head, size_t n, uint64_t size)
 
 /* --- the pickles */
 
-/* More of the head, which moves. */
+/* Makes more of the head visible, which may move it. */
 static bool
 grow_head(struct stacked *s, uint64_t begin)
 {
@@ -62,7 +62,8 @@ grow_head(struct stacked *s, uint64_t begin)
         "(incomplete download or copy?)", s->have);
 }
 
-/* Where each ends, so that the head stays where it is when they are run. What has no STOP ends the search too. */
+/* Finds the end of each pickle before any is run, so that the head does not move then. A pickle without STOP ends the
+ * search. */
 static bool
 find_pickles(struct stacked *s)
 {
@@ -110,7 +111,7 @@ check_facts(struct stacked *s)
 
 /* --- the storages */
 
-/* The storage of a key of the list, which is in it once. */
+/* Returns the storage of a key in the list; each may occur once. */
 static struct checkpoint_storage *
 take_key(struct stacked *s, const struct pickle_value *key)
 {
@@ -124,7 +125,7 @@ take_key(struct stacked *s, const struct pickle_value *key)
     return NULL;
 }
 
-/* Give each storage its place: they follow the pickles in the order of the list. *end: behind the last one. */
+/* Sets the offset of each storage: they follow the pickles in list order. *end: after the last one. */
 static bool
 place(struct stacked *s, uint64_t *end)
 {
@@ -146,10 +147,10 @@ place(struct stacked *s, uint64_t *end)
     return true;
 }
 
-/* The counts before the storages, in their order. */
+/* The counts before the storages, in file order. */
 struct counts {
     size_t n, next;
-    uint8_t bytes[COUNT];               /* of the next one, as far as they came */
+    uint8_t bytes[COUNT];               /* the part of the next count seen so far */
     struct count { uint64_t at, numel; } of[];
 };
 
@@ -194,7 +195,7 @@ see_counts(void *of, uint64_t at, const uint8_t *p, size_t n, struct err *err)
         if (to > from)
             memcpy(c->bytes + (from - count->at), p + (from - at), (size_t)(to - from));
         if (to < count->at + COUNT)
-            return true;                /* the rest comes next */
+            return true;                /* the rest is in the next call */
         if (!check_count(count, c->bytes, err))
             return false;
     }
@@ -209,7 +210,7 @@ see_end(void *of, uint64_t at, struct err *err)
         "(incomplete download or copy?)", at, c->next + 1, c->n);
 }
 
-/* Look at all of them now; what only goes forward shows them as they pass. */
+/* Checks all counts now; if the source is not seekable, as they pass. */
 static bool
 check_counts(struct stacked *s)
 {

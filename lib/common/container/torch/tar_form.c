@@ -7,7 +7,8 @@
  *                 offset i64
  *      pickle     the object, whose persistent ids are the keys, as decimal texts
  *
- * n and what stands in () are pickles. Source: torch, serialization.py, legacy_load(). */
+ * n and each (...) are pickles. Source: torch, serialization.py, legacy_load().
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +26,19 @@ enum { STORAGES, TENSORS, OBJECT, MEMBERS };
 static const char *const member_names[MEMBERS] = { "storages", "tensors", "pickle" };
 
 struct tar_place {
-    uint64_t at, end;           /* of the data of a member; at 0: it is not there */
+    uint64_t at, end;           /* offset and bytes of a member's data; at 0: missing */
 };
 
-/* A storage, or a part of one. */
+/* A storage, or a view of one. */
 struct tar_part {
     uint32_t storage;           /* index in the checkpoint */
     uint64_t offset, numel;     /* elements */
 };
 
-/* A tensor: its geometry is read again when it is asked for. */
+/* A tensor; its geometry is read again when needed. */
 struct record {
     struct tar_part part;
-    const uint8_t *geometry;    /* in the member */
+    const uint8_t *geometry;    /* offset in the member */
 };
 
 struct tar_form {
@@ -70,7 +71,8 @@ is_ours(const uint8_t header[TAR_BLOCK])
     return is_named(header, "sys_info");
 }
 
-/* By the first name; before it Python may put an extended header, which is looked at later. */
+/* Recognizes the archive by its first name, or by the extended header that Python may write first; check_first() looks
+ * past that. */
 static bool
 tar_form_probe(const uint8_t *head, size_t n, uint64_t size)
 {
@@ -87,7 +89,8 @@ bad_tar(struct tar_form *f, uint64_t at, const char *what)
     return err_set(f->err, ERR_MALFORMED, at, "tar archive %s: the file is truncated or damaged", what);
 }
 
-/* An extended header may give times, as Python has them, but no other name or size than the header behind it. */
+/* Checks that an extended header gives only times, as Python writes them, and does not change the name or size of the header
+ * after it. */
 static bool
 check_extended(struct tar_form *f, const struct tar_member *m)
 {
@@ -106,7 +109,7 @@ check_extended(struct tar_form *f, const struct tar_member *m)
     return ok;
 }
 
-/* Note where a member lies. */
+/* Notes the position of a member. */
 static bool
 take_member(struct tar_form *f, const struct tar_member *m)
 {
@@ -126,7 +129,7 @@ take_member(struct tar_form *f, const struct tar_member *m)
     return true;
 }
 
-/* Before all of a pipe is put aside: whether the first name, behind an extended header, is one of a checkpoint. */
+/* Checks, before all of a pipe is spooled, that the first name, after any extended header, is that of a checkpoint's member. */
 static bool
 check_first(struct tar_form *f)
 {
@@ -173,7 +176,7 @@ find_members(struct tar_form *f)
 struct tar_reading {
     struct pickle *pickle;
     const struct pickle_value *root;
-    uint8_t *bytes;             /* owned, or NULL when it lies in a member that is in memory */
+    uint8_t *bytes;             /* owned, or NULL if the member is in memory */
 };
 
 static void
@@ -184,7 +187,7 @@ reading_clear(struct tar_reading *r)
     *r = (struct tar_reading){ 0 };
 }
 
-/* The pickle at *at, which moves behind it. One between the data is small; only the list of views may go on. */
+/* Runs the pickle at *at, and moves *at past it. A pickle between the data is small; only the list of views may be long. */
 static bool
 read_pickle(struct tar_form *f, struct tar_reading *r, uint64_t *at, uint64_t end)
 {
@@ -226,7 +229,7 @@ name_of_list(const void *names, uint32_t i, size_t *n)
     return name;
 }
 
-/* Give a key to the next number of a list. */
+/* Gives a key to the next entry of a list. */
 static bool
 add_key(struct tar_form *f, struct names *names, struct table *table, int64_t key, uint64_t at)
 {
@@ -259,7 +262,7 @@ add_part(struct tar_form *f, int64_t key, const struct tar_part *part, uint64_t 
     return add_key(f, &f->part_names, &f->parts, key, at);
 }
 
-/* A pickle that is a number: how many follow. */
+/* Reads a pickle that is a number: how many items follow. */
 static bool
 read_count(struct tar_form *f, uint64_t *at, uint64_t end, uint64_t *n)
 {
@@ -275,7 +278,7 @@ read_count(struct tar_form *f, uint64_t *at, uint64_t end, uint64_t *n)
 
 /* --- storages */
 
-/* (key, location, class) | numel | elements */
+/* Reads (key, location, class) | numel | elements. */
 static bool
 read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
 {
@@ -310,7 +313,7 @@ read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
     return ok && storage;
 }
 
-/* (key, key of the storage, offset, numel) */
+/* Reads a view: (key, key of the storage, offset, numel). */
 static bool
 read_view(struct tar_form *f, const struct pickle_value *v, uint64_t at)
 {
@@ -367,7 +370,7 @@ read_geometry(const struct tar_form *f, const struct record *record, struct rebu
     return r->offset <= INT64_MAX && num_add(&r->offset, r->offset, record->part.offset);
 }
 
-/* checkpoint_options.tensor_of; all were checked when they were read. */
+/* Implements checkpoint_options.tensor_of. All tensors were checked when they were read. */
 static bool
 tensor_of(const void *of, const struct pickle_value *id, struct rebuilt *r)
 {
@@ -380,7 +383,7 @@ tensor_of(const void *of, const struct pickle_value *id, struct rebuilt *r)
         && read_geometry(f, &f->record[i], r) && rebuild_check(r, "", &unsaid);
 }
 
-/* (key, key of the storage, class) | rank | sizes | strides | offset, of p[0..n) from *used on. */
+/* Reads (key, key of the storage, class) | rank | sizes | strides | offset from p[0..n), starting at *used. */
 static bool
 read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
 {
@@ -433,7 +436,7 @@ read_tensors(struct tar_form *f, const uint8_t *p, size_t n)
 
 /* --- the object */
 
-/* Every id is a key. */
+/* Checks that every id is a key. */
 static bool
 check_ids(struct tar_form *f, const struct pickle *k)
 {
@@ -448,7 +451,7 @@ check_ids(struct tar_form *f, const struct pickle *k)
     return true;
 }
 
-/* All of a member, owned by the caller. */
+/* Reads all of a member. The caller frees it. */
 static uint8_t *
 load_member(struct tar_form *f, int which, size_t *n)
 {
