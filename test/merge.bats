@@ -135,7 +135,7 @@ values() {
     python3 -c "
 raw = bytearray(open('b.npz', 'rb').read()); raw[900] ^= 1; open('b.npz', 'wb').write(raw)"
     try 65 amn-convert -o x.safetensors a.safetensors b.npz
-    grep -q '^amn-convert: b.npz: .*tensor b: the CRC-32' err
+    grep -q '^amn-convert: b.npz: .*tensor b: CRC-32 mismatch' err
     [ ! -e x.safetensors ]
 }
 
